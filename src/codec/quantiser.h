@@ -15,6 +15,7 @@ struct cgx_quantiser {
     const char *kernels; /* the same in the names of kernels (cuda/kernels.h) */
     unsigned first;      /* encodings are FIRST + width */
     unsigned widths;     /* widths are 1 to WIDTHS bits */
+    unsigned encodings;  /* that and what stands in the place of a width (uniform/uniform.h) */
     unsigned bucket;     /* elements of a bucket; 0: the bucket size that is set */
 
     /* Codes lie bucket by bucket, each as if the bucket were complete; BUCKET is not 0. Else they

@@ -22,7 +22,7 @@ struct place {
     struct cgx_uniform_layout layout;
     size_t index, piece;
     size_t end, exponent, kinds; /* what its piece says of it */
-    unsigned blocks;
+    unsigned blocks, room;
 };
 
 static struct place place_of(const struct cgx_walk *walk, const struct cgx_bucket *bucket)
@@ -36,6 +36,7 @@ static struct place place_of(const struct cgx_walk *walk, const struct cgx_bucke
     place.exponent = place.piece + place.layout.exponents + place.index;
     place.kinds = place.piece + place.layout.kinds + place.index * sizeof(uint64_t);
     place.blocks = (unsigned)cgx_bucket_count(bucket->count, CGX_UNIFORM_BLOCK);
+    place.room = cgx_uniform_block_words(piece->bits);
     return place;
 }
 
@@ -69,7 +70,8 @@ static struct cgx_uniform_group group_of(const struct cgx_bucket *bucket, const 
                                       .inverse = 1.0f / step,
                                       .key = head->key,
                                       .first = (uint32_t)(bucket->first / CGX_UNIFORM_BLOCK),
-                                      .blocks = place->blocks};
+                                      .blocks = place->blocks,
+                                      .room = place->room};
 }
 
 /* ---- elements ---- */
@@ -262,7 +264,7 @@ static enum cgx_status restore(const struct cgx_walk *walk, const struct cgx_buc
     uint64_t kinds;
 
     if (!cgx_uniform_is_step(head.step) || begin > end ||
-        end > place.layout.blocks * CGX_UNIFORM_BLOCK_WORDS)
+        end > cgx_uniform_most_words(walk->piece->count, walk->piece->bits))
         return CGX_ERR_FORMAT;
     group = group_of(bucket, &place, &head, payload[place.exponent]);
     memcpy(&kinds, payload + place.kinds, sizeof kinds);
