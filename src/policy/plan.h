@@ -78,6 +78,15 @@ static inline struct cgx_widths cgx_segment_widths(const struct cgx_segment *seg
                : segment->alternatives[family];
 }
 
+/* One that has the bound of CGX_CODEC=uniform:E in the place of a width. */
+static inline struct cgx_segment cgx_segment_bounded(void)
+{
+    return (struct cgx_segment){.bits = CGX_UNIFORM_BOUNDED,
+                                .least = CGX_UNIFORM_BOUNDED,
+                                .most = CGX_UNIFORM_BOUNDED,
+                                .family = CGX_FAMILY_UNIFORM};
+}
+
 static inline unsigned cgx_segment_encoding(const struct cgx_segment *segment)
 {
     return cgx_encoding_of((enum cgx_family)segment->family, segment->bits);
@@ -143,7 +152,7 @@ void cgx_plan_set(struct cgx_plan *plan, const uint8_t *encodings);
 size_t cgx_plan_sent(const struct cgx_plan *plan);
 
 /* The width whose error the step of uniform quantisation has, in all segments: that of the first
- * which is quantised so. 0: none is. */
+ * which is quantised so; CGX_UNIFORM_BOUNDED where errors are bounded. 0: none is. */
 unsigned cgx_plan_stepped(const struct cgx_plan *plan);
 
 /* The segment that ELEMENT is in. */
