@@ -266,7 +266,7 @@ unsigned oracle_families(const char *codec)
 {
     if (codec == NULL || strcmp(codec, "auto") == 0)
         return ORACLE_MAXMIN | ORACLE_ROTATED;
-    if (strcmp(codec, "uniform") == 0)
+    if (strncmp(codec, "uniform", 7) == 0)
         return ORACLE_UNIFORM;
     return strcmp(codec, "rotated") == 0 ? ORACLE_ROTATED : ORACLE_MAXMIN;
 }
@@ -275,11 +275,12 @@ void oracle_set(struct oracle *oracle, unsigned bits, unsigned families)
 {
     static const double errors[] = {0.5708, 0.1331, 0.0358, 0.00963, 0.00252};
     double error = bits > 5 ? 0 : errors[bits - 1];
+    bool widest = bits > 5 && !(oracle->bound > 0 && families == ORACLE_UNIFORM);
 
     oracle->scheme.bits = bits;
     oracle->scheme.rotated = families & ORACLE_ROTATED ? error : 0;
-    oracle->uniform = families & ORACLE_UNIFORM ? error : 0;
-    oracle->maxmin = families & ORACLE_MAXMIN || bits > 5 ||
+    oracle->uniform = !(families & ORACLE_UNIFORM) ? 0 : oracle->bound > 0 ? 1 : error;
+    oracle->maxmin = families & ORACLE_MAXMIN || widest ||
                      (families & ORACLE_ROTATED && check_word("CGX_ADAPTIVE", "bits"));
 }
 
@@ -319,6 +320,10 @@ struct oracle oracle_from_environment(enum element type, MPI_Comm comm)
     find_nodes(&oracle, check_set("CGX_TOPOLOGY", "flat") ? 1 : oracle.scheme.per_node, comm);
     oracle.scheme.bucket = check_bucket();
     oracle.base = oracle.scheme.bits;
+    if (codec && strncmp(codec, "uniform:", 8) == 0) {
+        oracle.bound = atof(codec + 8);
+        oracle.history = false;
+    }
     oracle_set(&oracle, widths ? (unsigned)atoi(widths) : oracle.base, oracle_families(codec));
     return oracle;
 }
