@@ -111,7 +111,7 @@ static void measure(const char *name, unsigned encoding, FILE *csv)
                                                        .in = payload, .out = decoded});
     error = power_of(values, decoded) / power;
     bits = 8.0 / COUNT *
-           (double)(quantiser->varies ? cgx_uniform_used(payload, COUNT)
+           (double)(quantiser->varies ? cgx_uniform_used(payload, COUNT, encoding)
                                       : cgx_piece_layout(COUNT, encoding, 512, CGX_FLOAT32).bytes);
     if (quantiser->varies) {
         struct cgx_uniform_head head = cgx_uniform_head_of(payload);

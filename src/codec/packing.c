@@ -161,7 +161,8 @@ static size_t used_of(const struct course *course, const struct cgx_piece *piece
 {
     if (!has(course, sizeof(struct cgx_uniform_head)))
         return 0;
-    return cgx_uniform_used(course->from + (course->unpacks ? course->at : at), piece->count);
+    return cgx_uniform_used(course->from + (course->unpacks ? course->at : at), piece->count,
+                            piece->bits);
 }
 
 /* Where some piece varies. False if it is no packed payload. */
@@ -182,7 +183,7 @@ static bool move_used(struct course *course, const struct cgx_extent *extent)
         if (used == 0 || !has(course, used))
             return false;
         carry(course, at, used);
-        done = at + cgx_uniform_bytes(piece->count);
+        done = at + cgx_uniform_bytes(piece->count, piece->bits);
     }
     if (!has(course, all - done))
         return false;

@@ -108,9 +108,9 @@ static void copy(const void *state, const struct cgx_transfer *transfer, const u
 
         if (!cgx_encoding_quantiser(piece->bits)->varies)
             continue;
-        used = cgx_uniform_used(from + at, piece->count);
+        used = cgx_uniform_used(from + at, piece->count, piece->bits);
         memcpy(transfer->data + done, from + done, at + used - done);
-        done = at + cgx_uniform_bytes(piece->count);
+        done = at + cgx_uniform_bytes(piece->count, piece->bits);
         if (used == 0) /* for what decodes it to refuse */
             memset(transfer->data + at, 0, sizeof(struct cgx_uniform_head));
     }
@@ -144,8 +144,9 @@ static size_t sent_of(const struct cgx_slice *slice, const struct cgx_transfer *
         const struct cgx_piece *piece = &extent.pieces[i];
 
         if (cgx_encoding_quantiser(piece->bits)->varies)
-            unused += cgx_uniform_bytes(piece->count) -
-                      cgx_uniform_used(slice->slot->staging + piece->offset, piece->count);
+            unused +=
+                cgx_uniform_bytes(piece->count, piece->bits) -
+                cgx_uniform_used(slice->slot->staging + piece->offset, piece->count, piece->bits);
     }
     return transfer->filled - unused;
 }

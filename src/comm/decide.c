@@ -96,6 +96,8 @@ static bool find_wanted(struct cgx_comm *state, struct cgx_callsite *site, enum 
 static void prepare(struct cgx_comm *state, struct cgx_callsite *site,
                     struct cgx_capability *capability, struct wanted *wanted)
 {
+    const struct cgx_schedule *schedule;
+
     if (!capability->refusal && cgx_config()->raw && state->places.nodes->nodes == 1)
         capability->refusal = CGX_REASON_ONE_NODE;
     if (capability->refusal)
@@ -107,7 +109,12 @@ static void prepare(struct cgx_comm *state, struct cgx_callsite *site,
         capability->refusal = CGX_REASON_NO_MEMORY;
         return;
     }
-    cgx_capability_get_backends(state, capability);
+    schedule = cgx_callsites_schedule(state, site, capability->dtype);
+    if (!schedule) {
+        capability->refusal = CGX_REASON_NO_MEMORY;
+        return;
+    }
+    cgx_capability_get_backends(state, schedule->plan, capability);
     cgx_capability_ask_op(capability, (unsigned)state->size);
 }
 
@@ -273,7 +280,7 @@ static void log_compressed(struct cgx_comm *state, struct cgx_callsite *site,
     if (!schedule || cgx_log_level() < CGX_LOG_DEBUG)
         return;
     if (!cgx_capability_backend(capability))
-        cgx_capability_get_backends(state, capability);
+        cgx_capability_get_backends(state, schedule->plan, capability);
     if (schedule->grid.rows > 1)
         snprintf(rows, sizeof rows, ", in %u rows of nodes", schedule->grid.rows);
     cgx_log(CGX_LOG_DEBUG, "calls of %llu elements on %d ranks: %s, %u slice%s%s%s",

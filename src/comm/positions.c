@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/uniform/uniform.h"
 #include "comm/callsites.h"
 #include "comm/capability.h"
 #include "comm/private_comm.h"
@@ -284,6 +285,8 @@ float cgx_positions_step_size(const struct cgx_comm *state, const struct cgx_cal
 
     if (width == 0)
         return 0;
+    if (width == CGX_UNIFORM_BOUNDED)
+        return cgx_uniform_bounded_step(cgx_config()->error_bound, (unsigned)state->size);
     cgx_float_enter(&caller);
     if (placed)
         size = cgx_step_size_of(&state->step.size, width);

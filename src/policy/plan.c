@@ -105,8 +105,11 @@ static struct cgx_segment widths_of(enum cgx_family family, unsigned bits, unsig
                                                 : widths_in(CGX_FAMILY_MAXMIN, bits, least, most);
 }
 
-static struct cgx_segment fixed(enum cgx_family family, unsigned bits)
+static struct cgx_segment fixed(const struct cgx_settings *settings, enum cgx_family family,
+                                unsigned bits)
 {
+    if (settings->error_bound > 0 && family == CGX_FAMILY_UNIFORM && bits != CGX_BITS_EXACT)
+        return cgx_segment_bounded();
     return widths_of(family, bits, bits, bits);
 }
 
@@ -128,9 +131,9 @@ static struct cgx_segment default_widths(const struct cgx_settings *settings,
     bool is_set = override && override->least > 0;
 
     if (override && override->exact)
-        return fixed(family, CGX_BITS_EXACT);
+        return fixed(settings, family, CGX_BITS_EXACT);
     if (!is_set && (!settings->adaptive || cgx_family_varies(family)))
-        return fixed(family, bits);
+        return fixed(settings, family, bits);
     if (is_set) {
         least = allowed(settings, override->least);
         most = allowed(settings, override->most);
@@ -141,7 +144,7 @@ static struct cgx_segment default_widths(const struct cgx_settings *settings,
     if (is_set || least == most)
         bits = bits < least ? least : bits > most ? most : bits;
     if (!settings->adaptive || cgx_family_varies(family))
-        return fixed(family, bits);
+        return fixed(settings, family, bits);
     return widths_of(family, bits, least, most);
 }
 
@@ -208,9 +211,9 @@ static void append_layers(struct cgx_plan *plan, const struct cgx_settings *sett
 
         element += layer->count;
         append_layer(plan,
-                     layer->bits == 0
-                         ? widths
-                         : fixed(family_of(settings, override), allowed(settings, layer->bits)),
+                     layer->bits == 0 ? widths
+                                      : fixed(settings, family_of(settings, override),
+                                              allowed(settings, layer->bits)),
                      first, cgx_smaller(cgx_round_up(element, unit), end));
     }
 }
@@ -271,7 +274,7 @@ struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *set
     plan->has_residuals = plan->has_history = false;
     tail = settings->skip_incomplete_buckets ? count % plan->unit : 0;
     append_layers(plan, settings, override, count - tail);
-    append_layer(plan, fixed(CGX_FAMILY_MAXMIN, CGX_BITS_EXACT), count - tail, count);
+    append_layer(plan, fixed(settings, CGX_FAMILY_MAXMIN, CGX_BITS_EXACT), count - tail, count);
     cgx_plan_finish(plan);
     for (size_t i = 0; i < plan->nsegments; i++) {
         const struct cgx_segment *segment = &plan->segments[i];

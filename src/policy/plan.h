@@ -77,6 +77,15 @@ static inline struct cgx_widths cgx_segment_widths(const struct cgx_segment *seg
                : segment->alternatives[family];
 }
 
+/* One that has the bound of CGX_CODEC=uniform:E in the place of a width. */
+static inline struct cgx_segment cgx_segment_bounded(void)
+{
+    return (struct cgx_segment){.bits = CGX_UNIFORM_BOUNDED,
+                                .least = CGX_UNIFORM_BOUNDED,
+                                .most = CGX_UNIFORM_BOUNDED,
+                                .family = CGX_FAMILY_UNIFORM};
+}
+
 static inline unsigned cgx_segment_encoding(const struct cgx_segment *segment)
 {
     return cgx_encoding_of((enum cgx_family)segment->family, segment->bits);
@@ -152,7 +161,7 @@ void cgx_plan_finish(struct cgx_plan *plan);
 size_t cgx_plan_sent(const struct cgx_plan *plan);
 
 /* The width whose error the step of uniform quantisation matches in all segments, taken from the
- * first uniform segment; 0 if there is none. */
+ * first uniform segment; CGX_UNIFORM_BOUNDED if errors are bounded; 0 if there is none. */
 unsigned cgx_plan_stepped(const struct cgx_plan *plan);
 
 /* The segment of ELEMENT. */

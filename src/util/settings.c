@@ -16,6 +16,11 @@
 #define FIELD(member) \
     .offset = offsetof(struct cgx_settings, member), \
     .size = sizeof(((struct cgx_settings *)NULL)->member)
+/* The family, and behind it the bound. */
+#define CODEC .offset = offsetof(struct cgx_settings, codec), .size = sizeof(uint64_t)
+_Static_assert(offsetof(struct cgx_settings, error_bound) ==
+                   offsetof(struct cgx_settings, codec) + sizeof(uint32_t),
+               "they are one value");
 #define PATH(member) .path = offsetof(struct cgx_settings, member)
 #define KIND(member) .kind = offsetof(struct cgx_settings, member)
 #define BYTEGRAD(initial) .others[CGX_DEFAULTS_BYTEGRAD] = (initial)
@@ -55,10 +60,10 @@ static const struct cgx_key rows[] = {
     {{"CGX_COMPRESSION_QUANTIZATION_BITS", "1-8", "4",
       "bits to an element; with CGX_ADAPTIVE until its first plan, and for its budget", 2},
      cgx_value_integer, 1, 8, BYTEGRAD("8"), FEEDBACK("2"), FIELD(bits)},
-    {{"CGX_CODEC", CGX_CODECS, "auto",
+    {{"CGX_CODEC", CGX_CODECS ", uniform:E", "auto",
       "how elements are quantised; rotated: at 1-5 bits, in buckets of 1024, after a rotation; auto: "
-      "what has less error", 26},
-     cgx_value_choice, BYTEGRAD("maxmin"), TORCH_CGX("maxmin"), FIELD(codec)},
+      "what has less error; uniform:E: sums are off by at most E, from 2^-99 to 2^99", 26},
+     cgx_value_bounded, CGX_FAMILY_UNIFORM, 99, BYTEGRAD("maxmin"), TORCH_CGX("maxmin"), CODEC},
     {{"CGX_COMPRESSION_BUCKET_SIZE", "a power of two from 64 to 4096", "128",
       "elements that share a scale", 3},
      cgx_value_power, 64, 4096, BYTEGRAD("512"), TORCH_CGX("512"), FEEDBACK("512"), NO_HISTORY("512"),

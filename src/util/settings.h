@@ -57,7 +57,8 @@ struct cgx_settings {
     enum cgx_enable enable;
     unsigned bits;         /* 1-8 */
     enum cgx_family codec; /* of widths that it has */
-    unsigned bucket_size;  /* elements, a power of two; of max-min quantisation */
+    float error_bound;    /* behind CODEC, whose value has both; of uniform quantisation. 0: none */
+    unsigned bucket_size; /* elements, a power of two; of max-min quantisation */
     uint64_t minimal_size; /* elements, at least 1024 */
     enum cgx_minimal minimal_kind;
     bool skip_incomplete_buckets;
@@ -108,7 +109,7 @@ static inline unsigned cgx_settings_most(const struct cgx_settings *settings)
 /* Whether calls have history (codec/history.h). What is left of elements that are relative to one
  * is no error that feedback could use, and where rounding is by chance there is none. Unless it is
  * asked for, it is not had by those whose overflows it would hide: sums of FLOAT16 that are
- * quantised in turn, on the way that is set. */
+ * quantised in turn, on the way that is set. By its scales errors are multiplied. */
 static inline bool cgx_settings_history(const struct cgx_settings *settings, bool float16)
 {
     bool in_turn = settings->inner_reduction == CGX_REDUCTION_RING ||
@@ -116,7 +117,7 @@ static inline bool cgx_settings_history(const struct cgx_settings *settings, boo
                    settings->cross_reduction == CGX_REDUCTION_GRID;
 
     return settings->history != CGX_HISTORY_NEVER && !settings->error_feedback &&
-           settings->rounding == CGX_ROUNDING_NEAREST &&
+           settings->error_bound == 0 && settings->rounding == CGX_ROUNDING_NEAREST &&
            (settings->history == CGX_HISTORY_ALWAYS || !float16 || !in_turn);
 }
 
@@ -131,7 +132,7 @@ struct cgx_settings_pair {
 };
 
 /* All pairs, NULL behind the last. */
-#define CGX_SETTINGS_PAIRS 5
+#define CGX_SETTINGS_PAIRS 6
 const struct cgx_settings_pair *cgx_settings_pair(size_t index);
 
 /* The default of a row of the table. */

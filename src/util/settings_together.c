@@ -42,6 +42,11 @@ static bool feeds_uniform(const struct cgx_settings *settings)
     return settings->codec == CGX_FAMILY_UNIFORM && settings->error_feedback;
 }
 
+static bool divides_bounded(const struct cgx_settings *settings)
+{
+    return settings->history == CGX_HISTORY_ALWAYS && settings->error_bound > 0;
+}
+
 static void forget_errors(struct cgx_settings *settings)
 {
     settings->error_feedback = false;
@@ -63,6 +68,7 @@ static const struct row {
     {{"CGX_ERROR_FEEDBACK", "1", "CGX_CODEC", "maxmin, rotated, auto"},
      feeds_uniform,
      forget_errors},
+    {{"CGX_HISTORY", "1", "CGX_CODEC", CGX_CODECS}, divides_bounded, forget_history},
 };
 
 const struct cgx_settings_pair *cgx_settings_pair(size_t index)

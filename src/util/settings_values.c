@@ -156,6 +156,27 @@ bool cgx_value_rounding(const struct cgx_key *row, const char *text, uint64_t *v
     return true;
 }
 
+bool cgx_value_bounded(const struct cgx_key *row, const char *text, uint64_t *value)
+{
+    size_t length = strcspn(text, ":");
+    char word[WORD_BYTES];
+    double number;
+    float bound;
+    uint32_t bits;
+
+    if (!cut_word(text, length, word) || !cgx_parse_choice(word, row->about.values, value))
+        return false;
+    if (text[length] == '\0')
+        return true;
+    if (*value != row->least || !cgx_parse_positive(text + length + 1, &number))
+        return false;
+    bound = (float)number;
+    memcpy(&bits, &bound, sizeof bits);
+    bits -= (double)bound > number;
+    *value |= (uint64_t)bits << 32;
+    return bits >> 23 >= 127 - row->most && bits >> 23 < 127 + row->most;
+}
+
 bool cgx_value_topology(const struct cgx_key *row, const char *text, uint64_t *value)
 {
     uint64_t nodes, ranks;

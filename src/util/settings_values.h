@@ -35,9 +35,12 @@ cgx_settings_parser cgx_value_reduction; /* a word of VALUES: its place; the MOS
                                             CGX_SETTINGS_SIGN */
 cgx_settings_parser cgx_value_rounding;  /* "nearest": 0; "stochastic" or "stochastic:SEED": SEED,
                                             and  CGX_SETTINGS_SIGN */
-cgx_settings_parser cgx_value_topology;  /* "auto", "flat" or NxL from LEAST to MOST */
-cgx_settings_parser cgx_value_content;   /* a file: a hash of what is in it */
-cgx_settings_parser cgx_value_path;      /* a path */
+cgx_settings_parser cgx_value_bounded;  /* a word of VALUES: its place; behind the LEASTth may stand
+                                           ":" and a number from 2^-MOST to below 2^MOST: above the
+                                           place, as a float32, rounded down */
+cgx_settings_parser cgx_value_topology; /* "auto", "flat" or NxL from LEAST to MOST */
+cgx_settings_parser cgx_value_content;  /* a file: a hash of what is in it */
+cgx_settings_parser cgx_value_path;     /* a path */
 
 /* Every value is parsed into 64 bits: an integer as it is, a word as its place in the list, a real
  * number as its bits. Ranks compare them and fields are filled from them without knowing more. */

@@ -6,9 +6,12 @@
  * step, and together the error of rotated quantisation at the width that is set; in sums that are
  * quantised HOPS times on their way, as much more. */
 
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "lib/check.h"
 
@@ -18,6 +21,18 @@
 
 static double *expected;
 static float *values, *output; /* of this rank, or of another; and the sums */
+
+/* COUNT elements, with no memory behind them. */
+static float *at_end_of_memory(void)
+{
+    size_t page = 1 << 16, bytes = (COUNT * sizeof(float) + page - 1) / page * page;
+    char *memory =
+        mmap(NULL, bytes + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (memory == MAP_FAILED || mprotect(memory + bytes, page, PROT_NONE) != 0)
+        abort();
+    return (float *)(void *)(memory + bytes) - COUNT;
+}
 
 static double gaussian(uint64_t *state)
 {
@@ -51,6 +66,9 @@ static double fill(int rank, unsigned step, double scale, size_t count)
 
 struct totals {
     double error, squares; /* of results, and of all that is quantised on their way */
+    /* The sums of errors and of their products with the sums that they are of, and of the squares
+     * of the latter: those of unbiased errors are about the roots of their squares. */
+    double mean, shrunk, shrunk_squares;
     bool same, zeros;
 };
 
@@ -69,6 +87,9 @@ static void sum(unsigned step, double scale, size_t count, struct totals *totals
         double error = (double)output[i] - expected[i];
 
         totals->error += error * error;
+        totals->mean += error;
+        totals->shrunk += error * expected[i];
+        totals->shrunk_squares += error * expected[i] * error * expected[i];
         totals->squares += expected[i] * expected[i];
         if (i >= 1024 && i < 1024 + ZEROS)
             totals->zeros = totals->zeros && output[i] == 0;
@@ -101,29 +122,36 @@ int main(int argc, char **argv)
     double share = 0, hops = argc > 1 ? atof(argv[1]) : 1,
            wanted = errors[(set ? atoi(set) : 4) - 1];
     unsigned steps = argc > 2 ? (unsigned)atoi(argv[2]) : 12;
-    struct totals all = {0, 0, true, true};
+    struct totals loud = {.same = true, .zeros = true};
+    bool same = true, zeros = true;
 
     check_begin(&argc, &argv);
     expected = check_memory(COUNT * sizeof *expected);
-    values = check_memory(COUNT * sizeof *values);
+    values = at_end_of_memory();
     output = check_memory(COUNT * sizeof *values);
     for (unsigned step = 0; step < steps; step++) {
-        struct totals now = {0, 0, true, true};
+        struct totals now = loud;
 
-        sum(step, 1, COUNT, &now);
+        sum(step, 1, COUNT, &loud);
+        now.error = loud.error - now.error;
+        now.squares = loud.squares - now.squares;
         sum(step, 0.01, QUIET, &now);
-        all.same = all.same && now.same;
-        all.zeros = all.zeros && now.zeros;
+        same = same && loud.same && now.same;
+        zeros = zeros && loud.zeros && now.zeros;
         if (step >= steps - 4)
             share += now.error / now.squares / wanted / 4;
     }
-    check(all.same, "all sums are the same on all ranks");
-    check(all.zeros, "where all ranks have zeros sums are zero");
+    check(same, "all sums are the same on all ranks");
+    check(zeros, "where all ranks have zeros sums are zero");
     check(share > 0.6 && share < 1.1 * hops,
           "the error is that of rotated quantisation (%.3f of it)", share);
+    check(fabs(loud.mean) < 5 * sqrt(loud.error), "the mean of all errors is 0 (%.1f deviations)",
+          loud.mean / sqrt(loud.error));
+    check(fabs(loud.shrunk) < 5 * sqrt(loud.shrunk_squares),
+          "and they do not depend on the sums (%.1f deviations)",
+          loud.shrunk / sqrt(loud.shrunk_squares));
     test_special(steps);
     free(expected);
-    free(values);
     free(output);
     return check_end();
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "hint.h"
+#include "loudness.h"
 #include "mpi/lib/check.h"
 #include "rule.h"
 
@@ -26,7 +27,10 @@ struct episode {
     struct hint hint;
     struct storm_call calls[TENSORS];
     unsigned tensors, rounds, made;
+    double loudest; /* of its sums, as in loudness.h */
 };
+
+static double world_loudest; /* episodes on MPI_COMM_WORLD follow one another on it */
 
 /* A call and what came of it, on this rank. */
 struct made {
@@ -117,13 +121,17 @@ static uint64_t digest_of(const struct made *made)
     return check_digest(made->result, sum->count * element_size(sum->type));
 }
 
-static void look(const struct episode *episode, const struct oracle *oracle, struct made *made)
+static void look(struct episode *episode, const struct oracle *oracle, struct made *made)
 {
+    double *loudest = episode->kind == MAKE_WORLD ? &world_loudest : &episode->loudest, step = 0;
+
     if (made->must_be_exact && !is_bitwise(episode, made))
         made->wrong = "a call that must be exact has not the bits that the MPI gives";
     if (made->call.what >= STORM_SUMS)
         return;
-    made->verdict = oracle_judge(oracle, &made->sum, episode->rank, made->result);
+    if (oracle->uniform > 0)
+        step = loudness_step(oracle, &made->sum, episode->comm, loudest);
+    made->verdict = oracle_judge(oracle, &made->sum, episode->rank, step, made->result);
     if (!made->verdict.right)
         made->wrong = made->wrong ? made->wrong : "a result is beyond its bound";
     if (made->must_be_exact && made->verdict.compressed)

@@ -38,9 +38,9 @@ unsigned said_draw_bits(struct draw *draw, char text[SAID_WIDTHS])
 
 const char *said_draw_codec(struct draw *draw)
 {
-    static const char *const codecs[] = {"maxmin", "rotated", "auto"};
+    static const char *const codecs[] = {"maxmin", "rotated", "auto", "uniform"};
 
-    return codecs[draw_below(draw, 3)];
+    return codecs[draw_below(draw, 4)];
 }
 
 __attribute__((format(printf, 2, 3))) static void say(struct hint *hint, const char *format, ...)

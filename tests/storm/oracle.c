@@ -19,7 +19,14 @@ struct unit {
     double *sum;
     double *magnitude; /* of all inputs to an element, together */
     double *result;
+    double step; /* the largest of uniform quantisation */
 };
+
+bool oracle_is_flat(const struct oracle *oracle)
+{
+    return (oracle->nodes == 1 && !oracle->scheme.ring) ||
+           (oracle->nodes == oracle->ranks && !oracle->cross_ring && !oracle->cross_grid);
+}
 
 /* What an element may be off that was rounded and not quantised. */
 static double rounding(const struct unit *unit, size_t i, double error)
@@ -40,8 +47,7 @@ static bool is_fragile(const struct unit *unit, size_t first, size_t end, double
 {
     const struct oracle *oracle = unit->oracle;
     double limit = oracle->scheme.type == ELEMENT_FLOAT16 ? 65520 : 0x1p125;
-    bool flat = (oracle->nodes == 1 && !oracle->scheme.ring) ||
-                (oracle->nodes == oracle->ranks && !oracle->cross_ring && !oracle->cross_grid);
+    bool flat = oracle_is_flat(oracle);
     /* Quantised sums of quantised sums may then be divided by as much, for all that is known. */
     bool in_turn = oracle->scheme.ring || oracle->cross_ring || oracle->cross_grid;
     double widest = oracle->history && in_turn ? 252 : 1;
@@ -73,10 +79,11 @@ static bool overflows(const struct unit *unit, size_t i, double error)
 }
 
 /* Elements FIRST to END - 1 of the unit, whose sum was quantised with ERROR at most: that of each
- * element or, ROTATED, the root of the sum of their squares. */
+ * element or, in a ROTATED family, the root of the sum of their squares. */
 static void judge_bucket(const struct unit *unit, size_t first, size_t end, double error,
-                         bool rotated, struct oracle_verdict *verdict)
+                         unsigned family, struct oracle_verdict *verdict)
 {
+    bool rotated = family == ORACLE_ROTATED, keeps_overflow = family == ORACLE_MAXMIN;
     bool fragile = is_fragile(unit, first, end, error);
     double squares = 0, slack = 0, most = -1;
     struct oracle_verdict worst = {.right = true};
@@ -85,7 +92,7 @@ static void judge_bucket(const struct unit *unit, size_t first, size_t end, doub
         double result = unit->result[i], exact = unit->sum[i], off = fabs(result - exact);
         double allowed = rounding(unit, i, error);
         struct oracle_verdict wrong = {false, true, i, result, exact, allowed + error};
-        bool bad = isfinite(result) ? overflows(unit, i, rotated ? error : 0) ||
+        bool bad = isfinite(result) ? overflows(unit, i, keeps_overflow ? 0 : error) ||
                                           (!rotated && off > allowed + error)
                                     : !fragile;
 
@@ -123,25 +130,61 @@ static double error_of(const struct oracle *oracle, const struct scheme *scheme,
     return fmax(error, quantisations_error(&flat, scheme, inputs, UNIT, count));
 }
 
-/* The whole unit, in buckets of one family. */
-static struct oracle_verdict judge_family(const struct unit *unit, bool rotated)
+/* Elements FIRST to END - 1, a bucket of uniform quantisation whose sum was quantised with ERROR.
+ */
+static void judge_blocks(const struct unit *unit, size_t first, size_t end, double error,
+                         struct oracle_verdict *verdict)
 {
-    struct scheme scheme = unit->oracle->scheme;
-    struct oracle_verdict verdict = {.right = true};
-    size_t bucket = rotated ? 1024 : scheme.bucket;
+    for (; first < end && verdict->right; first += 64) {
+        size_t next = first + 64 < end ? first + 64 : end;
+        double magnitude = 0;
 
-    if (!rotated)
+        for (size_t i = first; i < next; i++)
+            magnitude = fmax(magnitude, isnan(unit->magnitude[i]) ? INFINITY : unit->magnitude[i]);
+        judge_bucket(unit, first, next, magnitude > 0 ? error : 0, ORACLE_UNIFORM, verdict);
+    }
+}
+
+/* Elements BEGIN to LAST - 1 of the unit, in buckets of one family. */
+static struct oracle_verdict judge_family(const struct unit *unit, unsigned family, size_t begin,
+                                          size_t last)
+{
+    const struct oracle *oracle = unit->oracle;
+    struct scheme scheme = oracle->scheme;
+    struct oracle_verdict verdict = {.right = true};
+    size_t bucket = family == ORACLE_MAXMIN ? scheme.bucket : 1024;
+    bool sole = oracle->uniform == 0 && oracle->maxmin == (family == ORACLE_MAXMIN);
+
+    if (family != ORACLE_ROTATED)
         scheme.rotated = 0;
-    for (size_t first = 0; first < unit->count && verdict.right; first += bucket) {
-        size_t end = first + bucket < unit->count ? first + bucket : unit->count;
-        bool skipped =
-            scheme.skip_incomplete && end - first < bucket && unit->oracle->maxmin == !rotated;
+    scheme.uniform = family == ORACLE_UNIFORM ? unit->step : 0;
+    for (size_t first = begin; first < last && verdict.right; first += bucket) {
+        size_t end = first + bucket < last ? first + bucket : last;
+        bool skipped = scheme.skip_incomplete && end - first < bucket && sole;
         double error = 0;
 
-        if (scheme.bits < 32 && unit->oracle->ranks > 1 && !skipped)
-            error = error_of(unit->oracle, &scheme, unit->inputs + first, end - first);
-        judge_bucket(unit, first, end, error, rotated, &verdict);
+        if (scheme.bits < 32 && oracle->ranks > 1 && !skipped)
+            error = error_of(oracle, &scheme, unit->inputs + first, end - first);
+        if (family == ORACLE_UNIFORM)
+            judge_blocks(unit, first, end, error, &verdict);
+        else
+            judge_bucket(unit, first, end, error, family, &verdict);
     }
+    return verdict;
+}
+
+/* Elements FIRST to END - 1, which are all of one family. */
+static struct oracle_verdict judge_span(const struct unit *unit, size_t first, size_t end)
+{
+    const struct oracle *oracle = unit->oracle;
+    struct oracle_verdict verdict = {.right = false};
+
+    if (oracle->maxmin)
+        verdict = judge_family(unit, ORACLE_MAXMIN, first, end);
+    if (oracle->scheme.rotated > 0 && !verdict.right)
+        verdict = judge_family(unit, ORACLE_ROTATED, first, end);
+    if (oracle->uniform > 0 && !verdict.right)
+        verdict = judge_family(unit, ORACLE_UNIFORM, first, end);
     return verdict;
 }
 
@@ -160,20 +203,17 @@ static struct oracle_verdict judge_unit(const struct unit *unit)
 {
     const struct oracle *oracle = unit->oracle;
     struct oracle_verdict verdict = {.right = true};
+    /* Layers of several families may begin wherever whole buckets of all do. */
+    size_t bucket = oracle->scheme.bucket > 1024 ? oracle->scheme.bucket : 1024;
+    size_t span = oracle->uniform > 0 ? bucket : UNIT;
     bool exact = true;
 
     for (size_t i = 0; i < unit->count && exact; i++)
         exact = is_exact(unit, i);
     if (exact)
         return verdict;
-    if (oracle->maxmin)
-        verdict = judge_family(unit, false);
-    if (oracle->scheme.rotated > 0 && (!oracle->maxmin || !verdict.right)) {
-        struct oracle_verdict other = judge_family(unit, true);
-
-        if (other.right || !oracle->maxmin)
-            verdict = other;
-    }
+    for (size_t first = 0; first < unit->count && verdict.right; first += span)
+        verdict = judge_span(unit, first, first + span < unit->count ? first + span : unit->count);
     verdict.compressed = true;
     return verdict;
 }
@@ -194,7 +234,7 @@ static void fill(struct unit *unit, const struct placed *sum, size_t first, cons
 }
 
 struct oracle_verdict oracle_judge(const struct oracle *oracle, const struct placed *sum, int rank,
-                                   const void *result)
+                                   double step, const void *result)
 {
     struct oracle_verdict verdict = {.right = true};
     double *memory = check_memory((size_t)(oracle->ranks + 3) * UNIT * sizeof(double));
@@ -202,7 +242,8 @@ struct oracle_verdict oracle_judge(const struct oracle *oracle, const struct pla
                         .inputs = memory + (size_t)3 * UNIT,
                         .sum = memory,
                         .magnitude = memory + UNIT,
-                        .result = memory + (size_t)2 * UNIT};
+                        .result = memory + (size_t)2 * UNIT,
+                        .step = step};
 
     for (size_t k = (size_t)rank; k * UNIT < sum->count && verdict.right;
          k += (size_t)oracle->ranks) {
@@ -221,17 +262,26 @@ struct oracle_verdict oracle_judge(const struct oracle *oracle, const struct pla
 
 /* ---- settings ---- */
 
-void oracle_set(struct oracle *oracle, unsigned bits, const char *codec)
+unsigned oracle_families(const char *codec)
+{
+    if (codec == NULL || strcmp(codec, "auto") == 0)
+        return ORACLE_MAXMIN | ORACLE_ROTATED;
+    if (strncmp(codec, "uniform", 7) == 0)
+        return ORACLE_UNIFORM;
+    return strcmp(codec, "rotated") == 0 ? ORACLE_ROTATED : ORACLE_MAXMIN;
+}
+
+void oracle_set(struct oracle *oracle, unsigned bits, unsigned families)
 {
     static const double errors[] = {0.5708, 0.1331, 0.0358, 0.00963, 0.00252};
+    double error = bits > 5 ? 0 : errors[bits - 1];
+    bool widest = bits > 5 && !(oracle->bound > 0 && families == ORACLE_UNIFORM);
 
     oracle->scheme.bits = bits;
-    oracle->scheme.rotated = 0;
-    oracle->maxmin = true;
-    if (strcmp(codec, "maxmin") == 0 || bits > 5)
-        return;
-    oracle->scheme.rotated = errors[bits - 1];
-    oracle->maxmin = strcmp(codec, "auto") == 0 || check_word("CGX_ADAPTIVE", "bits");
+    oracle->scheme.rotated = families & ORACLE_ROTATED ? error : 0;
+    oracle->uniform = !(families & ORACLE_UNIFORM) ? 0 : oracle->bound > 0 ? 1 : error;
+    oracle->maxmin = families & ORACLE_MAXMIN || widest ||
+                     (families & ORACLE_ROTATED && check_word("CGX_ADAPTIVE", "bits"));
 }
 
 /* Nodes of COMM, by the ranks that its members have in the world: PER_NODE there; 0: one node. */
@@ -269,7 +319,11 @@ struct oracle oracle_from_environment(enum element type, MPI_Comm comm)
     PMPI_Comm_size(comm, &oracle.ranks);
     find_nodes(&oracle, check_set("CGX_TOPOLOGY", "flat") ? 1 : oracle.scheme.per_node, comm);
     oracle.scheme.bucket = check_bucket();
-    oracle_set(&oracle, widths ? (unsigned)atoi(widths) : oracle.scheme.bits,
-               codec ? codec : "auto");
+    oracle.base = oracle.scheme.bits;
+    if (codec && strncmp(codec, "uniform:", 8) == 0) {
+        oracle.bound = atof(codec + 8);
+        oracle.history = false;
+    }
+    oracle_set(&oracle, widths ? (unsigned)atoi(widths) : oracle.base, oracle_families(codec));
     return oracle;
 }

@@ -22,6 +22,9 @@ enum { ORACLE_RANKS = 8 };
 struct oracle {
     struct scheme scheme; /* bits: the least width that a segment may have; rotated: its error */
     bool maxmin;          /* segments may be max-min quantised; rotated, if its error is not 0 */
+    double uniform;       /* the squared error of uniform quantisation; 0: there is none */
+    double bound;         /* that is set for errors of uniform quantisation; 0: none is */
+    unsigned base;        /* the width where none is chosen or said */
     bool feedback, history;
     bool cross_ring, cross_grid;
     bool parts;  /* some elements may be sent as they are */
@@ -34,8 +37,17 @@ struct oracle {
 /* What is known of the job's settings from the environment. NODE of ORACLE is COMM's. */
 struct oracle oracle_from_environment(enum element type, MPI_Comm comm);
 
-/* Sets the least width and the families that there are with it: CODEC is as in CGX_CODEC. */
-void oracle_set(struct oracle *oracle, unsigned bits, const char *codec);
+/* Families, a bit each. */
+enum { ORACLE_MAXMIN = 1, ORACLE_ROTATED = 2, ORACLE_UNIFORM = 4 };
+
+/* Those of CODEC, as in CGX_CODEC; NULL: its default. */
+unsigned oracle_families(const char *codec);
+
+/* Sets the least width and which of FAMILIES there are with it. */
+void oracle_set(struct oracle *oracle, unsigned bits, unsigned families);
+
+/* Whether all ranks' inputs are summed at once. */
+bool oracle_is_flat(const struct oracle *oracle);
 
 struct oracle_verdict {
     bool right;
@@ -45,9 +57,10 @@ struct oracle_verdict {
     double result, exact, allowed;
 };
 
-/* RESULT of SUM, of which this rank of the communicator judges a share. */
+/* RESULT of SUM, of which this rank of the communicator judges a share. The steps of uniform
+ * quantisation are at most STEP (loudness.h). */
 struct oracle_verdict oracle_judge(const struct oracle *oracle, const struct placed *sum, int rank,
-                                   const void *result);
+                                   double step, const void *result);
 
 /* In quantisations.c: how far a sum may be off that goes through quantisations inside nodes,
  * between nodes and at last. Of COUNT elements, a bucket; rank p's begin at INPUTS + p * STRIDE. If

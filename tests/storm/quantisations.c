@@ -63,8 +63,23 @@ static double maxmin_loss(const struct bucket *bucket, struct operand operand)
     return added + share * widest * bound_step(bucket->scheme, min - error, max + error);
 }
 
+/* Unless errors are bounded the step is doubled until elements have at most 126 steps. */
+static double uniform_loss(const struct bucket *bucket, struct operand operand)
+{
+    double most = 0, step;
+
+    for (size_t i = 0; i < bucket->count; i++)
+        if (isfinite(operand.values[i]))
+            most = fmax(most, fabs(operand.values[i]));
+    most += operand.error;
+    step = fmax(bucket->scheme->uniform, bucket->oracle->bound > 0 ? 0 : most / 63) * (1 + 0x1p-8);
+    return (bucket->oracle->history ? 252 : 1) * (step / 2 + most * 0x1p-22);
+}
+
 static double loss(const struct bucket *bucket, struct operand operand)
 {
+    if (bucket->scheme->uniform > 0)
+        return uniform_loss(bucket, operand);
     return bucket->scheme->rotated > 0 ? rotated_loss(bucket, operand)
                                        : maxmin_loss(bucket, operand);
 }

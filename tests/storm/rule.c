@@ -149,7 +149,7 @@ const char *rules_text(void)
 struct outlook {
     bool exact, parts;
     unsigned least, most;
-    const char *codec;
+    unsigned families; /* 0: nothing is known yet */
 };
 
 static struct outlook outlook_of(const struct hint *hint, const struct rule *rule,
@@ -158,10 +158,14 @@ static struct outlook outlook_of(const struct hint *hint, const struct rule *rul
     static const struct said nothing;
     const struct said *first = rule ? &rule->said : &nothing;
     const struct said *then = hint->none ? &nothing : &hint->said;
-    const char *codec = getenv("CGX_CODEC");
-    unsigned bits = first->bits > 0  ? first->bits
-                    : then->bits > 0 ? then->bits
-                                     : oracle->scheme.bits;
+    const char *codec = first->codec  ? first->codec
+                        : then->codec ? then->codec
+                                      : getenv("CGX_CODEC");
+    unsigned families = oracle_families(codec);
+    unsigned bits = first->bits > 0              ? first->bits
+                    : then->bits > 0             ? then->bits
+                    : families == ORACLE_UNIFORM ? oracle->base
+                                                 : oracle->scheme.bits;
     unsigned layer = first->layer_bits > 0  ? first->layer_bits
                      : then->layer_bits > 0 ? then->layer_bits
                                             : bits;
@@ -171,22 +175,18 @@ static struct outlook outlook_of(const struct hint *hint, const struct rule *rul
                             .parts = rule && rule->parts,
                             .least = layer < bits ? layer : bits,
                             .most = layer > bits ? layer : bits,
-                            .codec = first->codec  ? first->codec
-                                     : then->codec ? then->codec
-                                     : codec       ? codec
-                                                   : "auto"};
+                            .families = families};
 }
 
 static void allow(struct outlook *all, struct outlook other)
 {
-    if (all->codec && strcmp(all->codec, other.codec) != 0)
-        other.codec = "auto";
-    *all =
-        (struct outlook){.exact = other.exact && (all->exact || !all->codec),
-                         .parts = other.parts || all->parts,
-                         .least = all->codec && all->least < other.least ? all->least : other.least,
-                         .most = all->most > other.most ? all->most : other.most,
-                         .codec = other.codec};
+    bool known = all->families != 0;
+
+    *all = (struct outlook){.exact = other.exact && (all->exact || !known),
+                            .parts = other.parts || all->parts,
+                            .least = known && all->least < other.least ? all->least : other.least,
+                            .most = all->most > other.most ? all->most : other.most,
+                            .families = all->families | other.families};
 }
 
 static bool holds(const struct rule *rule, const struct storm_call *call, const char *communicator)
@@ -217,9 +217,9 @@ bool rules_apply(const struct hint *hint, const struct storm_call *call, const c
     }
     if (!certain)
         allow(&all, outlook_of(hint, NULL, oracle));
-    oracle_set(oracle, all.least, all.codec);
-    /* No more bits than 5 are rotated. */
-    oracle->maxmin |= all.most > 5;
+    oracle_set(oracle, all.least, all.families);
+    /* Where there are more bits than 5 they are max-min quantised. */
+    oracle->maxmin |= all.most > 5 && !(oracle->bound > 0 && all.families == ORACLE_UNIFORM);
     oracle->parts = all.parts;
     return all.exact;
 }

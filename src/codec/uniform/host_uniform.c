@@ -22,7 +22,7 @@ struct place {
     struct cgx_uniform_layout layout;
     size_t index, piece;
     size_t end, exponent, kinds; /* what its piece says of it */
-    unsigned blocks;
+    unsigned blocks, room;
 };
 
 static struct place place_of(const struct cgx_walk *walk, const struct cgx_bucket *bucket)
@@ -36,6 +36,7 @@ static struct place place_of(const struct cgx_walk *walk, const struct cgx_bucke
     place.exponent = place.piece + place.layout.exponents + place.index;
     place.kinds = place.piece + place.layout.kinds + place.index * sizeof(uint64_t);
     place.blocks = (unsigned)cgx_bucket_count(bucket->count, CGX_UNIFORM_BLOCK);
+    place.room = cgx_uniform_block_words(piece->bits);
     return place;
 }
 
@@ -69,7 +70,8 @@ static struct cgx_uniform_group group_of(const struct cgx_bucket *bucket, const 
                                       .inverse = 1.0f / step,
                                       .key = head->key,
                                       .first = (uint32_t)(bucket->first / CGX_UNIFORM_BLOCK),
-                                      .blocks = place->blocks};
+                                      .blocks = place->blocks,
+                                      .room = place->room};
 }
 
 /* ---- elements ---- */
@@ -162,6 +164,26 @@ static float own_step(const struct cgx_walk *walk, const struct cgx_work *work)
     return cgx_uniform_step(energy, count, error);
 }
 
+/* The mean square of what the sources of a sum are off already: each quantisation of an element is
+ * off evenly, by up to half a step. Steps must not follow it: where sums are quantised in turn they
+ * would grow for ever. */
+static double noise_of(const struct cgx_walk *walk, const struct cgx_work *work)
+{
+    const struct cgx_piece *piece = walk->piece;
+    double noise = 0;
+
+    for (size_t p = 0; p < work->nsources; p++) {
+        struct cgx_uniform_head source;
+
+        if (cgx_walk_unquantised(walk, work, p, piece->first))
+            continue;
+        source = cgx_uniform_head_of(work->sources[p] + piece->offset);
+        noise += (double)source.step * (double)source.step * (double)source.elements /
+                 (12 * (double)piece->count);
+    }
+    return noise;
+}
+
 /* Begins a piece, with zeros between the parts before its words. */
 static enum cgx_status begin_piece(const struct cgx_walk *walk, const struct cgx_work *work,
                                    const struct place *place)
@@ -179,14 +201,17 @@ static enum cgx_status begin_piece(const struct cgx_walk *walk, const struct cgx
     return CGX_OK;
 }
 
-/* Writes all VALUES of a group behind the groups before it. */
+/* Writes all VALUES of a group behind the groups before it; NOISE is in each of its elements. */
 static void quantise(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                     const struct place *place, const cgx_float32 *values, unsigned char *payload)
+                     const struct place *place, const cgx_float32 *values, double noise,
+                     unsigned char *payload)
 {
     struct cgx_uniform_head head = cgx_uniform_head_of(payload + place->piece);
     uint64_t *words = (uint64_t *)(void *)(payload + word_at(place, head.words)), kinds;
     struct cgx_uniform_group group = group_of(bucket, place, &head, 0);
     size_t count = kernels_of(walk)->encode(&group, values, false, &kinds, words);
+    double energy =
+        (double)walk->kernels->norm(values, CGX_UNIFORM_GROUP) - (double)bucket->count * noise;
     uint32_t end;
 
     if (count == CGX_UNIFORM_TOO_MANY) {
@@ -202,7 +227,7 @@ static void quantise(const struct cgx_walk *walk, const struct cgx_bucket *bucke
     }
     words[count] = 0; /* if it is the last: up to a multiple of 16 bytes */
     head.words += count;
-    head.energy += (double)walk->kernels->norm(values, CGX_UNIFORM_GROUP);
+    head.energy += energy < 0 ? 0 : energy;
     if (isnan(head.energy))
         head.energy = (double)NAN; /* of either sign, as the processor has it */
     end = (uint32_t)head.words;
@@ -221,7 +246,7 @@ static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work
     if (place.index == 0 && begin_piece(walk, work, &place) != CGX_OK)
         return CGX_ERR_INVALID;
     cgx_walk_prefetch(elements, bucket->count * cgx_dtype_size(walk->coding->dtype));
-    quantise(walk, bucket, &place, cgx_history_widened(walk, work, bucket, elements, room),
+    quantise(walk, bucket, &place, cgx_history_widened(walk, work, bucket, elements, room), 0,
              work->out);
     return CGX_OK;
 }
@@ -239,7 +264,7 @@ static enum cgx_status restore(const struct cgx_walk *walk, const struct cgx_buc
     uint64_t kinds;
 
     if (!cgx_uniform_is_step(head.step) || begin > end ||
-        end > place.layout.blocks * CGX_UNIFORM_BLOCK_WORDS)
+        end > cgx_uniform_most_words(walk->piece->count, walk->piece->bits))
         return CGX_ERR_FORMAT;
     group = group_of(bucket, &place, &head, payload[place.exponent]);
     memcpy(&kinds, payload + place.kinds, sizeof kinds);
@@ -310,7 +335,7 @@ static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work
     }
     /* Behind the elements that are there sources have the dither of theirs. */
     memset(sum + bucket->count, 0, (CGX_UNIFORM_GROUP - bucket->count) * sizeof *sum);
-    quantise(walk, bucket, &place, sum, work->out);
+    quantise(walk, bucket, &place, sum, noise_of(walk, work), work->out);
     return CGX_OK;
 }
 

@@ -11,7 +11,7 @@
  * is doubled, and 4 bits for each block of 64; then the groups' words. Blocks have Rice codes (Rice
  * and Plaunt, "Adaptive Variable-Length Coding for Efficient Compression of Spacecraft Television
  * Data", IEEE Transactions on Communication Technology 19(6), 1971), as masks of 64 bits. A group
- * has at most 128 words, 8 bits to an element. */
+ * has at most 128 words, 8 bits to an element, or where errors are bounded 512. */
 #ifndef CGX_CODEC_UNIFORM_UNIFORM_H
 #define CGX_CODEC_UNIFORM_UNIFORM_H
 
@@ -22,16 +22,24 @@
 #define CGX_UNIFORM 48       /* encodings are this + width */
 #define CGX_UNIFORM_WIDTHS 5 /* the error is that of rotated quantisation at as many bits */
 
+/* In the place of a width: the step is never doubled, so that it bounds errors. */
+#define CGX_UNIFORM_BOUNDED (CGX_UNIFORM_WIDTHS + 1)
+
 #define CGX_UNIFORM_BLOCK 64
 #define CGX_UNIFORM_GROUP 1024
 #define CGX_UNIFORM_BLOCKS (CGX_UNIFORM_GROUP / CGX_UNIFORM_BLOCK) /* of a group */
 
-/* The most words of 64 bits that a block has on average, and a group. */
-#define CGX_UNIFORM_BLOCK_WORDS 8
-#define CGX_UNIFORM_GROUP_WORDS (CGX_UNIFORM_BLOCKS * CGX_UNIFORM_BLOCK_WORDS)
+/* The most words of 64 bits that a block has on average: 8 bits to an element, or float32. */
+static inline unsigned cgx_uniform_block_words(unsigned encoding)
+{
+    return encoding == CGX_UNIFORM + CGX_UNIFORM_BOUNDED ? 32 : 8;
+}
 
 /* The most bytes of a group, but for what a piece has but once. */
-#define CGX_UNIFORM_GROUP_BYTES (CGX_UNIFORM_GROUP_WORDS * 8 + CGX_UNIFORM_BLOCKS)
+static inline size_t cgx_uniform_group_bytes(unsigned encoding)
+{
+    return CGX_UNIFORM_BLOCKS * (cgx_uniform_block_words(encoding) * sizeof(uint64_t) + 1);
+}
 
 /* What the 4 bits of a block say; below CGX_UNIFORM_PLAIN: the parameter of its Rice codes. */
 enum {
@@ -61,9 +69,9 @@ struct cgx_uniform_head {
     float step;
     uint32_t key;   /* of the dither */
     uint64_t words; /* of all groups */
-    /* The sum of the squares of all that was quantised for the piece: of what it encodes and, if
-     * this is a sum, for its sources; not finite where one of them is not. And how many elements
-     * that are. */
+    /* The sum of the squares of all that was quantised for the piece: of what it encodes, less the
+     * errors that this holds, and, if this is a sum, for its sources; not finite where one of them
+     * is not. And how many elements that are. */
     double energy;
     uint64_t elements;
 };
@@ -75,7 +83,6 @@ struct cgx_uniform_layout {
     size_t exponents; /* 8 bits for each group: its step is 2^EXPONENT of the piece's */
     size_t kinds;     /* 64 bits for each group, 4 for each block */
     size_t words;
-    size_t bytes; /* of the piece with the most words, and 16 more that a decoder may read */
 };
 
 static inline struct cgx_uniform_layout cgx_uniform_layout_of(size_t count)
@@ -90,15 +97,20 @@ static inline struct cgx_uniform_layout cgx_uniform_layout_of(size_t count)
     layout.kinds = layout.exponents + cgx_round_up(layout.groups, CGX_PIECE_ALIGNMENT);
     layout.words =
         layout.kinds + cgx_round_up(layout.groups * sizeof(uint64_t), CGX_PIECE_ALIGNMENT);
-    layout.bytes = layout.words + layout.blocks * CGX_UNIFORM_BLOCK_WORDS * sizeof(uint64_t) +
-                   CGX_PIECE_ALIGNMENT;
     return layout;
 }
 
-/* The most bytes of a piece of COUNT elements, a multiple of 16. */
-static inline size_t cgx_uniform_bytes(size_t count)
+/* The most words of a piece of COUNT elements in ENCODING. */
+static inline size_t cgx_uniform_most_words(size_t count, unsigned encoding)
 {
-    return cgx_uniform_layout_of(count).bytes;
+    return cgx_bucket_count(count, CGX_UNIFORM_BLOCK) * cgx_uniform_block_words(encoding);
+}
+
+/* The most bytes of such a piece, and 16 more that a decoder may read; a multiple of 16. */
+static inline size_t cgx_uniform_bytes(size_t count, unsigned encoding)
+{
+    return cgx_uniform_layout_of(count).words +
+           cgx_uniform_most_words(count, encoding) * sizeof(uint64_t) + CGX_PIECE_ALIGNMENT;
 }
 
 static inline struct cgx_uniform_head cgx_uniform_head_of(const unsigned char *piece)
@@ -109,9 +121,9 @@ static inline struct cgx_uniform_head cgx_uniform_head_of(const unsigned char *p
     return head;
 }
 
-/* The bytes that PIECE, of COUNT elements, uses of its most, as its head says: a multiple of 16. 0:
- * it says more than that. */
-size_t cgx_uniform_used(const unsigned char *piece, size_t count);
+/* The bytes that PIECE, of COUNT elements in ENCODING, uses of its most, as its head says: a
+ * multiple of 16. 0: it says more than that. */
+size_t cgx_uniform_used(const unsigned char *piece, size_t count, unsigned encoding);
 
 /* The step of group INDEX of PIECE, of COUNT elements: 0 where all its elements are, NaN where a
  * block is poisoned. */
@@ -128,6 +140,13 @@ CGX_QUANT float cgx_uniform_step(double energy, double count, double error)
     return step < (double)CGX_UNIFORM_LEAST_STEP  ? CGX_UNIFORM_LEAST_STEP
            : step > (double)CGX_UNIFORM_MOST_STEP ? CGX_UNIFORM_MOST_STEP
                                                   : (float)step;
+}
+
+/* The step with which sums of RANKS ranks are off by BOUND at most. An element is quantised at most
+ * RANKS times: each but the last brings one rank's part to others. What is left is for rounding. */
+CGX_QUANT float cgx_uniform_bounded_step(float bound, unsigned ranks)
+{
+    return 2 * bound / ((float)ranks + 1);
 }
 
 /* The key of the dither of what STREAM quantises in a call with the key CALL. */

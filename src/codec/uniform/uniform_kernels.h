@@ -17,11 +17,12 @@ struct cgx_uniform_group {
     uint32_t key;
     uint32_t first;  /* number of its first block in the buffer */
     unsigned blocks; /* that it has */
+    unsigned room;   /* words, for each of them */
 };
 
 struct cgx_uniform_kernels {
     /* Encodes VALUES, 64 for each block, zeros behind those that are there: writes KINDS and at
-     * most 8 WORDS for each block. Returns how many these are. Blocks with values that are too
+     * most ROOM WORDS for each block. Returns how many these are. Blocks with values that are too
      * large for a code or not finite are raw; POISONS: the latter are poisoned.
      * CGX_UNIFORM_TOO_MANY: there would be more words; WORDS holds anything. */
     size_t (*encode)(const struct cgx_uniform_group *group, const cgx_float32 *values, bool poisons,

@@ -205,7 +205,7 @@ static size_t encode(const struct cgx_uniform_group *group, const cgx_float32 *v
                      uint64_t *kinds, uint64_t *words)
 {
     struct writer writer = {words, 0, 0};
-    const uint64_t *end = words + (size_t)group->blocks * CGX_UNIFORM_BLOCK_WORDS;
+    const uint64_t *end = words + (size_t)group->blocks * group->room;
     uint64_t all = 0;
 
     for (unsigned b = 0; b < group->blocks; b++, values += CGX_UNIFORM_BLOCK) {

@@ -21,7 +21,8 @@ static uint32_t own_signs(const struct cgx_slice *slice, const struct cgx_piece 
 {
     const struct cgx_coll *coll = slice->coll;
     size_t count = cgx_bucket_elements(piece, slice->coding.bucket_size, index);
-    size_t first = piece->first + index * slice->coding.bucket_size;
+    size_t bucket = cgx_encoding_bucket(piece->bits, slice->coding.bucket_size);
+    size_t first = piece->first + index * bucket;
     float values[CGX_BUCKET_SIZE_MAX];
     bool positive = false, negative = false;
 

@@ -26,6 +26,7 @@ struct scheme {
     unsigned bits; /* 32: exact */
     size_t bucket;
     double rotated; /* the expected error of rotated quantisation; 0: max-min quantisation */
+    double uniform; /* the largest step of uniform quantisation; 0: another one */
     bool stochastic;
     bool ring;
     bool grid;    /* nodes stand in one, of two rows or more */

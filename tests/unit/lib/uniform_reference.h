@@ -94,12 +94,13 @@ static inline void uniform_raw(const float x[64], struct uniform_bits *bits)
             uniform_put(bits, (isnan(x[i]) ? 0x7FC00000u : cgx_float_bits(x[i])) >> bit & 1);
 }
 
-/* A group whose first element is FIRST, of BLOCKS blocks. False: it has too many bits. */
-static inline bool uniform_group(const float *x, size_t first, size_t blocks, float step,
-                                 uint32_t key, bool poisons, unsigned char *kinds,
+/* A group whose first element is FIRST, of BLOCKS blocks, which have room for MOST bits. False: it
+ * has more. */
+static inline bool uniform_group(const float *x, size_t first, size_t blocks, size_t most,
+                                 float step, uint32_t key, bool poisons, unsigned char *kinds,
                                  struct uniform_bits *bits)
 {
-    size_t begin = bits->at, most = blocks * 512;
+    size_t begin = bits->at;
 
     memset(kinds, 0, 8);
     for (size_t b = 0; b < blocks; b++, x += 64, first += 64) {
@@ -133,17 +134,19 @@ static inline bool uniform_group(const float *x, size_t first, size_t blocks, fl
     return true;
 }
 
-/* What the sources of a sum say of all that they come from; zeros: it is none. */
+/* What the sources of a sum say of all that they come from, and the mean square of the errors in
+ * one of its elements; zeros: it is none. */
 struct uniform_before {
     double energy;
     uint64_t elements;
+    double noise;
 };
 
-/* Encodes COUNT values, FIRST being the number of the first in the buffer, to PIECE, which has
- * zeros. Returns the bytes that are used. */
-static inline size_t uniform_encode(const struct cgx_coding *coding, const float *values,
-                                    size_t first, size_t count, struct uniform_before before,
-                                    unsigned char *piece)
+/* Encodes COUNT values in uniform ENCODING, FIRST being the number of the first in the buffer, to
+ * PIECE, which has zeros. Returns the bytes that are used. */
+static inline size_t uniform_encode(const struct cgx_coding *coding, unsigned encoding,
+                                    const float *values, size_t first, size_t count,
+                                    struct uniform_before before, unsigned char *piece)
 {
     size_t groups = (count + 1023) / 1024, words, ends = 32, exponents, kinds;
     uint32_t key = uniform_key(coding);
@@ -159,12 +162,14 @@ static inline size_t uniform_encode(const struct cgx_coding *coding, const float
     memcpy(piece + 4, &key, 4);
     for (size_t g = 0; g < groups; g++) {
         size_t n = count - 1024 * g < 1024 ? count - 1024 * g : 1024, begin = bits.at;
+        size_t blocks = (n + 63) / 64, most_bits = blocks * (encoding == 54 ? 2048 : 512);
         float x[1024] = {0}, most = 0;
+        double own;
         uint32_t end;
         int e = 0, next = 0, last = 0;
 
         memcpy(x, values + 1024 * g, n * sizeof *x);
-        if (!uniform_group(x, first + 1024 * g, (n + 63) / 64, coding->step, key, false,
+        if (!uniform_group(x, first + 1024 * g, blocks, most_bits, coding->step, key, false,
                            piece + kinds + 8 * g, &bits)) {
             for (int i = 0; i < 1024; i++)
                 most = isfinite(x[i]) && fabsf(x[i]) > most ? fabsf(x[i]) : most;
@@ -174,14 +179,16 @@ static inline size_t uniform_encode(const struct cgx_coding *coding, const float
                 e = next < last ? next : last;
                 memset(bits.bytes + begin / 8, 0, 8192);
                 bits.at = begin;
-                fits = uniform_group(x, first + 1024 * g, (n + 63) / 64, ldexpf(coding->step, e),
-                                     key, true, piece + kinds + 8 * g, &bits);
+                fits =
+                    uniform_group(x, first + 1024 * g, blocks, most_bits, ldexpf(coding->step, e),
+                                  key, true, piece + kinds + 8 * g, &bits);
             }
         }
         piece[exponents + g] = (unsigned char)e;
         end = (uint32_t)(bits.at / 64);
         memcpy(piece + ends + 4 * g, &end, 4);
-        energy += (double)reference_square_sum(x, 1024);
+        own = (double)reference_square_sum(x, 1024) - (double)n * before.noise;
+        energy += own < 0 ? 0 : own;
         energy = isnan(energy) ? (double)NAN : energy;
     }
     memcpy(piece + 8, &(uint64_t){bits.at / 64}, 8);
