@@ -70,20 +70,20 @@ static double power_of(const float *x, const float *y)
     return sum;
 }
 
-/* Bits of an element: the entropy of codes where the dither is known. */
+/* Bits of an element: the entropy of codes where the dither is known to a 32nd of a step. */
 static double entropy(const struct cgx_uniform_head *head)
 {
-    static double counts[8][CODES];
+    static double counts[32][CODES];
     double bits = 0;
 
     memset(counts, 0, sizeof counts);
     for (uint32_t i = 0; i < COUNT; i++) {
-        uint32_t h = cgx_uniform_hash(head->key, i / 64, i % 16) >> (20 + 3 * (i % 64 / 16)) & 7;
+        uint32_t h = cgx_uniform_hash(head->key, i / 64, i % 16) >> 8 * (i % 64 / 16) & 255;
         double code = nearbyint((double)(values[i] / head->step + cgx_uniform_dither(h)));
 
-        counts[h][(int)fmin(fmax(code + (int)(CODES / 2), 0), CODES - 1)]++;
+        counts[h / 8][(int)fmin(fmax(code + (int)(CODES / 2), 0), CODES - 1)]++;
     }
-    for (int h = 0; h < 8; h++) {
+    for (int h = 0; h < 32; h++) {
         double all = 0;
 
         for (int k = 0; k < CODES; k++)

@@ -155,7 +155,7 @@ CGX_QUANT uint32_t cgx_uniform_key(uint32_t call, uint32_t stream)
     return cgx_mix((call ^ stream) + 0x9E3779B9u);
 }
 
-/* Bits 20 + 3j to 22 + 3j are of the dither of element 16j + LANE of block number BLOCK of the
+/* Byte j, from the lowest, is for the dither of element 16j + LANE of block number BLOCK of the
  * buffer. */
 CGX_QUANT uint32_t cgx_uniform_hash(uint32_t key, uint32_t block, uint32_t lane)
 {
@@ -164,13 +164,15 @@ CGX_QUANT uint32_t cgx_uniform_hash(uint32_t key, uint32_t block, uint32_t lane)
     h ^= h >> 16;
     h *= 0x85EBCA6Bu;
     h ^= h >> 13;
-    return h * 0xC2B2AE35u;
+    h *= 0xC2B2AE35u;
+    return h ^ h >> 16;
 }
 
-/* Of 3 bits: an odd number of sixteenths from -7 to 7. */
-CGX_QUANT float cgx_uniform_dither(uint32_t bits)
+/* Of a byte: an odd number of 512ths from -255 to 255. An element that is smaller than the least of
+ * them leaves no trace, however often it is summed, so there are many. */
+CGX_QUANT float cgx_uniform_dither(uint32_t byte)
 {
-    return (float)(2 * (int32_t)bits - 7) * 0.0625f;
+    return (float)(2 * (int32_t)byte - 255) * 0x1p-9f;
 }
 
 /* The parameter of a block whose codes k, as 2k or -2k - 1, add up to SUM, or CGX_UNIFORM_PLAIN:

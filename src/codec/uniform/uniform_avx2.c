@@ -27,16 +27,18 @@ INLINE __m256i hash(const struct cgx_uniform_group *group, uint32_t block, uint3
     h = _mm256_xor_si256(h, _mm256_srli_epi32(h, 16));
     h = _mm256_mullo_epi32(h, _mm256_set1_epi32((int)0x85EBCA6Bu));
     h = _mm256_xor_si256(h, _mm256_srli_epi32(h, 13));
-    return _mm256_mullo_epi32(h, _mm256_set1_epi32((int)0xC2B2AE35u));
+    h = _mm256_mullo_epi32(h, _mm256_set1_epi32((int)0xC2B2AE35u));
+    return _mm256_xor_si256(h, _mm256_srli_epi32(h, 16));
 }
 
-/* A permutation takes 3 bits of each index. */
+/* Exact, in whatever order it is computed. */
 INLINE __m256 dither_of(__m256i hash, unsigned quarter)
 {
-    const __m256 table =
-        _mm256_setr_ps(-.4375f, -.3125f, -.1875f, -.0625f, .0625f, .1875f, .3125f, .4375f);
+    __m256i byte =
+        _mm256_and_si256(_mm256_srli_epi32(hash, (int)(8 * quarter)), _mm256_set1_epi32(255));
 
-    return _mm256_permutevar8x32_ps(table, _mm256_srli_epi32(hash, (int)(20 + 3 * quarter)));
+    return _mm256_fmadd_ps(_mm256_cvtepi32_ps(byte), _mm256_set1_ps(0x1p-8f),
+                           _mm256_set1_ps(-255 * 0x1p-9f));
 }
 
 INLINE __m256i quantise8(const cgx_float32 *values, __m256 inverse, __m256 dither)

@@ -25,17 +25,17 @@ INLINE __m512i hash(const struct cgx_uniform_group *group, uint32_t block)
     h = _mm512_xor_si512(h, _mm512_srli_epi32(h, 16));
     h = _mm512_mullo_epi32(h, _mm512_set1_epi32((int)0x85EBCA6Bu));
     h = _mm512_xor_si512(h, _mm512_srli_epi32(h, 13));
-    return _mm512_mullo_epi32(h, _mm512_set1_epi32((int)0xC2B2AE35u));
+    h = _mm512_mullo_epi32(h, _mm512_set1_epi32((int)0xC2B2AE35u));
+    return _mm512_xor_si512(h, _mm512_srli_epi32(h, 16));
 }
 
-/* A permutation takes 4 bits of each index: the table has everything twice. */
+/* Exact, in whatever order it is computed. */
 INLINE __m512 dither_of(__m512i hash, unsigned quarter)
 {
-    const __m512 table =
-        _mm512_setr_ps(-.4375f, -.3125f, -.1875f, -.0625f, .0625f, .1875f, .3125f, .4375f, -.4375f,
-                       -.3125f, -.1875f, -.0625f, .0625f, .1875f, .3125f, .4375f);
+    __m512i byte = _mm512_and_si512(_mm512_srli_epi32(hash, 8 * quarter), _mm512_set1_epi32(255));
 
-    return _mm512_permutexvar_ps(_mm512_srli_epi32(hash, 20 + 3 * quarter), table);
+    return _mm512_fmadd_ps(_mm512_cvtepi32_ps(byte), _mm512_set1_ps(0x1p-8f),
+                           _mm512_set1_ps(-255 * 0x1p-9f));
 }
 
 INLINE codes quantise(const struct cgx_uniform_group *group, uint32_t block,

@@ -17,7 +17,7 @@ INLINE float dither_of(const struct cgx_uniform_group *group, uint32_t block, ui
 {
     uint32_t hash = cgx_uniform_hash(group->key, block, i % 16);
 
-    return cgx_uniform_dither(hash >> (20 + 3 * (i / 16)) & 7);
+    return cgx_uniform_dither(hash >> 8 * (i / 16) & 255);
 }
 
 INLINE codes quantise(const struct cgx_uniform_group *group, uint32_t block,

@@ -168,7 +168,7 @@ static void test_set(const struct cgx_codec *codec, enum cgx_dtype dtype, unsign
 /* Of elements from integers that depend on no library, at two steps. */
 static void test_checksums(const struct cgx_codec *codec)
 {
-    static const uint64_t golden[2] = {0xD57A889318CAD3E9u, 0xC0EDEB59D1252D5Eu};
+    static const uint64_t golden[2] = {0x33B81B3B07EA0694u, 0x78D8C12C66EC3FACu};
     bool same = true;
 
     for (int i = 0; i < 2; i++) {

@@ -43,19 +43,19 @@ static inline uint32_t uniform_key(const struct cgx_coding *coding)
     return uniform_mix((key ^ coding->stream) + c);
 }
 
-/* Sixteenths of element I of the buffer. */
+/* 512ths of element I of the buffer. */
 static inline int uniform_dither(uint32_t key, size_t i)
 {
     uint32_t n = (uint32_t)(i / 64 * 16 + i % 16);
     uint32_t h = uniform_mix(n * 0x9E3779B9u + key);
 
-    return (int)(h >> (20 + 3 * (i % 64 / 16)) & 7) * 2 - 7;
+    return (int)(h >> (8 * (i % 64 / 16)) & 255) * 2 - 255;
 }
 
 /* 2k or -2k - 1; 255: there is no code. */
-static inline unsigned uniform_code(float x, float step, int sixteenths)
+static inline unsigned uniform_code(float x, float step, int dither)
 {
-    float inverse = 1 / step, scaled = x * inverse, sum = scaled + (float)sixteenths / 16;
+    float inverse = 1 / step, scaled = x * inverse, sum = scaled + (float)dither / 512;
     double code = nearbyint((double)sum);
 
     if (!(fabs(code) <= 126))
