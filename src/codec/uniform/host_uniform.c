@@ -143,13 +143,16 @@ static double squares_of(const struct cgx_walk *walk, const struct cgx_work *wor
 }
 
 /* The step of a piece that has none: that of the error of its width, of elements as large as those
- * it is made of are if they are independent. */
+ * it is made of are if they are independent. 0: it has a bound in the place of a width. */
 static float own_step(const struct cgx_walk *walk, const struct cgx_work *work)
 {
     const struct cgx_piece *piece = walk->piece;
-    double error = cgx_rotated_error(piece->bits - CGX_UNIFORM), energy = 0;
-    double count = (double)piece->count;
+    unsigned width = piece->bits - CGX_UNIFORM;
+    double count = (double)piece->count, error, energy = 0;
 
+    if (width > CGX_UNIFORM_WIDTHS)
+        return 0;
+    error = cgx_rotated_error(width);
     if (work->operation == CGX_ENCODE)
         energy = squares_of(walk, work, cgx_walk_element(walk, work->in, piece->first));
     for (size_t p = 0; work->operation == CGX_REDUCE && p < work->nsources; p++) {
@@ -196,6 +199,8 @@ static enum cgx_status begin_piece(const struct cgx_walk *walk, const struct cgx
     head = head_for(walk, work);
     if (head.step == 0)
         head.step = own_step(walk, work);
+    if (head.step == 0)
+        return CGX_ERR_INVALID;
     memcpy(payload + place->piece, &head, sizeof head);
     memset(payload + place->piece + sizeof head, 0, place->layout.words - sizeof head);
     return CGX_OK;

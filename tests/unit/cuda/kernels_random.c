@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Random buckets of all types and widths, a quarter of a million or, with CGX_TEST_ALL=yes, more than
- * a million, are encoded and decoded to the bytes of the host codec; some of them are summed. So are
- * buckets that are rotated, of which each has sixteen times as many elements. */
+/* Random buckets of all types and widths, a quarter of a million or, with CGX_TEST_ALL=yes, more
+ * than a million, are encoded and decoded to the bytes of the host codec; some of them are summed.
+ * So are buckets that are rotated, of which each has sixteen times as many elements. */
 
 #include "codec/encoding.h"
 #include "codec/rotated/rotated.h"
