@@ -21,32 +21,14 @@
 #include "lib/device.h"
 #include "lib/device_sum.h"
 #include "lib/placed.h"
+#include "lib/slices.h"
 
 enum { COUNT = 2048 + 77, CALLS = 2 };
 
 static struct device_sum sum;
-static unsigned slices, stride; /* of several slices every other operation fails on a rank */
+static unsigned stride; /* of several slices every other operation fails on a rank */
 
 /* ---- the library ---- */
-
-/* Cut into SLICES, with the staging memory of one for each slot. */
-WRAPPED(struct cgx_schedule, cgx_coll_schedule, const struct cgx_plan *plan,
-        const struct cgx_plan *widest, const struct cgx_scheme *scheme, size_t staging)
-{
-    struct cgx_schedule schedule = __real_cgx_coll_schedule(plan, widest, scheme, staging);
-
-    if (schedule.slices != 1)
-        bail_out("%u slices, not 1", schedule.slices);
-    schedule.slices = slices;
-    schedule.needs.slots = slices > 1 ? CGX_SLOTS : 1;
-    return schedule;
-}
-
-WRAPPED(void, cgx_coll_follow, struct cgx_schedule *schedule, const struct cgx_plan *plan)
-{
-    __real_cgx_coll_follow(schedule, plan);
-    schedule->slices = slices;
-}
 
 static bool can_load = true;
 

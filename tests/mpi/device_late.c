@@ -9,31 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../lib/wrap.h"
-#include "coll/slice.h"
 #include "lib/check.h"
 #include "lib/placed.h"
+#include "lib/slices.h"
 
 enum { CALLS = 8, BUCKETS = 47, BUCKET = 64 };
-
-static unsigned slices;
-
-/* Cut into SLICES, with the staging memory of one for each slot. */
-WRAPPED(struct cgx_schedule, cgx_coll_schedule, const struct cgx_plan *plan,
-        const struct cgx_plan *widest, const struct cgx_scheme *scheme, size_t staging)
-{
-    struct cgx_schedule schedule = __real_cgx_coll_schedule(plan, widest, scheme, staging);
-
-    schedule.slices = slices;
-    schedule.needs.slots = slices > 1 ? CGX_SLOTS : 1;
-    return schedule;
-}
-
-WRAPPED(void, cgx_coll_follow, struct cgx_schedule *schedule, const struct cgx_plan *plan)
-{
-    __real_cgx_coll_follow(schedule, plan);
-    schedule->slices = slices;
-}
 
 static size_t bytes_of(const struct placed *sum)
 {
