@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "codec/codec.h"
+#include "codec/encoding.h"
 #include "coll/split.h"
 #include "policy.h"
 #include "policy/widths/allocate.h"

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/encoding.h"
 #include "policy.h"
 #include "policy/widths/allocate.h"
 #include "unit/lib/replay.h"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/encoding.h"
 #include "codec/measure.h"
 #include "codec/quant.h"
 #include "cuda/kernels.h"

@@ -29,7 +29,7 @@ libcgxcore_la_SOURCES = \
 	src/codec/blocks.c src/codec/blocks.h \
 	src/codec/bucket.c src/codec/bucket.h \
 	src/codec/codec.h \
-	src/codec/encoding.h \
+	src/codec/encoding.c src/codec/encoding.h \
 	src/codec/format.c src/codec/format.h \
 	src/codec/history.h \
 	src/codec/host_backend.c \

@@ -10,6 +10,7 @@
 #include "info_measure.h"
 
 #include "codec/codec.h"
+#include "codec/encoding.h"
 
 /* Too much for the caches of most processors, as gradients are. */
 #define ELEMENTS ((size_t)1 << 22)

@@ -3,6 +3,7 @@
 
 #include "codec/blocks.h"
 
+#include "codec/encoding.h"
 #include "codec/quant.h"
 
 struct cgx_blocks cgx_blocks_of(const struct cgx_piece *piece, unsigned bucket_size)

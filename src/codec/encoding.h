@@ -87,6 +87,11 @@ static inline size_t cgx_encoding_padded(unsigned encoding, size_t count)
     return quantiser->whole ? quantiser->bucket : cgx_codes_padded(count);
 }
 
+/* The layout of COUNT elements in ENCODING. For CGX_BITS_EXACT only bytes is meaningful; if pieces
+ * vary (quantiser.h) it is an upper limit. */
+struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, unsigned bucket_size,
+                                   enum cgx_dtype dtype);
+
 /* Bytes of COUNT elements, a multiple of the bucket, with bucket headers and without padding; an
  * upper limit for pieces that vary. */
 static inline size_t cgx_encoding_bytes(unsigned encoding, unsigned bucket_size,

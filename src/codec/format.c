@@ -5,9 +5,6 @@
 
 #include <string.h>
 
-#include "codec/encoding.h"
-#include "util/integers.h"
-
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "the format is stored as it is in memory");
 
@@ -56,31 +53,4 @@ size_t cgx_message_bytes(const unsigned char *data, size_t filled, size_t most)
         message.bytes > most - CGX_MESSAGE_HEADER_BYTES)
         return filled;
     return CGX_MESSAGE_HEADER_BYTES + (size_t)message.bytes;
-}
-
-struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, unsigned bucket_size,
-                                   enum cgx_dtype dtype)
-{
-    struct cgx_layout layout = {0};
-
-    layout.buckets = cgx_bucket_count(count, cgx_encoding_bucket(encoding, bucket_size));
-    layout.elements = cgx_codes_padded(count);
-    if (cgx_encoding_is_exact(encoding)) {
-        layout.bytes = cgx_round_up(count * cgx_dtype_size(dtype), CGX_PIECE_ALIGNMENT);
-        return layout;
-    }
-    if (cgx_encoding_quantiser(encoding)->varies) {
-        layout.bytes = cgx_uniform_bytes(count, encoding);
-        return layout;
-    }
-    layout.bytes = cgx_round_up(layout.buckets * CGX_BUCKET_HEADER_BYTES, CGX_PIECE_ALIGNMENT);
-    layout.plane[0] = layout.bytes;
-    if (cgx_encoding_quantiser(encoding)->whole)
-        layout.elements = layout.buckets * cgx_encoding_bucket(encoding, bucket_size);
-    for (int i = 0; i < CGX_PLANES; i++) {
-        layout.plane[i] = layout.bytes;
-        layout.bytes += cgx_round_up(layout.elements / 8 * cgx_encoding_plane(encoding, i),
-                                     CGX_PIECE_ALIGNMENT);
-    }
-    return layout;
 }

@@ -140,11 +140,6 @@ struct cgx_layout {
     size_t bytes; /* of the whole piece, a multiple of 16 */
 };
 
-/* The layout of COUNT elements in ENCODING. For CGX_BITS_EXACT only bytes is meaningful; if pieces
- * vary (quantiser.h) it is an upper limit. BUCKET_SIZE: the configured one. */
-struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, unsigned bucket_size,
-                                   enum cgx_dtype dtype);
-
 /* A range of a payload; both fields are multiples of 4. */
 struct cgx_shown {
     size_t offset; /* from the payload's start */

@@ -3,6 +3,7 @@
 
 #include "coll/scratch.h"
 
+#include "codec/encoding.h"
 #include "coll/split.h"
 
 /* The part of CHUNK is laid where the slice ends so far. */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cuda/context.h"
-#include "cuda/peers.h"
+#include "cuda/memory.h"
 
 /* What drivers share with other processes at a time: with less, neighbours of the program's would
  * be shared too. */

@@ -56,9 +56,4 @@ bool cgx_cuda_is_device(const struct cgx_backend *backend);
 /* Withdraws the offer of the mirror with COOKIE; no peer may use it any more. */
 void cgx_cuda_withdraw(struct cgx_cuda_backends *all, uint64_t cookie);
 
-/* To be called in MPI_Finalize: memory that local peers could open (exported.h) is freed when the
- * process exits. By then MPI_Finalize has returned, which it does on no rank before all have called
- * it. */
-void cgx_cuda_finalize(void);
-
 #endif

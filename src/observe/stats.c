@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/encoding.h"
 #include "mpi/config.h"
 
 /* Of a change's widths as text. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/peers.h"
+#include "cuda/memory.h"
 #include "mpi/config.h"
 #include "mpi/world.h"
 #include "observe/notices.h"

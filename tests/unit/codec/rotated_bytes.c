@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "codec/bucket.h"
+#include "codec/encoding.h"
 #include "lib/tap.h"
 #include "unit/lib/rotated_data.h"
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/encoding.h"
 #include "lib/tap.h"
 #include "unit/lib/codec_data.h"
 #include "unit/lib/codec_reference.h"

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "codec/encoding.h"
 #include "cuda/kernels.h"
 #include "lib/tap.h"
 #include "unit/lib/codec_data.h"

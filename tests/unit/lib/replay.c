@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/encoding.h"
 #include "coll/coll.h"
 #include "coll/scratch.h"
 #include "unit/lib/codec_data.h"

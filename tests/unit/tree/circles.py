@@ -14,19 +14,10 @@ import subprocess
 import sys
 
 
-# Units that still include each other in a circle. No other may.
-KNOWN = [
-    {"codec/encoding", "codec/format"},
-    {"cuda/device_backend", "cuda/exported", "cuda/launch", "cuda/peers", "cuda/work"},
-]
-
-
 def units(edges):
     """Edges between units, of those between files."""
     for one, other, _ in edges:
-        pair = {re.sub(r"\.[ch]$", "", name) for name in (one, other)}
-        if not any(pair <= known for known in KNOWN):
-            yield re.sub(r"\.[ch]$", "", one), re.sub(r"\.[ch]$", "", other), one + " -> " + other
+        yield re.sub(r"\.[ch]$", "", one), re.sub(r"\.[ch]$", "", other), one + " -> " + other
 
 
 def includes(src):
