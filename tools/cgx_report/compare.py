@@ -75,8 +75,10 @@ def _verdict(runs, names):
 
 
 def _advice(runs, names):
-    """Where the run that compressed more was the slower one."""
+    """Where no run compressed, or the one that compressed more was slower."""
     more = 0 if runs[0].compressed_bytes > runs[1].compressed_bytes else 1
+    if not runs[more].compressed_bytes:
+        return "! Neither run compressed a sum. cgx-report of one of them alone says why."
     if runs[more].large.seconds <= runs[1 - more].large.seconds:
         return None
     return f"! Compression did not pay in {names[more]}. {words.WHEN_SLOWER}"

@@ -4,6 +4,7 @@
 """The report as one page of HTML: nothing is loaded from elsewhere, and nothing is run."""
 
 import html
+import re
 
 from . import observed, plots, times, units, words
 from .large import mean
@@ -32,6 +33,11 @@ def _figure(name, draw, of, otherwise=""):
         + "".join(drawing.markup(style_of) for drawing, style_of in drawings)
         + "</figure>"
     )
+
+
+def _whole_options(text):
+    """TEXT as HTML, with no line broken inside an option."""
+    return re.sub(r"--[a-z]+", r"<span>\g<0></span>", html.escape(text))
 
 
 def _legend(entries):
@@ -115,7 +121,7 @@ def _calls(stats):
         )
         parts.append(
             f"<dt><code>{html.escape(one.reason)}</code>: {html.escape(reason(one.reason).meaning)} "
-            f"<span>{figures}</span></dt><dd>{html.escape(reason(one.reason).advice)}</dd>"
+            f"<span>{figures}</span></dt><dd>{_whole_options(reason(one.reason).advice)}</dd>"
         )
     if stats.exact:
         parts.append("</dl>")

@@ -41,6 +41,8 @@ def _count_width(most):
 def _row(drawing, top, label, figures):
     """The text of a row: LABEL, and FIGURES at the other end where there is room for them."""
     room = drawing.width - 2 * EDGE
+    if drawing.width <= NARROW:
+        label = label.replace(" of the step", "")
     drawing.text(drawing.width - EDGE, top + TEXT, figures, "figure", "end")
     drawing.fitted(EDGE, top + TEXT, label, room - text_width(figures) - 12)
 
@@ -98,7 +100,7 @@ def bytes_sent(stats, width):
         drawing.rect(EDGE, top + TEXT + 6, scale(of.plain) - EDGE, BAR, "plain", tip)
         drawing.rect(EDGE, top + TEXT + 6, max(1.5, scale(of.sent) - EDGE), BAR, "compressed", tip)
         drawing.line(scale(of.base), top + TEXT + 4, scale(of.base), top + TEXT + BAR + 8, "base")
-    _left_out(drawing, layers, bottom + 34)
+    _left_out(drawing, layers, bottom + 38)
     return drawing
 
 
@@ -148,7 +150,7 @@ def widths(stats, width):
         figures = f"now {units.bits(layer.bits)} bits"
         _row(drawing, row * number, words.layer(layer, several), figures)
         _strip(drawing, scale, row * number + TEXT + 6, layer)
-    _left_out(drawing, layers, bottom + 34)
+    _left_out(drawing, layers, bottom + 38)
     return drawing
 
 
@@ -212,5 +214,5 @@ def layer_errors(stats, width):
         figure = f"{units.ratio(layer.over_budget)} of budget"
         _row(drawing, top, words.layer(layer, several), figure)
         drawing.dot(scale(layer.over_budget), top + TEXT + 14, "budget", figure)
-    _left_out(drawing, layers, bottom + 34)
+    _left_out(drawing, layers, bottom + 38)
     return drawing

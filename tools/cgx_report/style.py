@@ -111,6 +111,7 @@ dl.reasons { margin: 8px 0; }
 dl.reasons dt { font-weight: 600; margin-top: 12px; overflow-wrap: anywhere; }
 dl.reasons dt span { font-weight: 400; color: var(--muted); }
 dl.reasons dd { margin: 0 0 0 16px; max-width: 72ch; }
+dl.reasons dd span { white-space: nowrap; }
 code { font-family: ui-monospace, "Liberation Mono", monospace; font-size: 0.95em;
   overflow-wrap: anywhere; }
 .scroll { overflow-x: auto; }

@@ -163,8 +163,8 @@ def axis_below(drawing, scale, ticks, top, bottom, name):
             anchor = "end"
         elif x - text_width(label) / 2 < 0:
             anchor = "start"
-        drawing.text(x, bottom + 14, label, "muted", anchor)
-    drawing.text(scale.start + scale.length, bottom + 30, name, "muted", "end")
+        drawing.text(x, bottom + 18, label, "muted", anchor)
+    drawing.text(scale.start + scale.length, bottom + 34, name, "muted", "end")
 
 
 def axis_left(drawing, scale, ticks, left, right):

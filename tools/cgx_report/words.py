@@ -174,7 +174,7 @@ def layer(of, with_communicator):
     if of.position is None and of.rule:
         place = f"rule {of.rule}"
     name = f"{place}, {units.short_count(of.elements)} × {of.datatype}"
-    return f"{communicator(of)}: {name}" if with_communicator else name
+    return f"{name}, {communicator(of)}" if with_communicator else name
 
 
 def has_several(layers):
