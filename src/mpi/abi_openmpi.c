@@ -3,6 +3,7 @@
 
 /* Open MPI's ABI (4.1 and 5): handles are pointers, and those of predefined objects the addresses
  * of data of its own. */
+#define _GNU_SOURCE /* RTLD_DEFAULT */
 #include <stdio.h>
 
 #define STATUS_BYTES 24
