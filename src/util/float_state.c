@@ -7,7 +7,7 @@
 
 #include <xmmintrin.h>
 
-#define MXCSR_DEFAULT 0x1F80 /* all exceptions masked, to nearest, neither FTZ nor DAZ */
+#define MXCSR_DEFAULT 0x1F80 /* exceptions masked, rounding to nearest, no FTZ or DAZ */
 
 void cgx_float_enter(union cgx_float_state *caller)
 {

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Well below PIPE_BUF: ranks that share a pipe to the launcher do not split each other's lines. */
+/* Well below PIPE_BUF, so that ranks that share a pipe to the launcher do not split lines. */
 #define LINE_BYTES 1024
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
@@ -58,8 +58,8 @@ static size_t put_prefix(char line[LINE_BYTES], enum cgx_log_level level)
     return (size_t)length;
 }
 
-/* Appends the message and the newline; returns the length of the line. What does not fit is cut
- * and shows as "...". */
+/* Appends the message and a newline and returns the line's length. A message that is too long is
+ * cut and ends in "...". */
 static size_t put_message(char line[LINE_BYTES], size_t used, const char *format, va_list arguments)
 {
     static const char cut[] = "...\n";
@@ -75,8 +75,8 @@ static size_t put_message(char line[LINE_BYTES], size_t used, const char *format
         used += (size_t)length;
         line[used++] = '\n';
     }
-    /* Names of communicators and files come from the program: a message stays one line, and does
-     * nothing to a terminal. */
+    /* The program chooses names of communicators and files. They must not break the line or control
+     * the terminal. */
     for (size_t i = 0; i + 1 < used; i++)
         if (line[i] == '\n' || line[i] == '\r')
             line[i] = ' ';
@@ -98,8 +98,8 @@ void cgx_log(enum cgx_log_level level, const char *format, ...)
     va_start(arguments, format);
     length = put_message(line, length, format, arguments);
     va_end(arguments);
-    /* One write for a line. There is nobody to tell that it failed; only a signal that came before
-     * the first byte is worth another try. */
+    /* One write per line. A failed write cannot be reported. It is repeated only if a signal
+     * interrupted it before the first byte. */
     while (write(STDERR_FILENO, line, length) < 0 && errno == EINTR)
         continue;
     errno = saved_errno;

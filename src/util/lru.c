@@ -3,7 +3,7 @@
 
 #include "util/lru.h"
 
-/* Keys are often multiples of powers of two: Fibonacci hashing spreads them. */
+/* Fibonacci hashing spreads keys, which are often multiples of powers of two. */
 static uint16_t *chain_of(struct cgx_lru *lru, uint64_t key)
 {
     return &lru->chains[(key * UINT64_C(0x9E3779B97F4A7C15) >> 32) % CGX_LRU_PLACES];
@@ -18,7 +18,7 @@ static uint16_t find(struct cgx_lru *lru, uint64_t key)
     return place;
 }
 
-/* Takes PLACE out of its chain. */
+/* Removes PLACE from its chain. */
 static void unchain(struct cgx_lru *lru, uint16_t place)
 {
     uint16_t *link = chain_of(lru, lru->places[place].key);
@@ -28,7 +28,7 @@ static void unchain(struct cgx_lru *lru, uint16_t place)
     *link = lru->places[place].next;
 }
 
-/* Takes PLACE out of the order of look-ups. */
+/* Removes PLACE from the order of use. */
 static void leave(struct cgx_lru *lru, uint16_t place)
 {
     uint16_t newer = lru->places[place].newer, older = lru->places[place].older;
@@ -46,7 +46,7 @@ static void join(struct cgx_lru *lru, uint16_t place)
     lru->places[newest].newer = lru->places[0].older = place;
 }
 
-/* A place for KEY, which has none. */
+/* Gives KEY, which has no place, an unused place or the least recently used one. */
 static uint16_t take(struct cgx_lru *lru, uint64_t key)
 {
     uint16_t *chain = chain_of(lru, key), place;

@@ -18,15 +18,15 @@ static const struct retired {
     const char *name, *reason;
 } retired[] = {
     {"CGX_DEBUG_ALL_TO_ALL_REDUCTION",
-     "it made every rank send its whole buffer to all others, to debug; "
+     "it made every rank send its whole buffer to all others, for debugging; "
      "CGX_CROSS_REDUCTION_TYPE chooses the algorithm"},
-    {"CGX_DEBUG_DUMMY_COMPRESSION", "it copied data in place of compressing them, to debug; "
+    {"CGX_DEBUG_DUMMY_COMPRESSION", "it copied data instead of compressing it, for debugging; "
                                     "CGX_ENABLE=0 makes calls exact"},
     {"CGX_COMPRESSION_FAKE_RATIO",
      "it left part of every buffer unreduced, to estimate speed with wrong sums"},
     {"CGX_REMOTE_BUF_COMPRESSION",
-     "it compressed straight into other ranks' shared memory; there is nothing to choose here"},
-    {"CGX_CROSS_COMMUNICATOR_TYPE", "data between nodes always go through the program's own MPI"},
+     "it compressed directly into other ranks' shared memory, which is no choice in this library"},
+    {"CGX_CROSS_COMMUNICATOR_TYPE", "data between nodes always goes through the program's own MPI"},
     {"CGX_ADAPTIVE_BITS", "set CGX_ADAPTIVE=bits=MIN:MAX"},
     {"CGX_ADAPTIVE_BUDGET", "set CGX_ADAPTIVE=budget=X"},
     {"CGX_ADAPTIVE_PERIOD", "set CGX_ADAPTIVE=period=STEPS"},
@@ -34,12 +34,13 @@ static const struct retired {
     {"CGX_INTRA_BROADCAST", "for 1, set CGX_CROSS_REDUCTION_TYPE=LEADERS"},
     {"CGX_INTRA_COMPRESS", "for 0, set CGX_INNER_REDUCTION_TYPE=RAW"},
     {"CGX_SEED", "set CGX_ROUNDING=stochastic:SEED"},
-    {"CGX_STATS_INTERVAL", "CGX_STATS is written every 100 steps, and every 10 before"},
-    {"CGX_SYNC", "what is queued on the legacy default stream, and on streams that it synchronises "
-                 "with, is waited for; other streams the program synchronises, as for any MPI"},
+    {"CGX_STATS_INTERVAL", "statistics are written every 10 steps at first, then every 100"},
+    {"CGX_SYNC",
+     "calls wait for the legacy default stream and the streams that synchronise with it; "
+     "synchronise other streams in the program, as for any MPI"},
 };
 
-/* Retired values of settings, up to a colon. */
+/* Retired values, compared up to a colon. */
 static const struct {
     const char *name, *value, *instead;
 } retired_values[] = {
@@ -52,8 +53,8 @@ const char *cgx_names_alias(const char *name)
     return strcmp(name, "CGX_COMPRESSION_QUANTIZATION_BITS") == 0 ? "CGX_BITS" : NULL;
 }
 
-/* Edit distance (Levenshtein): insertions, deletions and replacements, upper and lower case alike.
- * A has LENGTH characters, both are shorter than NAME_BYTES. */
+/* The edit distance (Levenshtein) of A, which has LENGTH characters, and B, ignoring case. Both are
+ * shorter than NAME_BYTES. */
 static size_t distance(const char *a, size_t length, const char *b)
 {
     size_t row[NAME_BYTES];
@@ -76,17 +77,17 @@ static size_t distance(const char *a, size_t length, const char *b)
     return row[width];
 }
 
-/* Of names with so many characters. */
+/* The least edit distance of names with A and B characters. */
 static size_t least_distance(size_t a, size_t b)
 {
     return a < b ? b - a : a - b;
 }
 
-/* The nearest name of those KNOWN, or NULL if none is close enough to be meant. */
+/* Returns the known name nearest to NAME, or NULL if none is close enough. */
 static const char *nearest(const char *name, size_t length, cgx_names_known *known)
 {
     const char *found = NULL;
-    /* At most a third of what is behind the prefix may be wrong. */
+    /* At most a third of the characters behind the prefix may be wrong. */
     size_t bound = (length - (sizeof PREFIX - 1)) / 3 + 1;
     const struct cgx_setting *candidate;
 

@@ -15,7 +15,7 @@
 
 #include "util/hash.h"
 
-/* As fopen has it; the user's umask takes from it. */
+/* As for fopen; the user's umask applies. */
 #define PERMISSIONS 0666
 
 /* ---- opening ---- */
@@ -25,8 +25,9 @@ static bool is_ours(const struct stat *about)
     return about->st_uid == geteuid() || about->st_uid == 0;
 }
 
-/* What is there is looked at before and after it is opened, without any effect on it: where folders
- * let only owners rename, nobody else can put something of ours in its place. */
+/* Opens what is at PATH without truncating it, and checks its owner before and after. If the folder
+ * lets only owners rename files, no other user can exchange it for another file of ours in between.
+ */
 static int open_there(const char *path, const struct stat *before)
 {
     bool is_link = S_ISLNK(before->st_mode);
@@ -52,7 +53,7 @@ int cgx_output_open(const char *path)
 
     if (lstat(path, &about) != 0) {
         file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, PERMISSIONS);
-        /* By now somebody may have made one, another rank of this job even. */
+        /* Another process, perhaps a rank of this job, may have created the file meanwhile. */
         if (file >= 0 || errno != EEXIST || lstat(path, &about) != 0)
             return file;
     }
@@ -78,7 +79,7 @@ static void block_signal(struct cgx_output *output)
     pthread_sigmask(SIG_BLOCK, &signals, &output->mask);
 }
 
-/* What came of the writing goes with it. */
+/* Consumes a SIGXFSZ that writing raised, unless one was pending before. */
 static void release_signal(const struct cgx_output *output)
 {
     static const struct timespec at_once = {0, 0};
@@ -89,7 +90,7 @@ static void release_signal(const struct cgx_output *output)
     pthread_sigmask(SIG_SETMASK, &output->mask, NULL);
 }
 
-/* FILE, below 0 if there is none, is closed where that fails. */
+/* Takes over FILE, which is negative if opening it failed. On failure FILE is closed. */
 static bool begin(struct cgx_output *output, int file)
 {
     output->stream = file >= 0 ? fdopen(file, "w") : NULL;
@@ -133,8 +134,8 @@ static bool is_replaceable(const char *path)
     return lstat(path, &about) != 0 || S_ISREG(about.st_mode);
 }
 
-/* Begins a new file beside that at PATH, whose name nobody can guess, nor have taken; NAME is to be
- * freed in any case. */
+/* Creates a file beside PATH under a name that nobody can guess or occupy. The caller frees *NAME
+ * in any case. */
 static bool begin_beside(struct cgx_output *output, const char *path, char **name)
 {
     size_t bytes = strlen(path) + sizeof ".0123456789abcdef";

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The end of the digits that TEXT begins with; NULL if there is none or the number overflows. */
+/* Reads the digits at the start of TEXT. Returns their end, or NULL if there are none or the number
+ * overflows. */
 static const char *read_digits(const char *text, uint64_t *value)
 {
     const char *end = text;
@@ -53,10 +54,10 @@ bool cgx_parse_nonnegative(const char *text, double *value)
     double number;
     char *end;
 
-    /* strtod takes blanks, signs, hexadecimal, "inf" and "nan" as well. */
+    /* strtod also takes blanks, signs, hexadecimal numbers, "inf" and "nan". */
     if (!number_begins || text[strspn(text, "0123456789.eE+-")] != '\0')
         return false;
-    /* The decimal point of the program's locale may be a comma. */
+    /* In the program's locale the decimal point may be a comma. */
     plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (plain == (locale_t)0)
         return false;

@@ -1,27 +1,28 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* One CGX_ variable, and its defaults. */
+/* A CGX_ variable and its defaults. */
 #ifndef CGX_UTIL_SETTING_H
 #define CGX_UTIL_SETTING_H
 
-/* Width of a call or segment that is sent as it is. */
+/* The width of a call or segment that is sent uncompressed. */
 #define CGX_BITS_EXACT 32
 
-/* Of CGX_RULES, CGX_STATS and CGX_TRACE, with the end of the string; a longer one is refused. */
+/* Space for the paths in CGX_RULES, CGX_STATS and CGX_TRACE; longer ones are refused. */
 #define CGX_SETTINGS_PATH_BYTES 4096
 
-/* What the table says about a variable. */
+/* A variable's row of the table. */
 struct cgx_setting {
     const char *name;
-    const char *values;  /* what is allowed, for people */
-    const char *initial; /* the default as one would write it; "" is to leave the variable unset;
-                            cgx_settings_initial has others */
+    const char *values;  /* the allowed values, for people */
+    const char *initial; /* the default as a user would write it; "": unset; cgx_settings_initial
+                            has other defaults */
     const char *meaning;
-    unsigned slot; /* 0: it changes no results and need not be the same on all ranks */
+    unsigned slot; /* see cgx_settings_words; 0: it changes no results and may differ between
+                      ranks */
 };
 
-/* What other settings make of the defaults. */
+/* Sets of defaults, which other settings select. */
 enum cgx_defaults {
     CGX_DEFAULTS_USUAL,
     CGX_DEFAULTS_BYTEGRAD,

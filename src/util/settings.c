@@ -16,7 +16,7 @@
 #define FIELD(member) \
     .offset = offsetof(struct cgx_settings, member), \
     .size = sizeof(((struct cgx_settings *)NULL)->member)
-/* The family, and behind it the bound. */
+/* The family and the error bound behind it, as one value. */
 #define CODEC .offset = offsetof(struct cgx_settings, codec), .size = sizeof(uint64_t)
 _Static_assert(offsetof(struct cgx_settings, error_bound) ==
                    offsetof(struct cgx_settings, codec) + sizeof(uint32_t),
@@ -28,11 +28,11 @@ _Static_assert(offsetof(struct cgx_settings, error_bound) ==
 #define FEEDBACK(initial) .others[CGX_DEFAULTS_FEEDBACK] = (initial)
 #define NO_HISTORY(initial) .others[CGX_DEFAULTS_NO_HISTORY] = (initial)
 
-/* A new variable takes the next free slot; the slot of one that goes stays empty. */
+/* A new variable takes the next free slot. The slot of a removed variable stays empty. */
 static const struct cgx_key adaptive_words[] = {
-    /* From one below CGX_COMPRESSION_QUANTIZATION_BITS to 8. */
+    /* auto: from one bit below CGX_COMPRESSION_QUANTIZATION_BITS to 8. */
     {{"bits", .initial = "auto", .slot = 11}, cgx_value_widths, 1, 8, FIELD(adaptive_bits)},
-    /* Relative to the squared error of CGX_COMPRESSION_QUANTIZATION_BITS for all. */
+    /* Relative to the squared error with CGX_COMPRESSION_QUANTIZATION_BITS in all layers. */
     {{"budget", .initial = "1.0", .slot = 12}, cgx_value_positive, FIELD(adaptive_budget)},
     {{"period", .initial = "100", .slot = 13}, cgx_value_integer, 1, 1000000,
      FIELD(adaptive_period)},
@@ -40,29 +40,29 @@ static const struct cgx_key adaptive_words[] = {
 };
 
 static const struct cgx_key rows[] = {
-    /* These come first: the defaults of the others depend on them. */
+    /* These rows come first: the defaults of the others depend on them. */
     {{"CGX_PROFILE", "cgx, bytegrad, torch_cgx", "cgx",
-      "a set of defaults; bytegrad: those of Bagua's ByteGrad; torch_cgx: as torch_cgx quantises",
+      "a set of defaults; bytegrad: those of Bagua's ByteGrad; torch_cgx: those of torch_cgx",
       22},
      cgx_value_choice, FIELD(profile)},
     {{"CGX_ERROR_FEEDBACK", "0, 1", "0",
-      "1: what quantising loses is added to the next sum in the same place of the step", 27},
+      "1: quantisation errors are added to the next sum at the same position of the step", 27},
      cgx_value_choice, FIELD(error_feedback)},
     {{"CGX_HISTORY", "0, 1, auto", "auto",
-      "1: elements are quantised relative to what has been summed before in the same place of the "
-      "step; auto: in host memory, and on devices where it takes little of what is free", 28},
+      "1: elements are quantised relative to earlier sums at the same position of the step; "
+      "auto: in host memory, and on devices where it takes little of the free memory", 28},
      cgx_value_choice, BYTEGRAD("0"), TORCH_CGX("0"), FIELD(history)},
     {{"CGX_ENABLE", "0, 1, check, strict, observe", "1",
-      "0: every call is exact; check: compressed ones are also done exactly and compared; strict: a "
-      "value that is refused ends the job; observe: every call is exact, and statistics say what "
+      "0: every call is exact; check: compressed calls are also done exactly and compared; strict: a "
+      "refused value ends the job; observe: every call is exact, and statistics show what "
       "compression would do", 1},
      cgx_value_choice, FIELD(enable)},
     {{"CGX_COMPRESSION_QUANTIZATION_BITS", "1-8", "4",
-      "bits to an element; with CGX_ADAPTIVE until its first plan, and for its budget", 2},
+      "bits per element; with CGX_ADAPTIVE: before its first plan, and for its error budget", 2},
      cgx_value_integer, 1, 8, BYTEGRAD("8"), FEEDBACK("2"), FIELD(bits)},
     {{"CGX_CODEC", CGX_CODECS ", uniform:E", "auto",
       "how elements are quantised; rotated: at 1-5 bits, in buckets of 1024, after a rotation; auto: "
-      "what has less error; uniform:E: sums are off by at most E, from 2^-99 to 2^99", 26},
+      "maxmin or rotated, by their errors; uniform:E: sums are off by at most E, from 2^-99 to 2^99", 26},
      cgx_value_bounded, CGX_FAMILY_UNIFORM, 99, BYTEGRAD("maxmin"), TORCH_CGX("maxmin"), CODEC},
     {{"CGX_COMPRESSION_BUCKET_SIZE", "a power of two from 64 to 4096", "128",
       "elements that share a scale", 3},
@@ -70,47 +70,47 @@ static const struct cgx_key rows[] = {
      FIELD(bucket_size)},
     {{"CGX_COMPRESSION_MINIMAL_SIZE", "auto, or a number of elements", "auto",
       "smaller calls are exact; values below 1024 mean 1024; auto: 16384, and more between nodes "
-      "where exact ones take less time", 4},
+      "if exact calls are faster", 4},
      cgx_value_elements, 1024, 16384, BYTEGRAD("1024"), TORCH_CGX("1024"), FIELD(minimal_size),
      KIND(minimal_kind)},
     {{"CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS", "0, 1", "0",
-      "1: the tail that does not fill a bucket is sent exact", 5},
+      "1: the tail that does not fill a bucket is sent uncompressed", 5},
      cgx_value_choice, FIELD(skip_incomplete_buckets)},
     {{"CGX_BUFFERS", "device, host, all", "device",
-      "which buffers are compressed: all of a call's must be of this kind", 6},
+      "which buffers are compressed; both buffers of a call must be of this kind", 6},
      cgx_value_choice, FIELD(buffers)},
     {{"CGX_WARMUP", "0-1000000", "2",
-      "repeats of the program's step before its calls are compressed; 0: all calls are, at once", 7},
+      "repeats of the program's step before its calls are compressed; 0: all calls are compressed at once", 7},
      cgx_value_integer, 0, 1000000, FIELD(warmup)},
     {{"CGX_CONSENSUS", "a number from 0 to 1", "0.05",
-      "how far the nearest rank is from the mean where a sum is compressed; 0: data is not looked at",
-      24},
+      "a sum is exact if a rank is nearer to the mean of all ranks, relative to the mean's square; "
+      "0: data is not checked", 24},
      cgx_value_share, .most = 1, FIELD(consensus)},
     {{"CGX_ROUNDING", "nearest, stochastic, stochastic:SEED below 2^63", "nearest",
-      "stochastic is unbiased, at twice the squared error and more at low widths; needs 2 bits", 8},
+      "stochastic is unbiased, but has twice the squared error, more at low widths; needs 2 bits", 8},
      cgx_value_rounding, FIELD(seed), KIND(rounding)},
     {{"CGX_ADAPTIVE", "0, 1, bits=MIN:MAX, budget=X, period=STEPS", "1",
-      "1: choose widths layer by layer, at no more error than one width for all; or how, with commas",
-      10},
+      "1: choose widths layer by layer, with no more error than one width for all; or options of this "
+      "choice, separated by commas", 10},
      cgx_value_choice, BYTEGRAD("0"), TORCH_CGX("0"), FIELD(adaptive), .words = adaptive_words},
     {{"CGX_RULES", "a file that can be read", "",
       "rules: what recurs, what is exact, steps, layers and their widths", 14},
      cgx_value_content, FIELD(rules), PATH(rules_path)},
     {{"CGX_FUSION_BUFFER_SIZE_MB", "1-1048576", "64",
-      "MiB: upper bound on the staging memory of one call; larger calls go in slices", 15},
+      "MiB: upper bound on the staging memory of one call; larger calls are cut into slices", 15},
      cgx_value_mebibytes, 1, 1048576, FIELD(fusion_buffer_bytes)},
     {{"CGX_FRAGMENT_BYTES", "auto, or 1024-67108864", "auto",
-      "what messages through MPI are cut into; auto: 16 KiB, but 1 MiB above 10 Gbit/s", 25},
+      "bytes of a message through MPI; auto: 16 KiB, or 1 MiB on networks above 10 Gbit/s", 25},
      cgx_value_fragment, 1024, 67108864, FIELD(fragment_bytes)},
     {{"CGX_INNER_COMMUNICATOR_TYPE", "AUTO, SHM, P2P, MPI", "AUTO",
       "transport inside a node: host shared memory, CUDA IPC, or MPI", 16},
      cgx_value_choice, FIELD(inner_transport)},
     {{"CGX_INNER_REDUCTION_TYPE", "SRA, RING, RAW", "SRA",
-      "algorithm inside a node: scatter-reduce-allgather, ring, or elements as they are", 17},
+      "algorithm inside a node: scatter-reduce-allgather, ring, or RAW: uncompressed elements", 17},
      cgx_value_reduction, CGX_REDUCTION_SRA, 2, FIELD(inner_reduction), KIND(raw)},
     {{"CGX_CROSS_REDUCTION_TYPE", "SRA, RING, GRID, AUTO, LEADERS", "AUTO",
-      "algorithm between nodes: scatter-reduce-allgather, ring, the first in rows and columns of "
-      "nodes; AUTO: SRA, or GRID for small sums on many; LEADERS: AUTO, one rank of each node", 18},
+      "algorithm between nodes: scatter-reduce-allgather, ring; GRID: SRA along rows and columns of "
+      "nodes; AUTO: SRA, or GRID for small sums on many nodes; LEADERS: AUTO, by one rank per node", 18},
      cgx_value_reduction, CGX_REDUCTION_AUTO, 4, BYTEGRAD("LEADERS"), FIELD(cross_reduction),
      KIND(leaders)},
     {{"CGX_TOPOLOGY", "auto, flat, or NxL", "auto",
@@ -120,7 +120,7 @@ static const struct cgx_key rows[] = {
       "how much is written to stderr", 0},
      cgx_value_choice, FIELD(log_level)},
     {{"CGX_STATS", "a file, or -", "",
-      "statistics: JSON, now and then and at the end; -: a table on stderr at the end", 0},
+      "statistics: JSON, written regularly and at the end; -: a table on stderr at the end", 0},
      cgx_value_path, PATH(stats_path)},
     {{"CGX_TRACE", "a file", "",
       "timeline in Chrome's trace-event format", 0},
@@ -152,7 +152,7 @@ const char *cgx_defaults_name(enum cgx_defaults defaults)
     return names[defaults];
 }
 
-/* A profile's defaults are those of the system that it is named after. */
+/* A profile comes first: its defaults are those of the system that it is named after. */
 static enum cgx_defaults defaults_of(const struct cgx_settings *settings)
 {
     if (settings->profile == CGX_PROFILE_BYTEGRAD)
@@ -176,7 +176,7 @@ static uint64_t load(const struct cgx_key *row, const struct cgx_settings *setti
     return value | (kind != 0 ? CGX_SETTINGS_SIGN : 0);
 }
 
-/* What ENVIRONMENT has for ROW, by either name; an empty value is none. */
+/* The value of ROW in ENVIRONMENT under either of its names; NULL if unset or empty. */
 static const char *find_text(const struct cgx_key *row, char *const environment[])
 {
     const char *text = cgx_environment_find(environment, row->about.name);
@@ -187,11 +187,12 @@ static const char *find_text(const struct cgx_key *row, char *const environment[
     return text && *text != '\0' ? text : NULL;
 }
 
-/* False if TEXT, what the environment says or NULL, is refused. */
+/* Sets the fields of ROW from TEXT, or to INITIAL if TEXT is NULL or refused. False if it is
+ * refused. */
 static bool read_row(const struct cgx_key *row, const char *initial, const char *text,
                      struct cgx_settings *settings)
 {
-    cgx_key_read(row, initial, settings); /* "" leaves 0 */
+    cgx_key_read(row, initial, settings); /* leaves 0 if INITIAL is "" */
     if (!text)
         return true;
     if (!cgx_key_read(row, text, settings)) {
@@ -239,7 +240,7 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
     char message[512];
     const char *then;
 
-    if (!environment) /* what clearenv leaves in environ */
+    if (!environment) /* clearenv sets environ to NULL */
         environment = empty;
     memset(settings, 0, sizeof *settings);
     settings->valid = true;
@@ -300,7 +301,7 @@ const char *cgx_settings_slot_name(size_t slot)
     return NULL;
 }
 
-/* ---- for people ---- */
+/* ---- printing ---- */
 
 static void ignore(void *context, int level, const char *message)
 {
@@ -314,7 +315,7 @@ static const char *shown(const char *initial)
     return *initial == '\0' ? "unset" : initial;
 }
 
-/* In full: the allowed values, and every default. */
+/* Prints ROW with its allowed values and all its defaults. */
 static void print_row(FILE *out, const struct cgx_key *row, const char *text, const char *initial,
                       const char *source)
 {
@@ -335,7 +336,7 @@ static void print_row(FILE *out, const struct cgx_key *row, const char *text, co
                 source ? source : "");
 }
 
-/* Whether TEXT is set to something else than the default. */
+/* Prints ROW if TEXT sets it to something other than the default, and returns whether it did. */
 static bool print_change(FILE *out, const struct cgx_key *row, const char *text,
                          const char *initial, const char *source)
 {

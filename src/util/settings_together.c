@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Values that are allowed each for itself, but not together. cgx-settings(7) has the same table. */
+/* Values that are allowed alone, but not together. The table of pairs in cgx-settings(7) is the
+ * same. */
 #include "util/settings.h"
 
 #include <stdio.h>
@@ -97,7 +98,7 @@ bool cgx_settings_override(const struct cgx_settings *settings, char *message, s
     if (!settings->adaptive || (base >= least && base <= most))
         return false;
     snprintf(message, size,
-             "CGX_ADAPTIVE=bits=%u:%u does not have CGX_COMPRESSION_QUANTIZATION_BITS=%u: calls "
+             "CGX_ADAPTIVE=bits=%u:%u excludes CGX_COMPRESSION_QUANTIZATION_BITS=%u: calls "
              "begin with %u bits",
              least, most, base, base < least ? least : most);
     return true;

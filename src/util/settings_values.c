@@ -9,7 +9,7 @@
 #include "util/hash.h"
 #include "util/parse.h"
 
-/* A longer word is none that is known. */
+/* No known word is longer. */
 #define WORD_BYTES 64
 
 static bool cut_word(const char *text, size_t length, char word[WORD_BYTES])
@@ -41,7 +41,7 @@ bool cgx_value_elements(const struct cgx_key *row, const char *text, uint64_t *v
         return false;
     if (*value < row->least)
         *value = row->least;
-    if (*value > ~CGX_SETTINGS_SIGN) /* no call has as many */
+    if (*value > ~CGX_SETTINGS_SIGN) /* no call has more */
         *value = ~CGX_SETTINGS_SIGN;
     return true;
 }
@@ -109,7 +109,6 @@ bool cgx_value_bits(const struct cgx_key *row, const char *text, uint64_t *value
     return true;
 }
 
-/* Up to MOST. */
 bool cgx_value_share(const struct cgx_key *row, const char *text, uint64_t *value)
 {
     double number;
@@ -210,7 +209,7 @@ bool cgx_value_path(const struct cgx_key *row, const char *text, uint64_t *value
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "the first bytes of a value are its field, be it bool or of 32 or 64 bits");
 
-/* Sets the field of ROW, without its words. */
+/* Sets the field of ROW from TEXT, but not the fields of its words. */
 static bool read_value(const struct cgx_key *row, const char *text, void *fields)
 {
     unsigned char *bytes = fields;
@@ -228,7 +227,7 @@ static bool read_value(const struct cgx_key *row, const char *text, void *fields
     return true;
 }
 
-/* One "KEY=VALUE". */
+/* Reads one "KEY=VALUE". */
 static bool read_word(const struct cgx_key *words, char *word, void *fields)
 {
     char *value = strchr(word, '=');

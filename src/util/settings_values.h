@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Keys and their values, as text: variables of the environment, words of rules, hints. A table of
- * keys has a row for each; every value is parsed by the type of its row. */
+/* Keys and their values as text: environment variables, words of rules, hints. A table has a row
+ * for each key, whose type parses the value. */
 #ifndef CGX_UTIL_SETTINGS_VALUES_H
 #define CGX_UTIL_SETTINGS_VALUES_H
 
@@ -14,53 +14,57 @@
 
 struct cgx_key;
 
-/* Sets *VALUE to what TEXT says, which is ...; false: it says nothing of the kind, and *VALUE may
- * be anything. */
+/* Parses TEXT into *VALUE. False if TEXT is not of the parser's type; *VALUE is then undefined. The
+ * types: */
 typedef bool cgx_settings_parser(const struct cgx_key *row, const char *text, uint64_t *value);
 cgx_settings_parser cgx_value_integer;   /* an integer from LEAST to MOST */
-cgx_settings_parser cgx_value_power;     /* the same, a power of two */
-cgx_settings_parser cgx_value_elements;  /* an integer; below LEAST it means that */
-cgx_settings_parser cgx_value_mebibytes; /* an integer, MiB: bytes */
-cgx_settings_parser cgx_value_fragment;  /* an integer, or "auto": CGX_FRAGMENT_AUTO */
-cgx_settings_parser cgx_value_choice; /* a word of VALUES: its place, from LEAST on; where MOST is
-                                         not 0, words from the MOSTth on mean the first again; where
-                                         VALUES begin with "0, 1", what booleans are called too */
-cgx_settings_parser
-    cgx_value_widths;                /* "auto": 0; or MIN:MAX from LEAST to MOST: MIN << 16 | MAX */
-cgx_settings_parser cgx_value_width; /* an integer from LEAST to MOST; "exact": CGX_BITS_EXACT */
-cgx_settings_parser cgx_value_bits;  /* the same, which is MIN and MAX; or MIN:MAX */
-cgx_settings_parser cgx_value_share; /* a real number from 0 to MOST */
-cgx_settings_parser cgx_value_positive;  /* a real number above 0 */
-cgx_settings_parser cgx_value_reduction; /* a word of VALUES: its place; the MOSTth means LEAST, and
+cgx_settings_parser cgx_value_power;     /* an integer from LEAST to MOST that is a power of two */
+cgx_settings_parser cgx_value_elements;  /* an integer, raised to LEAST; "auto": MOST with
                                             CGX_SETTINGS_SIGN */
-cgx_settings_parser cgx_value_rounding;  /* "nearest": 0; "stochastic" or "stochastic:SEED": SEED,
-                                            and  CGX_SETTINGS_SIGN */
-cgx_settings_parser cgx_value_bounded;  /* a word of VALUES: its place; behind the LEASTth may stand
-                                           ":" and a number from 2^-MOST to below 2^MOST: above the
-                                           place, as a float32, rounded down */
-cgx_settings_parser cgx_value_topology; /* "auto", "flat" or NxL from LEAST to MOST */
-cgx_settings_parser cgx_value_content;  /* a file: a hash of what is in it */
-cgx_settings_parser cgx_value_path;     /* a path */
+cgx_settings_parser cgx_value_mebibytes; /* an integer from LEAST to MOST, in MiB; the value is
+                                            in bytes */
+cgx_settings_parser cgx_value_fragment;  /* an integer from LEAST to MOST; "auto":
+                                            CGX_FRAGMENT_AUTO */
+cgx_settings_parser cgx_value_choice;    /* a word of VALUES: LEAST + its index, modulo MOST unless
+                                            that is 0; also other words for booleans if VALUES
+                                            begin with "0, 1" */
+cgx_settings_parser cgx_value_widths;    /* MIN:MAX, each from LEAST to MOST: MIN << 16 | MAX;
+                                            "auto": 0 */
+cgx_settings_parser cgx_value_width;    /* an integer from LEAST to MOST; "exact": CGX_BITS_EXACT */
+cgx_settings_parser cgx_value_bits;     /* MIN:MAX as above; a single width is both */
+cgx_settings_parser cgx_value_share;    /* a real number from 0 to MOST */
+cgx_settings_parser cgx_value_positive; /* a real number above 0 */
+cgx_settings_parser cgx_value_reduction; /* a word of VALUES: its index; index MOST becomes LEAST
+                                            with CGX_SETTINGS_SIGN */
+cgx_settings_parser cgx_value_rounding;  /* "nearest": 0; "stochastic" or "stochastic:SEED": SEED
+                                            with CGX_SETTINGS_SIGN */
+cgx_settings_parser cgx_value_bounded;   /* a word of VALUES: its index; after word LEAST there
+                                            may be ":" and a number from 2^-MOST to below 2^MOST:
+                                            a float32, rounded down, in the upper 32 bits */
+cgx_settings_parser cgx_value_topology;  /* "auto", "flat", or NxL, each from LEAST to MOST */
+cgx_settings_parser cgx_value_content;   /* a file: the hash of its content */
+cgx_settings_parser cgx_value_path;      /* a path: 1; "": 0 */
 
-/* Every value is parsed into 64 bits: an integer as it is, a word as its place in the list, a real
- * number as its bits. Ranks compare them and fields are filled from them without knowing more. */
+/* Every value is parsed into 64 bits: an integer, the index of a word, or the bits of a real
+ * number. Values are compared and copied into fields without regard to their type. */
 struct cgx_key {
     struct cgx_setting about;
     cgx_settings_parser *parse;
     uint64_t least, most;
-    const char *others[CGX_DEFAULTS]; /* NULL: the usual default */
-    size_t offset, size; /* of the field, in a struct of the table's; size 0: there is none */
-    size_t path;         /* of the field for the text itself; 0: there is none */
-    size_t kind;         /* of the field for CGX_SETTINGS_SIGN of the value; 0: there is none */
-    const struct cgx_key *words; /* "KEY=VALUE,KEY=VALUE" is a value too, and means 1 beside them:
-                                    keys up to one without a name; NULL: it is not */
+    const char *others[CGX_DEFAULTS]; /* other defaults; NULL: the usual one */
+    size_t offset, size; /* of the field, in the struct that the table fills; size 0: none */
+    size_t path;         /* of the field for the text itself; 0: none */
+    size_t kind;         /* of the field that is 1 if the value has CGX_SETTINGS_SIGN; 0: none */
+    const struct cgx_key *words; /* keys, up to one without a name, of values
+                                    "KEY=VALUE,KEY=VALUE", which also set the field to 1; NULL:
+                                    none */
 };
 
-/* The sign of a number, which tells its kind. */
+/* The sign bit, which marks a second kind of value. */
 #define CGX_SETTINGS_SIGN ((uint64_t)1 << 63)
 
-/* Sets the fields of ROW in the struct at FIELDS to what TEXT says. False: it is refused, and
- * nothing is set but what words before the wrong one say. */
+/* Sets the fields of ROW in the struct at FIELDS from TEXT. False if TEXT is refused; fields may
+ * then be set up to the first refused word. */
 bool cgx_key_read(const struct cgx_key *row, const char *text, void *fields);
 
 #endif

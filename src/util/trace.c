@@ -8,7 +8,7 @@
 
 _Atomic(struct cgx_trace_event *) cgx_trace_events;
 
-/* Events that came, kept or not. */
+/* All events, kept or not. */
 static atomic_ullong came;
 
 bool cgx_trace_begin(void)
@@ -38,7 +38,7 @@ int64_t cgx_trace_clock_since(int64_t begun)
     return now > begun ? now : begun;
 }
 
-/* Threads are numbered from 1 on here: 0 is one that has no number yet. */
+/* Numbers start at 1 here; 0: the thread has no number yet. */
 static uint16_t this_thread(void)
 {
     static atomic_uint threads;
@@ -63,8 +63,8 @@ void cgx_trace_record(struct cgx_trace_event event)
         events[place] = event;
 }
 
-/* The outer of two that begin together is the one that ends later; kinds are in an order that tells
- * it of two that end together too. */
+/* An outer event precedes the events within it. If both begin together, the outer one ends later;
+ * if they also end together, it has the lower kind. */
 static int compare(const void *left, const void *right)
 {
     const struct cgx_trace_event *a = left, *b = right;
