@@ -20,7 +20,7 @@ uint32_t cgx_claim_limit(const char *file)
 
     if (!stream)
         return limit;
-    /* "max" for none */
+    /* without a limit the file says "max" */
     if (fscanf(stream, "%19llu %19llu", &quota, &period) == 2 && period > 0 &&
         quota / period < CGX_CLAIM_UNLIMITED)
         limit = (uint32_t)(quota / period);
@@ -33,10 +33,10 @@ struct cgx_claim cgx_claim_make(void)
     struct cgx_claim claim = {.limit = cgx_claim_limit("/sys/fs/cgroup/cpu.max")};
     cpu_set_t allowed;
 
-    /* Of the system's present run: containers and network namespaces have the same one. */
+    /* The boot ID, which containers and network namespaces of a machine share. */
     cgx_hash_file("/proc/sys/kernel/random/boot_id", &claim.machine);
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-        return claim; /* more than a mask of this size can tell */
+        return claim; /* more processors than fit the mask */
     for (unsigned i = 0; i < CGX_CLAIM_WORDS * WORD_BITS && i < CPU_SETSIZE; i++) {
         if (!CPU_ISSET(i, &allowed))
             continue;
@@ -46,7 +46,7 @@ struct cgx_claim cgx_claim_make(void)
     return claim;
 }
 
-/* Gives CLAIM a processor that is not TAKEN. */
+/* Takes a processor of CLAIM that is not TAKEN. */
 static bool take_one(const struct cgx_claim *claim, uint64_t taken[CGX_CLAIM_WORDS])
 {
     for (unsigned w = 0; w < CGX_CLAIM_WORDS; w++) {
@@ -60,8 +60,8 @@ static bool take_one(const struct cgx_claim *claim, uint64_t taken[CGX_CLAIM_WOR
     return false;
 }
 
-/* The narrowest masks come first: what those within a mask have been given, no other order of those
- * that are the same, apart or within each other would leave. */
+/* Assigns processors to the narrowest masks first. If any two masks are equal, disjoint or nested,
+ * this finds an assignment whenever there is one. */
 bool cgx_claims_fit(const struct cgx_claim *claims, size_t ranks, size_t rank)
 {
     uint64_t taken[CGX_CLAIM_WORDS] = {0};

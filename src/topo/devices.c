@@ -1,8 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* GPUs, and the PCI switch, package, memory and network interface that are near them; network
- * interfaces. */
+/* GPUs with the PCI switch, package, memory and network interface near them; network interfaces. */
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -54,8 +53,8 @@ static bool is_port(hwloc_obj_t object)
            object->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_PCI;
 }
 
-/* Above a device on a switch are the switch's downstream and upstream ports and that of the
- * processor, or of another switch. */
+/* Above a device behind a switch are the switch's downstream port, its upstream port, and a port of
+ * the processor or of another switch. */
 static void write_switch(hwloc_obj_t device, char *bus_id)
 {
     hwloc_obj_t upstream = is_port(device->parent) ? device->parent->parent : NULL;
@@ -65,7 +64,7 @@ static void write_switch(hwloc_obj_t device, char *bus_id)
         write_bus_id(&upstream->attr->bridge.upstream.pci, bus_id);
 }
 
-/* 0 is the machine. */
+/* The machine has depth 0. */
 static unsigned depth_of(hwloc_obj_t object)
 {
     unsigned depth = 0;
@@ -82,7 +81,7 @@ static bool is_within(hwloc_obj_t object, hwloc_obj_t ancestor)
     return object != NULL;
 }
 
-/* How near an interface is to a device: more is nearer, 0 is not near. */
+/* How near an interface is to a device: larger is nearer, 0 is not near. */
 static unsigned nearness(const struct cgx_topo *topo, hwloc_obj_t device, hwloc_obj_t interface)
 {
     bool fabrics = interface->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS;

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Opening hwloc, and having it look at a machine. */
+/* Loads hwloc and lets it examine a machine. */
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -32,8 +32,8 @@ static bool resolve(void *library, const char *name, void *function)
     return address != NULL;
 }
 
-/* Of a program that has rights which who started it has not, as one that is set-uid, hwloc reads
- * the environment all the same, and loads plugins from where that says. */
+/* In a set-uid program hwloc would still read its environment variables and load plugins from where
+ * they point. */
 static bool is_secure(void)
 {
     return getauxval(AT_SECURE) != 0;
@@ -44,8 +44,7 @@ static void open_hwloc(void)
     void *library;
 
     if (is_secure()) {
-        cgx_log(CGX_LOG_DEBUG,
-                "the topology is unknown: the program has other rights than its user");
+        cgx_log(CGX_LOG_DEBUG, "the topology is unknown: hwloc is not loaded in set-uid programs");
         return;
     }
     library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -65,8 +64,8 @@ static void open_hwloc(void)
     }
 }
 
-/* These would start drivers in the program and connect it to X servers. A name that this hwloc does
- * not know is none that it could ask. */
+/* These components would start drivers in the program or connect it to X servers. Names that this
+ * hwloc does not know do no harm. */
 static void leave_drivers_alone(hwloc_topology_t topology)
 {
     static const char *const harmful[] = {"cuda", "nvml", "opencl", "levelzero", "rsmi", "gl"};
@@ -112,7 +111,7 @@ destroy_topology:
 free_topo:
     free(new_topo);
     cgx_log(CGX_LOG_DEBUG, "the topology is unknown: %s",
-            status == CGX_ERR_NOMEM ? "no memory" : "hwloc cannot find it out");
+            status == CGX_ERR_NOMEM ? "no memory" : "hwloc failed");
     return status;
 }
 
@@ -126,7 +125,7 @@ void cgx_topo_free(struct cgx_topo *topo)
 
 enum cgx_status cgx_topo_here(enum cgx_topo_detail detail, const struct cgx_topo **topo)
 {
-    /* One for each detail: devices are not looked for until they are asked for. */
+    /* One for each level of detail, so that devices are searched only if needed. */
     static struct {
         bool queried;
         enum cgx_status status;

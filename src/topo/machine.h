@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The parts of this machine and the location of its GPUs, from hwloc. libhwloc.so.15 is opened on
- * first use and stays open; none.c is for builds without hwloc. Thread-safe. hwloc obeys its own
- * variables: HWLOC_XMLFILE and HWLOC_SYNTHETIC describe another machine. It is not opened in
+ * first use and stays open; no_hwloc.c is for builds without hwloc. Thread-safe. hwloc obeys its
+ * own variables: HWLOC_XMLFILE and HWLOC_SYNTHETIC describe another machine. It is not opened in
  * set-uid programs, whose environment is another user's. */
 #ifndef CGX_TOPO_MACHINE_H
 #define CGX_TOPO_MACHINE_H

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Without hwloc there is never a machine to ask about. */
+/* Without hwloc no machine can be examined. */
 
 #include <pthread.h>
 

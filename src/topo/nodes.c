@@ -33,10 +33,10 @@ static int by_key(const void *left, const void *right)
     return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-/* Numbers the nodes: SORTED has the ranks of equal keys together, the lowest first. */
+/* Numbers the nodes. In SORTED the ranks of equal keys are together, in ascending order. */
 static void number_nodes(struct cgx_nodes *nodes, const struct keyed *sorted)
 {
-    /* For now the lowest rank of each rank's node. */
+    /* Until the second loop, node[] is the lowest rank of each rank's node. */
     for (unsigned i = 0; i < nodes->ranks; i++) {
         unsigned before = i > 0 ? sorted[i - 1].rank : 0;
 

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Packages, NUMA nodes and cores; where a thread runs and memory lies among them. */
+/* Packages, NUMA nodes and cores, and where threads and memory are among them. */
 
 #include <errno.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "topo/view.h"
 #include "util/log.h"
 
-/* Kinds that are found at several depths of an irregular machine are not counted. */
+/* Objects that an irregular machine has at several depths are not counted. */
 unsigned cgx_topo_count(const struct cgx_topo *topo, hwloc_obj_type_t type)
 {
     int depth = topo->hwloc->get_type_depth(topo->topology, type);
@@ -45,9 +45,9 @@ int cgx_topo_package_of(const struct cgx_topo *topo, hwloc_const_cpuset_t set)
     return CGX_TOPO_UNKNOWN;
 }
 
-/* Memory that all processors share (behind CXL) is near none of them. So it is the smallest of the
- * nodes that the set touches, if the whole set is near it. hwloc has nodes of one place in the
- * order of their numbers. */
+/* Memory that all processors share (behind CXL) is near none of them. So take the smallest NUMA
+ * node that intersects the set, if it contains the set. hwloc sorts nodes at the same place by
+ * number. */
 int cgx_topo_node_of(const struct cgx_topo *topo, hwloc_const_cpuset_t set)
 {
     hwloc_obj_t node, nearest = NULL;
@@ -124,7 +124,7 @@ free_set:
     return status;
 }
 
-/* Without STRICT it is a preference, and no reason to be killed when the node is full. */
+/* Without HWLOC_MEMBIND_STRICT binding is a preference: a full node does not kill the program. */
 enum cgx_status cgx_topo_bind(void *memory, size_t bytes, unsigned numa_node)
 {
     const struct cgx_topo *topo;

@@ -13,7 +13,7 @@
 #define LINE_BYTES 64
 #define PATH_BYTES 512
 
-#define PORT_ACTIVE 4 /* as in "4: ACTIVE" */
+#define PORT_ACTIVE 4 /* the state file says "4: ACTIVE" */
 
 static bool read_line(const char *path, char line[LINE_BYTES])
 {
@@ -39,12 +39,12 @@ static unsigned interface_speed(const char *folder, const char *name)
     if (!read_line(path, line))
         return 0;
     speed = strtol(line, NULL, 10);
-    /* An unknown one is -1, which some drivers write without the sign. */
+    /* An unknown speed is -1; some drivers omit the sign. */
     return speed > 0 && speed < INT_MAX ? (unsigned)speed : 0;
 }
 
-/* A rate as in "2.5 Gb/sec (1X SDR)"; the system has no other fraction than .5. The program's
- * locale plays no part. */
+/* Reads a rate such as "2.5 Gb/sec (1X SDR)", in Mbit/s. Linux writes no other fraction than .5.
+ * The program's locale does not matter. */
 static unsigned read_rate(const char *line)
 {
     char *end;
@@ -55,7 +55,7 @@ static unsigned read_rate(const char *line)
     return (unsigned)gbits * 1000 + (strncmp(end, ".5", 2) == 0 ? 500 : 0);
 }
 
-/* That of its fastest port. Ports are counted from 1. */
+/* The speed of the device's fastest active port. Ports are numbered from 1. */
 static unsigned device_speed(const char *folder, const char *name)
 {
     char path[PATH_BYTES], line[LINE_BYTES];
