@@ -8,8 +8,8 @@
 #include "codec/quant.h"
 #include "codec/squares.h"
 
-/* Of those that brought something, the first rank and, from NO_RANK, the last. All words are below
- * 2^31: MPICH 4.0 takes the least of MPI_UINT32_T as if they had signs. */
+/* FIRST is the first rank whose input is not all zero, LAST the last such rank as NO_RANK minus its
+ * number. All words are below 2^31, since MPI_MIN of MPICH 4.0 compares MPI_UINT32_T as signed. */
 #define NO_RANK UINT32_C(0x7FFFFFFF)
 enum {
     WORD_KNOWN,
@@ -53,7 +53,7 @@ void cgx_closeness_add(struct cgx_closeness *closeness, const float *input, cons
     closeness->not_finite |= !isfinite(deviation) || !isfinite(squares);
 }
 
-/* Floats that are not negative are ordered as their bits are. */
+/* Floats that are not negative have the order of their bits. */
 static uint32_t word_of(double value)
 {
     return cgx_float_bits((float)value);
@@ -64,7 +64,7 @@ static double value_of(uint32_t word)
     return (double)cgx_bits_float(word);
 }
 
-/* d_r of this rank. */
+/* The d_r of this rank, but at least CGX_CONSENSUS_FAR thresholds if it is far in most buckets. */
 static double distance_of(const struct cgx_closeness *closeness)
 {
     double distance = closeness->deviation / closeness->mean;
@@ -80,7 +80,7 @@ void cgx_consensus_vote(const struct cgx_closeness *closeness, double change, un
     bool nothing = closeness->deviation == 0 && closeness->mean == 0;
     bool known = !nothing && !closeness->not_finite;
 
-    /* Opposite inputs may cancel to nothing: then no rank is anywhere near the mean. */
+    /* Opposite inputs may cancel to a sum of zero: then no rank is near the mean. */
     words[WORD_KNOWN] = known;
     words[WORD_DISTANCE] = word_of(known ? distance_of(closeness) : 0);
     words[WORD_CHANGE] = word_of(change);

@@ -17,8 +17,8 @@
  *   one sign  no element of the sum is negative, or none is positive: variances, counts.
  *   disjoint  no element is non-zero on two ranks, several ranks contribute, and at least a quarter
  *             of the sum's elements are not zero: gathered data. (With a large table, ranks may
- * just have touched different rows; and an expert's gradient may come from one rank alone, but it
- * changes.)
+ *             just have touched different rows; and an expert's gradient may come from one rank
+ *             alone, but it changes.)
  *
  * bench/results/state.md has measurements of gradients and state. The test is no proof: a solver's
  * vectors, or activations, look like gradients.

@@ -11,17 +11,17 @@ static uint64_t ns(uint64_t bytes, uint32_t byte_ps)
     return bytes * byte_ps / 1000;
 }
 
-/* ---- what is reckoned with ---- */
+/* ---- networks and volumes ---- */
 
-/* The largest calls that are looked at, and the smallest that are compressed. */
+/* The largest calls that are considered, and the smallest that may be compressed. */
 #define MOST_ELEMENTS (UINT64_C(1) << 36)
 #define LEAST_ELEMENTS 1024
 
-/* Of the time without a grid, one part in so many is to be gained by one. */
+/* A grid must save one part in this many of the time without a grid. */
 #define GRID_GAIN 8
 
-/* The most slices, and what part of the time more of them have to gain: with more there is little
- * left that does not overlap. */
+/* The most slices, and the part of the least time that fewer slices may take longer. Beyond that
+ * little is left to overlap. */
 #define MOST_SLICES 16
 #define SLICE_GAIN 16
 
@@ -63,7 +63,7 @@ static unsigned steps_of(unsigned members)
     return steps;
 }
 
-/* Of the bytes, what one of MEMBERS sends and receives in a reduce-scatter or an allgather. */
+/* The part of BYTES that one of MEMBERS sends and receives in a reduce-scatter or an allgather. */
 static uint64_t share(uint64_t bytes, uint64_t members)
 {
     return bytes - bytes / cgx_larger(members, 1);
@@ -80,27 +80,28 @@ uint64_t cgx_cost_exact(const struct cgx_network *network, const struct cgx_volu
     uint64_t doubling = steps_of(nodes) * (step + ns(bytes, network->byte_ps));
     uint64_t halving = 2 * (steps_of(nodes) * step + ns(share(bytes, nodes), network->byte_ps));
 
-    /* A ring moves the bytes of halving in more steps. */
+    /* A ring moves as many bytes as halving, in more steps. */
     return intra + cgx_smaller(doubling, halving);
 }
 
 /* ---- compressed ---- */
 
-/* What the members of a stage send through. */
+/* The link between the members of a stage. */
 struct way {
     uint32_t latency_ns, byte_ps;
-    unsigned shared; /* ranks that it is shared by */
-    bool copied;     /* bytes go as processors copy them */
+    unsigned shared; /* number of ranks that share it */
+    bool copied;     /* processors copy the bytes */
 };
 
-/* What a call takes, in ns: of the codec, of exchanges, and of their time that of the processor. */
+/* The time of a call in ns: of the codec, of exchanges, and the part of exchanges that occupies a
+ * processor. */
 struct cost {
     uint64_t codec, exchange, handling;
 };
 
-/* Adds a reduce-scatter and an allgather of UNITS in BYTES among MEMBERS, of which OWNERS may own
- * some. An owner has a message with each member, and where units are fewer, another member one with
- * each owner. */
+/* Adds a reduce-scatter and an allgather of UNITS with BYTES among MEMBERS, of which at most
+ * OWNERS_MOST own units. An owner has a message with each other member; if there are fewer owners
+ * than members, the others have one with each owner. */
 static void add_stage(struct cost *cost, const struct cgx_network *network, const struct way *way,
                       unsigned members, unsigned owners_most, uint64_t bytes, uint64_t units)
 {
@@ -156,7 +157,8 @@ uint64_t cgx_cost_sliced(const struct cgx_network *network, const struct cgx_vol
     struct cost cost = cost_of(network, &slice, arrangement);
     uint64_t busy = cost.codec + (network->one_processor ? cost.handling : 0);
 
-    /* A slice passes through both, the others at the pace of what takes longer. */
+    /* One slice takes the time of codec and exchange; each further one that of the slower of the
+     * two. */
     return cost.codec + cost.exchange + (slices - 1) * cgx_larger(busy, cost.exchange);
 }
 
@@ -221,7 +223,7 @@ uint64_t cgx_cost_least(const struct cgx_network *network, unsigned size, unsign
     return least;
 }
 
-/* No call that could be compressed has more. */
+/* More elements than any call that could be compressed. */
 #define MOST ((uint64_t)1 << 48)
 
 uint64_t cgx_minimal_size(const struct cgx_settings *settings, const struct cgx_network *network,

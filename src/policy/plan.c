@@ -11,7 +11,7 @@
 #include "util/hash.h"
 #include "util/integers.h"
 
-/* Where the family is chosen no fewer bits are unless somebody says so. */
+/* The default least width if the family is chosen. */
 #define AUTO_LEAST 3
 
 static uint32_t hash_word(uint32_t hash, uint64_t word)
@@ -58,13 +58,13 @@ void cgx_plan_finish(struct cgx_plan *plan)
 
 /* ---- widths ---- */
 
-/* The least width that rounding allows. */
+/* BITS, or the least width that rounding allows if that is larger. */
 static unsigned allowed(const struct cgx_settings *settings, unsigned bits)
 {
     return (unsigned)cgx_larger(bits, cgx_encoding_least(settings->rounding));
 }
 
-/* Of BITS, or from LEAST to MOST, in FAMILY as far as that has them, else max-min quantised. */
+/* Widths in FAMILY, or max-min quantised if it lacks them: BITS at first, then LEAST to MOST. */
 static struct cgx_segment widths_in(enum cgx_family family, unsigned bits, unsigned least,
                                     unsigned most)
 {
@@ -80,13 +80,14 @@ static struct cgx_segment widths_in(enum cgx_family family, unsigned bits, unsig
                                 .family = (uint8_t)family};
 }
 
-/* WIDTH, brought to what is max-min quantised for the sake of its data. */
+/* WIDTH, or the least width of max-min quantisation that keeps zeros if that is larger. */
 static unsigned for_zeros(unsigned width)
 {
     return width < CGX_ZEROS_LEAST_BITS ? CGX_ZEROS_LEAST_BITS : width;
 }
 
-/* The same where FAMILY may be chosen: max-min quantised until the data is known. */
+/* The same if FAMILY may be CGX_FAMILY_AUTO: max-min quantised until the data is known, with the
+ * other families as alternatives. */
 static struct cgx_segment widths_of(enum cgx_family family, unsigned bits, unsigned least,
                                     unsigned most)
 {
@@ -121,7 +122,7 @@ static enum cgx_family family_of(const struct cgx_settings *settings,
                : settings->codec;
 }
 
-/* The widths of what nothing more is said about. */
+/* The widths of layers that have none of their own. */
 static struct cgx_segment default_widths(const struct cgx_settings *settings,
                                          const struct cgx_override *override)
 {
@@ -140,7 +141,7 @@ static struct cgx_segment default_widths(const struct cgx_settings *settings,
     } else if (family == CGX_FAMILY_AUTO && settings->adaptive_bits == 0 && least < AUTO_LEAST) {
         least = bits < AUTO_LEAST ? bits : AUTO_LEAST;
     }
-    /* Where there is nothing to choose the width is had from the start. */
+    /* If nothing is chosen, or a range is set, the first width is within the range too. */
     if (is_set || least == most)
         bits = bits < least ? least : bits > most ? most : bits;
     if (!settings->adaptive || cgx_family_varies(family))
@@ -150,7 +151,7 @@ static struct cgx_segment default_widths(const struct cgx_settings *settings,
 
 /* ---- segments ---- */
 
-/* Elements that a segment like WIDTHS has at most. */
+/* The most elements of a segment with these WIDTHS. */
 static size_t longest(const struct cgx_segment *widths)
 {
     if (cgx_segment_has_alternative(widths))
@@ -169,7 +170,7 @@ static void append_segment(struct cgx_plan *plan, struct cgx_segment segment)
         plan->segments[plan->nsegments++] = segment;
 }
 
-/* Of the elements that have a segment. */
+/* The number of elements that have a segment. */
 static size_t end_of(const struct cgx_plan *plan)
 {
     size_t n = plan->nsegments;
@@ -177,8 +178,8 @@ static size_t end_of(const struct cgx_plan *plan)
     return n > 0 ? plan->segments[n - 1].first + plan->segments[n - 1].count : 0;
 }
 
-/* Appends the units of a layer of these WIDTHS, which are those from FIRST to END: one that it
- * shares with the layer before it goes to the one with more bits. */
+/* Appends a layer with these WIDTHS, which covers the units of elements FIRST to END. A unit that
+ * it shares with the layer before goes to the layer with more bits. */
 static void append_layer(struct cgx_plan *plan, struct cgx_segment widths, size_t first, size_t end)
 {
     while (end_of(plan) > first && widths.bits > plan->segments[plan->nsegments - 1].bits) {
@@ -195,7 +196,7 @@ static void append_layer(struct cgx_plan *plan, struct cgx_segment widths, size_
     }
 }
 
-/* The layers of OVERRIDE, or one, up to END. */
+/* Appends the layers of OVERRIDE, or a single layer, up to END. */
 static void append_layers(struct cgx_plan *plan, const struct cgx_settings *settings,
                           const struct cgx_override *override, size_t end)
 {
@@ -246,7 +247,7 @@ static bool may_have_residuals(const struct cgx_plan *plan, const struct cgx_seg
     return has_residuals;
 }
 
-/* Elements of the buckets of all that FAMILY stands for. */
+/* The elements of the largest bucket of the families that FAMILY stands for. */
 static unsigned unit_of(enum cgx_family family, unsigned bucket_size)
 {
     unsigned unit = bucket_size;
@@ -319,7 +320,7 @@ static void switch_family(struct cgx_segment *segment, enum cgx_family family)
     segment->family = (uint8_t)family;
 }
 
-/* Switches SEGMENT, if it can, to what is sent with the most bytes. */
+/* Switches SEGMENT to the alternative with the most bytes, if that has more. */
 static void switch_to_largest(const struct cgx_plan *plan, struct cgx_segment *segment)
 {
     for (int f = 0; f < CGX_FAMILIES; f++) {
@@ -331,7 +332,7 @@ static void switch_to_largest(const struct cgx_plan *plan, struct cgx_segment *s
     }
 }
 
-/* A width that is used at first may be none of those that may be chosen. */
+/* The first width may be outside the range of the choice. */
 static void widen(uint8_t *bits, uint8_t *least, uint8_t most)
 {
     if (*bits < *least)

@@ -18,7 +18,7 @@
  * neighbours. */
 #define CGX_FAMILY_SEGMENT_ELEMENTS 16384
 
-/* Least width of what is max-min quantised only to keep its zeros. */
+/* The least width of max-min quantisation that is chosen only to keep zeros. */
 #define CGX_ZEROS_LEAST_BITS 4
 
 struct cgx_widths {
@@ -77,7 +77,7 @@ static inline struct cgx_widths cgx_segment_widths(const struct cgx_segment *seg
                : segment->alternatives[family];
 }
 
-/* One that has the bound of CGX_CODEC=uniform:E in the place of a width. */
+/* A segment with the bound of CGX_CODEC=uniform:E instead of a width. */
 static inline struct cgx_segment cgx_segment_bounded(void)
 {
     return (struct cgx_segment){.bits = CGX_UNIFORM_BOUNDED,

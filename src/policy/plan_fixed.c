@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Plans of one width, which CGX_ENABLE=observe tries beside the plan of a call. */
+/* Plans of one width, which CGX_ENABLE=observe tries besides a call's own plan. */
 
 #include "policy/plan.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What plans say of segments whose pieces vary. */
+/* Properties of plans with pieces whose size depends on the data. */
 
 #include "policy/plan.h"
 

@@ -8,7 +8,7 @@
 #include "codec/quant.h"
 #include "util/integers.h"
 
-/* A bfloat16 has precision enough: 2^-16 of the square at the most is lost. */
+/* bfloat16 is precise enough: squared, the error is less than 2^-14 of the element's square. */
 static uint16_t narrow(float value)
 {
     return (uint16_t)(cgx_float_bits(value) >> 16);
@@ -47,7 +47,7 @@ bool cgx_recent_wants(struct cgx_taking *taking)
     return taking->bucket++ % taking->every == 0;
 }
 
-/* The place of the sum of so many calls ago; that of the oldest is where the present one goes. */
+/* The place of the sum AGO calls ago. The present sum goes to the place of the oldest. */
 static unsigned place_of(const struct cgx_recent *recent, unsigned ago)
 {
     return (recent->next + CGX_RECENT_SUMS - ago) % CGX_RECENT_SUMS;
@@ -68,11 +68,11 @@ static void take(struct cgx_taking *taking, float value)
     kept[recent->next * recent->most] = now;
 }
 
-/* Runs, since elements of matrices are unlike along their rows: of half a bucket, now the first and
- * now the second half. */
+/* Takes runs of adjacent elements, since elements of matrices differ along their rows. The run
+ * moves on from bucket to bucket. */
 void cgx_recent_take(struct cgx_taking *taking, const float *values, size_t count, double variance)
 {
-    size_t run = count < taking->run ? count : taking->run; /* 0: there is no memory */
+    size_t run = count < taking->run ? count : taking->run; /* 0 without memory */
     size_t first = (taking->bucket / taking->every) * run % (count - run + 1);
 
     for (size_t i = 0; i < run; i++)

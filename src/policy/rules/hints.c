@@ -13,8 +13,8 @@ struct cgx_hints {
     struct cgx_actions actions;
 };
 
-/* A value that is not empty; lists of layers have semicolons between them. A # begins no comment
- * here, so it is refused like anything else. */
+/* Reads a value that is not empty. Lists of layers are separated by semicolons. Hints have no
+ * comments, so # is refused. */
 static bool read_value(struct cgx_scan *scan, const struct cgx_key *key,
                        struct cgx_actions *actions)
 {
@@ -36,7 +36,7 @@ static bool read_value(struct cgx_scan *scan, const struct cgx_key *key,
                            listed ? "a comma and a size, or a semicolon and a list" : allowed);
 }
 
-/* Hands what OLD says under KEY over to NOW. */
+/* Moves the value of KEY from OLD to NOW. */
 static void keep(struct cgx_hints *now, struct cgx_hints *old, const struct cgx_key *key)
 {
     unsigned char *field = (unsigned char *)&old->actions + key->offset;
@@ -142,7 +142,8 @@ struct cgx_override cgx_override_merge(const struct cgx_hints *hints, const stru
         override.codec = hinted.codec;
     if (override.consensus == CGX_SWITCH_UNSET)
         override.consensus = hinted.consensus;
-    /* A program that switches compression off knows that its data must not change. */
+    /* A program that switches compression off knows that its data must not change, so rules cannot
+     * switch it on. */
     if (override.exact || override.recurs == CGX_RECURS_NEVER || !cgx_hints_enable(hints))
         override = (struct cgx_override){
             .exact = true,

@@ -42,7 +42,7 @@ bool cgx_scan_refuse(struct cgx_scan *scan, const char *at, const char *allowed)
     if (at == scan->end || is_blank(*at))
         return cgx_scan_fail(scan, at, "something is missing here: allowed: %s", allowed);
     cgx_scan_token(&rest, "", token);
-    if (*token == '\0') /* it ends words */
+    if (*token == '\0') /* AT is at a character that ends words */
         snprintf(token, sizeof token, "%.*s", cgx_scan_arrow(&rest) ? 2 : 1, at);
     return cgx_scan_fail(scan, at, "\"%s\" refused: allowed: %s", token, allowed);
 }
@@ -94,7 +94,7 @@ void cgx_scan_token(struct cgx_scan *scan, const char *stops, char token[CGX_TOK
     .size = sizeof(((struct cgx_actions *)NULL)->member)
 #define ABOUT(key, allowed) .about = {.name = (key), .values = (allowed)}
 
-/* Words of a list stand for the values from 1 on of the enums in rules.h. */
+/* A word of a list stands for its value in the enums of rules.h; these count from 1. */
 const struct cgx_key cgx_action_keys[CGX_HINTS] = {
     {ABOUT("cgx_enable", "1, 0, true, false"), cgx_value_choice, 1, 2, FIELD(enable)},
     {ABOUT("cgx_bits", "1-8, MIN:MAX with both 1-8, exact"), cgx_value_bits, 1, 8, FIELD(bits)},
@@ -127,7 +127,7 @@ static bool read_layer(struct cgx_scan *scan, const struct cgx_key *key,
     return cgx_scan_refuse(scan, at, key->about.values);
 }
 
-/* With room for as many layers as have a place before the next list, or the end. */
+/* Allocates a list with space for all layers up to the next list or the end. */
 static struct cgx_layer_list *make_list(const struct cgx_scan *scan)
 {
     struct cgx_layer_list *list;
@@ -155,7 +155,7 @@ static bool read_list(struct cgx_scan *scan, const struct cgx_key *key, struct c
     }
 }
 
-/* Appends the lists of layers to LISTS, which the caller frees even if one is refused. */
+/* Appends a list of layers to LISTS, which the caller frees even if the list is refused. */
 static bool read_layers(struct cgx_scan *scan, const struct cgx_key *key,
                         struct cgx_layer_list **lists)
 {

@@ -18,20 +18,19 @@ struct range {
 
 #define EVERY_DTYPE (-1)
 
-/* Conditions that are not there hold for everything. */
+/* Conditions that are absent hold for every call. */
 struct rule {
     struct range count, position;
     int dtype;          /* enum cgx_dtype or EVERY_DTYPE */
-    char *communicator; /* owned; NULL: every one */
-    bool of_calls;      /* it says something of calls, not of communicators alone */
+    char *communicator; /* owned; NULL: every communicator */
+    bool of_calls;      /* it has an action for calls, not only for communicators */
     struct cgx_actions says;
     unsigned line;
 };
 
 struct cgx_rules {
     size_t nrules;
-    atomic_bool *used; /* by number of the rule, from 1: whether it has said anything yet; 0:
-                          whether any has been looked at for a call */
+    atomic_bool *used; /* used[i]: rule i, from 1, was applied; used[0]: some call was looked up */
     struct rule rules[];
 };
 
@@ -75,7 +74,7 @@ static bool read_communicator(struct cgx_scan *scan, struct rule *rule)
         if (*scan->at == '"' || (!quoted && cgx_scan_ends(scan)))
             break;
         if ((unsigned char)*scan->at < ' ' || *scan->at == 0x7F)
-            return cgx_scan_fail(scan, scan->at, "a name has no control characters");
+            return cgx_scan_fail(scan, scan->at, "a name cannot have control characters");
     }
     if (quoted && scan->at == scan->end)
         return cgx_scan_fail(scan, at, "the closing double quote is missing");
@@ -88,10 +87,11 @@ static bool read_communicator(struct cgx_scan *scan, struct rule *rule)
 
 /* ---- lines ---- */
 
-/* Conditions, then actions: "exact" is in the place of cgx_enable, which is of hints alone. */
+/* Words of conditions, then of actions. "exact" takes the place of cgx_enable, which only hints
+ * have. */
 enum { COUNT, POSITION, TYPE, COMM, EXACT, WORDS = EXACT + CGX_HINTS };
 
-/* Sets of words. */
+/* Sets of words, a bit each. */
 #define SET(word) (1u << (word))
 #define STEP SET(EXACT + CGX_HINT_STEP)
 #define OF_CALLS (SET(WORDS) - SET(EXACT) - STEP)
@@ -105,7 +105,7 @@ const char *cgx_rule_word(size_t index)
     return index < WORDS ? cgx_action_keys[index - EXACT].about.name + strlen("cgx_") : NULL;
 }
 
-/* WORDS: there is no such condition, or action. */
+/* The index of the condition, or ACTION, with NAME; WORDS: there is none. */
 static size_t find_word(const char *name, bool action)
 {
     size_t end = action ? WORDS : EXACT;
@@ -120,7 +120,7 @@ static size_t find_word(const char *name, bool action)
 static bool read_value(struct cgx_scan *scan, size_t word, struct rule *rule)
 {
     static const struct cgx_key type = {
-        .about = {.values = "float32, float16, bfloat16"}, /* as in enum cgx_dtype */
+        .about = {.values = "float32, float16, bfloat16"}, /* in the order of enum cgx_dtype */
         .parse = cgx_value_choice,
         .offset = offsetof(struct rule, dtype),
         .size = sizeof rule->dtype};
@@ -128,7 +128,7 @@ static bool read_value(struct cgx_scan *scan, size_t word, struct rule *rule)
     switch (word) {
     case COUNT:
         return read_range(scan, UINT64_MAX, &rule->count);
-    case POSITION: /* the largest number stands for one that is not known */
+    case POSITION: /* UINT64_MAX is an unknown position */
         return read_range(scan, UINT64_MAX - 1, &rule->position);
     case TYPE:
         return cgx_scan_value(scan, &type, rule);
@@ -141,7 +141,7 @@ static bool read_value(struct cgx_scan *scan, size_t word, struct rule *rule)
     }
 }
 
-/* A condition or an action; those before it are in *GIVEN. */
+/* Reads a condition or an action, and adds its word to *GIVEN. */
 static bool read_item(struct cgx_scan *scan, bool action, struct rule *rule, unsigned *given)
 {
     const char *at = scan->at;
@@ -157,25 +157,25 @@ static bool read_item(struct cgx_scan *scan, bool action, struct rule *rule, uns
                                    ? "exact, or bits=, codec=, layers=, recurs=, consensus=; step="
                                    : "count=, position=, type=, comm=, then ->");
     if (*given & SET(word))
-        return cgx_scan_fail(scan, at, "\"%s\" refused: it is there twice", cgx_rule_word(word));
+        return cgx_scan_fail(scan, at, "\"%s\" refused: it is given twice", cgx_rule_word(word));
     *given |= SET(word);
     scan->key = cgx_rule_word(word);
     if (word != EXACT) {
         if (scan->at == scan->end || *scan->at != '=')
-            return cgx_scan_fail(scan, scan->at, "= and a value have to follow without a blank");
+            return cgx_scan_fail(scan, scan->at, "= and a value must follow without a blank");
         scan->at++;
     }
     if (!read_value(scan, word, rule))
         return false;
     if (!cgx_scan_ends(scan))
-        return cgx_scan_refuse(scan, scan->at, "a blank, and what follows, or the end");
+        return cgx_scan_refuse(scan, scan->at, "a blank and the next word, or the end of the line");
     if ((*given & SET(EXACT) || rule->says.bits >> 16 == CGX_BITS_EXACT) &&
         __builtin_popcount(*given & OF_CALLS) > 1)
         return cgx_scan_fail(scan, at, "refused: an exact call can have no other action");
     if (*given & STEP && *given & (SET(COUNT) | SET(POSITION) | SET(TYPE)))
         return cgx_scan_fail(scan, at,
-                             "refused: a step is of a communicator, whose rule can have no "
-                             "condition but comm=");
+                             "refused: a step belongs to a communicator, so a rule with step= can "
+                             "have no condition except comm=");
     return true;
 }
 
@@ -208,13 +208,13 @@ static bool within(struct range inner, struct range outer)
     return outer.first <= inner.first && inner.last <= outer.last;
 }
 
-/* Whether RULE is for communicators of NAME; NULL: of every name. */
+/* Whether RULE applies to communicators of NAME; NULL: of every name. */
 static bool is_of(const struct rule *rule, const char *name)
 {
     return !rule->communicator || (name && strcmp(rule->communicator, name) == 0);
 }
 
-/* Whether every call that RULE is for is one that EARLIER is for. */
+/* Whether EARLIER matches every call that RULE matches. */
 static bool covers(const struct rule *earlier, const struct rule *rule)
 {
     return within(rule->count, earlier->count) && within(rule->position, earlier->position) &&
@@ -246,15 +246,15 @@ static void warn_of(const struct cgx_rules *rules, const struct rule *rule, cgx_
     for (const struct rule *earlier = rules->rules; earlier < rule && (calls || step); earlier++) {
         if (calls && earlier->of_calls && covers(earlier, rule)) {
             snprintf(message, sizeof message,
-                     "the rule is never reached%s: the one of line %u is "
-                     "for all of its calls",
-                     rule->says.step > 0 ? " but for step=" : "", earlier->line);
+                     "the rule is never reached%s: the rule of line %u "
+                     "matches all its calls",
+                     rule->says.step > 0 ? " except for step=" : "", earlier->line);
             warn(context, rule->line, message);
             calls = false;
         }
         if (step && earlier->says.step > 0 && is_of(earlier, rule->communicator)) {
             snprintf(message, sizeof message,
-                     "step= has no effect: the rule of line %u says it of all of its communicators",
+                     "step= has no effect: the rule of line %u sets it for all its communicators",
                      earlier->line);
             warn(context, rule->line, message);
             step = false;
@@ -272,7 +272,7 @@ static bool read_line(struct cgx_rules *rules, struct cgx_scan *scan, cgx_rules_
     cgx_scan_blanks(scan);
     if (cgx_scan_over(scan))
         return true;
-    rules->nrules++; /* for what it owns */
+    rules->nrules++; /* counted first, so that what it owns is freed after an error */
     if (!read_rule(scan, rule))
         return false;
     if (warn)
@@ -280,7 +280,7 @@ static bool read_line(struct cgx_rules *rules, struct cgx_scan *scan, cgx_rules_
     return true;
 }
 
-/* With room for a rule in each line. */
+/* Allocates rules with space for one in each line. */
 static struct cgx_rules *make_rules(const char *text, size_t length)
 {
     struct cgx_rules *rules;
@@ -302,7 +302,8 @@ static struct cgx_rules *make_rules(const char *text, size_t length)
 struct cgx_rules *cgx_rules_parse(const char *text, size_t length, cgx_rules_warn *warn,
                                   void *context, struct cgx_rules_error *error)
 {
-    static const char mark[] = "\xEF\xBB\xBF"; /* that some editors put before UTF-8 */
+    static const char mark[] = "\xEF\xBB\xBF"; /* the byte order mark, which some editors put
+                                                  before UTF-8 */
     struct cgx_rules *rules = make_rules(text, length);
     struct cgx_scan scan = {.begin = text, .at = text, .end = text, .error = error};
     size_t first = length >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;

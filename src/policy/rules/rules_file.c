@@ -1,14 +1,14 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Rules from a file. */
+/* Reads rules from a file. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "policy/rules/rules.h"
 #include "util/hash.h"
 
-/* The content of the file at PATH and its *LENGTH, or NULL. */
+/* Returns the content of the file at PATH and its *LENGTH, or NULL. */
 static char *read_file(const char *path, size_t *length)
 {
     enum { STEP = 1 << 16 };

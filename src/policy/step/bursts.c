@@ -8,22 +8,23 @@
 
 #include "util/hash.h"
 
-/* Complete bursts that are looked at, and how many of them must be alike. */
+/* How many of the latest complete bursts are compared, and how many of them must be equal. */
 #define LATEST 5
 #define ALIKE 3
 
-/* How far long pauses must be from short ones: a factor of four. Where each sum is a burst there
- * are no short ones; they count as 64 microseconds then. */
+/* How much longer the long pauses must be than the short ones: a factor of four. If every sum is a
+ * burst of its own, no pause is short; the short ones then count as 66 microseconds. */
 #define APART (2 * CGX_PAUSE_OCTAVE)
 #define SHORT_NS 65536
 
-/* The bursts that pauses of a length and longer make. */
+/* The bursts between pauses of some length or more. */
 struct bursts {
-    size_t complete, longest, last; /* how many, their longest, and the sums since the last */
+    size_t complete, longest, last; /* their number, the largest length, and the sums since the
+                                       last one */
     struct cgx_burst latest[LATEST];
 };
 
-/* How many pauses of each length there are, but for that before the first sum. */
+/* Counts the pauses of each length, except the pause before the first sum. */
 static void count_pauses(const struct cgx_sum_log *log, uint32_t pauses[CGX_PAUSES])
 {
     memset(pauses, 0, CGX_PAUSES * sizeof pauses[0]);
@@ -31,7 +32,8 @@ static void count_pauses(const struct cgx_sum_log *log, uint32_t pauses[CGX_PAUS
         pauses[log->calls[i].pause]++;
 }
 
-/* How far the LONGER pauses, those from CUT on, are from the others, but for a quarter as many. */
+/* The distance of the LONGER pauses, those from CUT on, from the shorter ones. A quarter as many
+ * pauses may lie in between. */
 static int separate(const uint32_t pauses[CGX_PAUSES], unsigned cut, uint32_t longer)
 {
     uint32_t between = 0;
@@ -67,7 +69,7 @@ static bool are_alike(const struct cgx_burst *a, const struct cgx_burst *b)
     return a->length == b->length && a->hash == b->hash;
 }
 
-/* The burst that enough of the latest are. */
+/* The burst that ALIKE of the latest bursts equal, two of them in succession. */
 static struct cgx_burst find_frequent(const struct bursts *bursts)
 {
     size_t n = bursts->complete < LATEST ? bursts->complete : LATEST;
@@ -103,7 +105,7 @@ struct cgx_burst cgx_bursts_judge(const struct cgx_sum_log *log)
         if (apart <= most)
             continue;
         find_bursts(log, cut, &bursts);
-        /* A pause that does not come again, as at the beginning. */
+        /* Such pauses do not recur, as at the start of a program. */
         if (bursts.last > 2 * bursts.longest)
             continue;
         most = apart;

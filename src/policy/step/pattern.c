@@ -5,28 +5,31 @@
 
 #include <string.h>
 
-/* Beside a candidate: the step that the last told position was in is over. */
+/* A flag of a candidate: the step of the last reported position is over. */
 #define OVER 0x8000u
 #define POSITION 0x7fffu
 
-/* Calls after which a window is halved: of all sums, and of those of the step. */
+/* Calls after which a window is halved. The window of placed sums counts all calls, the window of
+ * members only sums of the step. */
 #define PLACED_STEPS 4
 #define PLACED_CALLS 64
 #define MEMBER_STEPS 32
 #define MEMBER_CALLS 512
 
-/* Elements, in 20ths, that must be placed to begin to trust a pattern, and to go on. */
+/* The share of elements, in 20ths, that must have a position for a pattern to become trusted, and
+ * to stay trusted. */
 #define TRUST 15
 #define TRUST_STRICT 18
 #define TRUST_ON 10
 #define TRUST_ON_STRICT 15
 
-/* What looking for the position may cost, in positions that are looked at: for a call, and at once.
- * Without a limit sums in any order could make every call go through a long step. */
+/* Limits of the search for the position, in candidates examined: the credit of each call, and the
+ * most that is saved up. Otherwise sums in arbitrary order could make every call scan a long step.
+ */
 #define CREDIT_CALL 128
 #define CREDIT_MOST (16 * CGX_STEP_LONGEST)
 
-/* A sum is near what was expected if no more than this part of the step's elements is between. */
+/* A sum is near the expected one if at most 1/AHEAD of the step's elements are in between. */
 #define AHEAD 8
 
 /* ---- windows ---- */
@@ -75,7 +78,7 @@ void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
     pattern->following = pattern->firm || !strict;
     pattern->placed = pattern->members = (struct cgx_window){0};
     pattern->elements = 0;
-    /* Position 0 is where the period began: mostly at the program's first step. */
+    /* Position 0 is where the first period began, which mostly is the start of a step. */
     for (size_t i = 0; i < length; i++) {
         uint16_t number = cgx_sum_log_ago(log, length - 1 - i);
         struct cgx_sum *sum = &sums->sums[number];
@@ -91,14 +94,14 @@ void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
 
 /* ---- candidates ---- */
 
-/* The candidate behind AT. */
+/* The candidate after position AT. */
 static uint16_t behind(const struct cgx_pattern *pattern, uint32_t at, uint32_t over)
 {
     return (uint16_t)(at + 1 < pattern->length ? (at + 1) | over : OVER);
 }
 
-/* Keeps the candidates that expect SUM, and moves them on. Returns how many they are; if one,
- * *ALONE is that which it was. If none, all stay. */
+/* Keeps the candidates that expect SUM, and advances them. Returns their number; if it is 1, *ALONE
+ * is that candidate as it was before. If no candidate expects SUM, all stay. */
 static size_t advance(struct cgx_pattern *pattern, uint16_t sum, uint32_t *alone)
 {
     uint32_t n = 0;
@@ -116,8 +119,9 @@ static size_t advance(struct cgx_pattern *pattern, uint16_t sum, uint32_t *alone
     return n;
 }
 
-/* SUM is of the step, but was not expected. Either it is a stray, and what was expected is still to
- * come, or calls were left out. Twice in a row it is no stray. */
+/* Handles a SUM of the step that no candidate expects. Either SUM is off-step, and the expected sum
+ * is still to come, or the program left out sums. So the positions after each occurrence of SUM
+ * become candidates too. The second time in a row the old candidates are dropped. */
 static void search_again(struct cgx_pattern *pattern, uint16_t sum)
 {
     bool taken[CGX_STEP_LONGEST];
@@ -144,8 +148,8 @@ static void search_again(struct cgx_pattern *pattern, uint16_t sum)
     pattern->struck = true;
 }
 
-/* Where a sum is that was not expected but occurs once in the step, a short way behind the only
- * candidate: what lies between was left out. CGX_POSITION_NONE: it is farther away. */
+/* The position of an unexpected SUM that occurs once in the step, shortly after the only candidate:
+ * the program left out the sums in between. CGX_POSITION_NONE if it is farther away. */
 static size_t find_ahead(const struct cgx_pattern *pattern, const struct cgx_sums *sums,
                          uint16_t sum, uint32_t *over)
 {
@@ -198,8 +202,9 @@ static bool spend(struct cgx_pattern *pattern, uint32_t credit)
     return true;
 }
 
-/* The position of SUM, which is of the step, or CGX_POSITION_NONE; *OVER as beside a candidate,
- * from before it. *KNOWN: there is one that it would have, near or not. */
+/* The position of SUM, which belongs to the step, or CGX_POSITION_NONE. *OVER: the flag of the
+ * candidate that SUM confirmed. *KNOWN: SUM has only one possible position, even if that is too far
+ * away to be reported. */
 static size_t find(struct cgx_pattern *pattern, const struct cgx_sums *sums, uint16_t sum,
                    bool *known, uint32_t *over)
 {
@@ -253,15 +258,16 @@ bool cgx_pattern_is_whole(const struct cgx_pattern *pattern)
 
 /* ---- other periods ---- */
 
-/* Times the elements of the pattern that a short period explains before it is taken for a change of
- * the step. */
+/* A shorter period counts as a change of the step once it explains this many times the pattern's
+ * elements. */
 #define CHANGE 16
 
-/* Kinds of sums that are told apart. */
+/* The most kinds of sums that are distinguished. */
 #define KINDS 16
 
-/* The part of PERIOD that the pattern does not know is large, or a few large sums: the step has
- * more to it than layers, an embedding or a head. Many small ones would be an evaluation. */
+/* Whether the sums of PERIOD that the pattern lacks make a large part of it, or are a few large
+ * sums. The step then has more than layers, such as an embedding or a head. Many small sums would
+ * be an evaluation. */
 static bool has_more(const struct cgx_sums *sums, const struct cgx_sum_log *log,
                      const struct cgx_period *period)
 {
@@ -307,7 +313,7 @@ bool cgx_pattern_gives_way(const struct cgx_pattern *pattern, const struct cgx_s
     if (period->length > pattern->length)
         return (!pattern->firm || period->length < 2 * pattern->length) &&
                has_more(sums, log, period);
-    /* Some sums of the step have got other sizes, and others may be gone. */
+    /* Sums of the step may have changed their sizes, and others may be gone. */
     return has_more(sums, log, period) &&
            explained_elements(sums, log, period) >= CHANGE * pattern->elements;
 }

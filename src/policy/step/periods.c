@@ -7,39 +7,41 @@
 
 #include "util/integers.h"
 
-/* The shortest period that is too long for a layer, and for one of diverse sums. */
+/* The shortest period that is too long for a layer: in general, and if its sums are diverse. */
 #define LONG 33
 #define LONG_DIVERSE 13
 
-/* Repeats that no model has layers, where the period closes and where it does not; and sums: a
- * layer may itself repeat its experts. */
+/* More repeats than models have layers, for a period that closes and for one that does not; and a
+ * number of sums, since a layer may repeat its experts. */
 #define LAYERS_CLOSED 130
 #define LAYERS 150
 #define EXPERTS 1024
 
-/* So many repeats of sums that all differ are no stack of layers. */
+/* After so many repeats, sums that all differ are no stack of layers. */
 #define STACK 49
 
-/* Sums that a short period must explain: of those that all differ, and of others per step of
- * warm-up. Flat buffers and layers without biases look the same. */
+/* The number of sums that a short period must explain: at most EXPLAINED_DISTINCT if its sums all
+ * differ, otherwise EXPLAINED_STEP per step of warm-up. Flat buffers and layers without biases look
+ * the same. */
 #define EXPLAINED_DISTINCT 24
 #define EXPLAINED_STEP 8
 
-/* Sums that a period must explain where steps are known to come. */
+/* The number of sums that a period must explain once sums are known to be of steps. */
 #define LEARNT 12
 
-/* So many passes there may be before short steps: over weights and the states of an optimiser. What
- * one layer has divides about any number of elements, if not by as few. */
+/* The most passes before short steps, such as passes over weights and over optimiser states. A
+ * layer's elements divide almost any number, but not by so small a quotient. */
 #define PASSES 8
 
-/* Ignored sums, of a model's tensors of some elements, may miss before a step of buckets that have
- * them, while they are less than this part of all. */
+/* The elements of ignored sums may be missing before a step whose buckets contain them, if they are
+ * less than 1/SLACK of all elements. */
 #define SLACK 1024
 
-/* Large sums per small one where buckets are summed: biases and norms are within them. */
+/* The least number of large sums per small one if buckets are summed, which contain biases and
+ * norms. */
 #define BUCKETS 8
 
-/* ---- history ---- */
+/* ---- log ---- */
 
 void cgx_sum_log_add_small(struct cgx_sum_log *log, uint64_t count)
 {
@@ -80,12 +82,12 @@ void cgx_sum_log_forget(struct cgx_sum_log *log, const struct cgx_sums *sums)
         drop(log, log->length - keep);
 }
 
-/* match[p] = how many of the latest sums equal the sum p before: the Z function of the log read
- * backwards (Gusfield: Algorithms on Strings, Trees, and Sequences, 1.3-1.5), linear in its length
+/* match[p] is how many of the latest sums equal the sum p before them: the Z function of the log
+ * read backwards (Gusfield: Algorithms on Strings, Trees, and Sequences, 1.3-1.5), in linear time
  * for all p together. */
 static void match_periods(struct cgx_sum_log *log, size_t longest)
 {
-    size_t left = 0, right = 0; /* the match that reaches farthest back is [left, right) */
+    size_t left = 0, right = 0; /* [left, right): the match that reaches farthest back */
 
     for (size_t p = 1; p <= longest; p++) {
         size_t n = 0;
@@ -157,15 +159,15 @@ bool cgx_period_is_plain(const struct cgx_period *period)
 
 /* ---- steps ---- */
 
-/* True if the elements before the run, or before one of the sums in its first period, are whole
- * periods: a first pass in another order or other pieces, over what the step is made of. Where
- * nothing came before, they are none. */
+/* Whether the elements before the run, or before one of the sums in its first period, are whole
+ * periods: the program first passed over what the step is made of, in another order or in other
+ * pieces. True if nothing came before the run. */
 static bool is_closed(const struct cgx_sum_log *log, const struct cgx_sums *sums,
                       const struct cgx_period *period)
 {
     size_t last = log->length - 1, first = log->length - period->run;
     uint64_t passes = cgx_period_is_rich(period) ? UINT64_MAX : PASSES;
-    uint64_t end = log->end, latest = 0, whole = 0, most; /* WHOLE: elements of a period */
+    uint64_t end = log->end, latest = 0, whole = 0, most; /* WHOLE: the elements of a period */
     uint64_t slack = log->ignored < end / SLACK ? log->ignored : 0;
 
     if (first == 0 && !log->dropped)
@@ -173,7 +175,7 @@ static bool is_closed(const struct cgx_sum_log *log, const struct cgx_sums *sums
     for (size_t i = last; i > 0 && i + 1 > first; i--) {
         uint64_t before = end - cgx_sum_elements(&sums->sums[log->calls[i].sum]);
 
-        end = before - log->calls[i].elements; /* of the sum before it */
+        end = before - log->calls[i].elements; /* the end of the sum before it */
         if (i == last)
             latest = before;
         if (i == last - period->length)
@@ -186,7 +188,7 @@ static bool is_closed(const struct cgx_sum_log *log, const struct cgx_sums *sums
     return false;
 }
 
-/* No more can be held than is remembered. */
+/* Whether PERIOD has repeated for STEPS steps, or for as long as the log is sure to reach back. */
 static bool has_lasted(const struct cgx_period *period, size_t steps)
 {
     const size_t remembered = CGX_HISTORY_MOST - CGX_HISTORY_PART;
@@ -217,8 +219,8 @@ static bool is_step(const struct cgx_sum_log *log, const struct cgx_sums *sums,
     return repeats >= LAYERS && repeats >= EXPERTS / period->length;
 }
 
-/* Of the periods those count that explain more than all shorter ones: never a multiple of one that
- * does. They are few, some times the logarithm of the log's length. */
+/* Only periods that explain more sums than all shorter ones count, so no multiple of such a period
+ * does. Their number is at most a few times the logarithm of the log's length. */
 struct cgx_period cgx_period_find(struct cgx_sum_log *log, const struct cgx_sums *sums,
                                   unsigned warmup)
 {

@@ -13,26 +13,27 @@
 
 /* ---- disorder ---- */
 
-/* Disorder in a sequence of sums, as seen by a predictor: what came after the last two sums, and
- * how often each was repeated, comes again. One pass over a model's weights hardly has any, however
- * often its layers repeat: what goes on for long and has none of a step's period, but disorder, is
- * training. */
+/* A predictor measures the disorder of a sequence: it expects that what followed the last two
+ * different sums, with their numbers of repeats, follows again. One pass over a model's weights
+ * hardly has disorder, however often its layers repeat. So a long sequence that has disorder, but
+ * no period of a step, is training. */
 #define CONTEXTS 4096
 
-/* All zeros: nothing has come yet. */
+/* All zeros: no sum yet. */
 struct disorder {
-    uint64_t last, before; /* keys of the last sum and of the last other one before it */
+    uint64_t last, before; /* keys of the last sum and of the last different one before it */
     uint32_t repeated_last, repeated_before;
-    uint32_t mistakes; /* predictions that were wrong or missing */
-    uint32_t off_step; /* new sums right before one that was predicted */
+    uint32_t mistakes; /* wrong or missing predictions */
+    uint32_t off_step; /* new sums right before a correctly predicted one */
     bool novel;        /* a new sum has come since the last known one */
     struct {
-        uint16_t check; /* of the context, beside its place */
-        uint16_t next;  /* a hash of the sum that came; 0: none yet */
+        uint16_t check; /* further bits of the context's hash */
+        uint16_t next;  /* a hash of the sum that followed; 0: none yet */
     } seen[CONTEXTS];
 };
 
-/* Run lengths make layers predictable: a stack of them is left at the same length every time. */
+/* Numbers of repeats make layers predictable: a stack of layers ends at the same length every time.
+ */
 static uint64_t hash_context(const struct disorder *disorder)
 {
     return cgx_scramble(disorder->last * 37 + disorder->repeated_last +
@@ -51,7 +52,7 @@ static void advance(struct disorder *disorder, uint64_t key)
     disorder->repeated_last = 1;
 }
 
-/* Takes the next large sum. KNOWN: it has come twice before. */
+/* Takes the next large sum. KNOWN: it has come KNOWN times before. */
 static void take(struct disorder *disorder, uint64_t key, bool known)
 {
     uint64_t context = hash_context(disorder);
@@ -77,38 +78,39 @@ static void take(struct disorder *disorder, uint64_t key, bool known)
 
 /* ---- the sequence ---- */
 
-/* A sum that has come so often is known. */
+/* How often a sum must have come to be known. */
 #define KNOWN 2
 
-/* Disorder that no program shows that passes over its weights twice, and strays in it; less can be
- * mistaken where buckets are summed. */
+/* Disorder that no program shows by passing over its weights twice, with off-step sums in between.
+ * If buckets are summed, fewer mistakes are enough. */
 #define MISTAKES 512
 #define MISTAKES_FUSED 128
 #define OFF_STEP 24
 
-/* What the program sums is judged by about so many of the latest large sums. */
+/* Whether the program sums buckets is judged by about this many of the latest large sums. */
 #define RECENT 512
-#define BUCKETS 8 /* large sums per small one where buckets are summed */
+#define BUCKETS 8 /* large sums per small one if buckets are summed */
 
-/* Of the large sums after which ranks compare what pauses say. */
+/* The first large sum after which ranks compare their pauses. The first after which a step set by
+ * the user is checked, in sums and in steps. */
 #define FIRST_ASKED 4
 #define FIRST_CONTRADICTED 32
 #define STEPS_CONTRADICTED 4
 
-/* A search costs time in proportion to the log: beyond a short one it is made once in this part
- * of its length, which keeps the cost of a call constant. */
+/* A search takes time in proportion to the log. In a log longer than SHORT_LOG it is made once per
+ * 1/SEARCH_PART of the length, so that the cost of a call is constant. */
 #define SHORT_LOG 256
 #define SEARCH_PART 32
 
-/* What every call touches comes first, arrays last: memory is touched as it is needed. */
+/* What every call touches comes first and arrays come last, so that few pages are touched early. */
 struct cgx_recurrence {
     struct cgx_recurrence_rule rule;
     enum cgx_evidence evidence;
     uint32_t since_search;
-    uint64_t calls; /* large sums so far */
+    uint64_t calls; /* number of large sums */
     uint64_t established;
-    uint32_t large, small; /* sums of late */
-    uint32_t paced; /* large sums of the step, as all ranks' pauses tell it; 0: they do not */
+    uint32_t large, small; /* recent sums, halved together */
+    uint32_t paced;        /* the step's length by all ranks' pauses, in large sums; 0: unknown */
     struct disorder disorder;
     struct cgx_sums sums;
     struct cgx_sum_log log;
@@ -157,7 +159,7 @@ static void establish(struct cgx_recurrence *recurrence, enum cgx_evidence evide
     recurrence->established = recurrence->calls;
 }
 
-/* Follows the step that pauses have told, if it is not followed. */
+/* Follows the step that pauses have shown, unless that or a longer one is followed. */
 static bool follow_pauses(struct cgx_recurrence *recurrence, unsigned warmup)
 {
     struct cgx_pattern *pattern = &recurrence->pattern;
@@ -199,7 +201,7 @@ static void search(struct cgx_recurrence *recurrence)
                       recurrence->evidence == CGX_EVIDENCE_VARYING);
 }
 
-/* KNOWN: the sum has come before, and often enough. */
+/* Adds a sum to the disorder, and establishes the communicator if there is enough. */
 static void observe_disorder(struct cgx_recurrence *recurrence, uint64_t key, bool known)
 {
     const struct disorder *disorder = &recurrence->disorder;
@@ -212,7 +214,7 @@ static void observe_disorder(struct cgx_recurrence *recurrence, uint64_t key, bo
         establish(recurrence, CGX_EVIDENCE_VARYING);
 }
 
-/* The number of the sum of KEY, counted once more; *KNOWN: it was known before. */
+/* The index of the sum of KEY, which is counted once more. *KNOWN: the sum was known before. */
 static uint16_t see(struct cgx_recurrence *recurrence, uint64_t key, bool *known)
 {
     struct cgx_sums *sums = &recurrence->sums;
@@ -228,7 +230,8 @@ static uint16_t see(struct cgx_recurrence *recurrence, uint64_t key, bool *known
     return sum;
 }
 
-/* Once steps are known to come, all sums but strays of a step that is followed well. */
+/* Once steps are known to come, every sum recurs except off-step sums of a step that is followed
+ * well. */
 static bool recurs(const struct cgx_recurrence *recurrence, uint16_t sum)
 {
     if (!is_established(recurrence))
@@ -237,7 +240,7 @@ static bool recurs(const struct cgx_recurrence *recurrence, uint16_t sum)
            recurrence->sums.sums[sum].times > 0 || !cgx_pattern_is_whole(&recurrence->pattern);
 }
 
-/* Learns from a sum after it has been answered, so that no answer rests on itself. */
+/* Learns from a sum after it is answered, so that no answer depends on itself. */
 static void learn(struct cgx_recurrence *recurrence, uint16_t sum, bool known, bool placed)
 {
     const struct cgx_pattern *pattern = &recurrence->pattern;
@@ -245,7 +248,7 @@ static void learn(struct cgx_recurrence *recurrence, uint16_t sum, bool known, b
 
     if (!is_established(recurrence))
         observe_disorder(recurrence, recurrence->sums.sums[sum].key, known);
-    /* New sums would hide the period of the others from later searches. */
+    /* In the log, new sums would hide the period of the others from later searches. */
     if (!is_established(recurrence) || known)
         cgx_sum_log_add(log, &recurrence->sums, sum);
     recurrence->since_search++;
@@ -287,7 +290,7 @@ struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uin
     occurrence.recurs = recurs(recurrence, sum);
     generation = pattern->generation;
     learn(recurrence, sum, known, place.known);
-    /* A position of the pattern before says nothing any more. */
+    /* A position in the previous pattern has no meaning in the new one. */
     if (pattern->generation == generation) {
         occurrence.begins_step = place.begins_step;
         occurrence.position = place.position;
@@ -351,7 +354,7 @@ size_t cgx_recurrence_contradicts(struct cgx_recurrence *recurrence)
     return period.length;
 }
 
-/* ---- what is known ---- */
+/* ---- queries ---- */
 
 size_t cgx_recurrence_period(const struct cgx_recurrence *recurrence)
 {

@@ -5,10 +5,11 @@
 
 #include <string.h>
 
-/* At most so many stay beside those of the step, so that the next time is a thousand sums away. */
+/* At most so many sums stay besides the sums of the step, so that the table fills up again only
+ * after a thousand sums. */
 #define KEPT 1024
 
-/* Twice as often at a time; the first that goes was seen once or twice. */
+/* Classes of sums, by how often they were seen; rare ones are forgotten first. */
 #define CLASSES 17
 
 static uint16_t *chain_of(struct cgx_sums *sums, uint64_t key)
@@ -44,7 +45,7 @@ uint16_t cgx_sums_find(struct cgx_sums *sums, uint64_t key)
     return at;
 }
 
-/* 0 for sums seen once or twice, 1 for up to four times, 2 for up to eight ... */
+/* 0 for sums seen once or twice, 1 for up to four times, 2 for up to eight times ... */
 static unsigned class_of(const struct cgx_sum *sum)
 {
     unsigned class = 0;
@@ -64,7 +65,7 @@ void cgx_sums_forget(struct cgx_sums *sums)
             others++;
         }
     }
-    /* The least class that stays. */
+    /* Find the lowest class that stays. */
     others -= of_class[0];
     while (others > KEPT)
         others -= of_class[least++];

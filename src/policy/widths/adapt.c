@@ -33,7 +33,8 @@ struct cgx_sampling cgx_adapt_sampling(const struct cgx_adapt *adapt)
     return sampling;
 }
 
-/* The next choice from a measurement is LEFT steps away, the last WINDOW of which are measured. */
+/* The next choice from a measurement is due after LEFT steps, the last WINDOW of which are
+ * measured. */
 static void aim(struct cgx_adapt *adapt, unsigned left, unsigned window)
 {
     adapt->left = left;
@@ -42,7 +43,7 @@ static void aim(struct cgx_adapt *adapt, unsigned left, unsigned window)
 
 /* ---- memory ---- */
 
-/* Makes LAYER that of a copy of PLAN, if it wants one. */
+/* Gives LAYER a copy of PLAN, if PLAN keeps state for its position. */
 static bool make_layer(const struct cgx_plan *plan, struct cgx_adapt_layer *layer)
 {
     if (!plan || !cgx_plan_is_placed(plan))
@@ -52,7 +53,7 @@ static bool make_layer(const struct cgx_plan *plan, struct cgx_adapt_layer *laye
     return layer->plan != NULL;
 }
 
-/* The memory of all layers' segments. */
+/* Allocates the memory of all layers' segments. */
 static bool get_memory(struct cgx_adapt *adapt)
 {
     const size_t n = adapt->nsegments;
@@ -65,12 +66,12 @@ static bool get_memory(struct cgx_adapt *adapt)
     if (!adapt->segments || !adapt->energies || !adapt->findings || !adapt->measured ||
         !adapt->summed)
         return false;
-    /* Behind all that must be aligned. */
+    /* Bytes follow all that needs alignment. */
     adapt->encodings = (uint8_t *)(adapt->summed + n);
     return true;
 }
 
-/* Nothing is known of SEGMENT. */
+/* Forgets what is known of SEGMENT. */
 static void forget(struct cgx_adapt_segment *segment)
 {
     double *known = (double *)(void *)&segment->known;
@@ -82,7 +83,7 @@ static void forget(struct cgx_adapt_segment *segment)
     segment->scale = NAN;
 }
 
-/* Gives LAYER its part of the memory, the segments from FIRST on. */
+/* Gives LAYER its part of the memory, from segment FIRST on, and initialises it. */
 static void give_part(struct cgx_adapt *adapt, struct cgx_adapt_layer *layer, size_t first)
 {
     layer->segments = adapt->segments + first;
@@ -162,7 +163,7 @@ size_t cgx_adapt_block(const struct cgx_adapt *adapt)
 
 /* ---- what a step has shown ---- */
 
-/* Follows the energies of the step that has gone by; a poisoned segment keeps its last scale. */
+/* Follows the energies of the last step. A segment whose energy is not finite keeps its scale. */
 static void follow_energies(struct cgx_adapt_layer *layer)
 {
     for (size_t i = 0; i < layer->nsegments; i++) {
@@ -200,7 +201,8 @@ static void add_finding(struct cgx_finding *to, const struct cgx_finding *findin
     to->sampled += finding->sampled;
 }
 
-/* Adds what was found in the step, segment by segment, where it is finite on all ranks. */
+/* Adds the findings of the step, segment by segment, if the energy is finite, which is the same on
+ * all ranks. */
 static void add_findings(struct cgx_adapt *adapt)
 {
     for (size_t i = 0; i < adapt->nsegments; i++) {
@@ -238,7 +240,8 @@ static void conclude(struct cgx_adapt *adapt)
 
 /* ---- steps ---- */
 
-/* What was measured says nothing of values on quite another scale: steps have a least size. */
+/* Errors that were measured cannot be scaled to far larger values, since quantisation steps have a
+ * least size. */
 static bool is_outgrown(const struct cgx_adapt *adapt)
 {
     for (size_t i = 0; i < adapt->nsegments; i++)
@@ -277,7 +280,7 @@ enum cgx_adapt_due cgx_adapt_step(struct cgx_adapt *adapt)
 
 /* ---- choices ---- */
 
-/* Energies of SEGMENT, which switches to FAMILY, will be those of that family's headers. */
+/* Converts the energies of SEGMENT, which switches to FAMILY, to those of that family's headers. */
 static void switch_family(struct cgx_adapt_segment *segment, enum cgx_family family)
 {
     const double *weights = segment->known.weights;
@@ -318,7 +321,7 @@ bool cgx_adapt_take(struct cgx_adapt *adapt, enum cgx_adapt_due due)
         encodings += layer->nsegments;
         changed = changed || layer->plan->hash != hash;
     }
-    /* With these encodings all is measured anew. */
+    /* The new encodings are measured from the beginning. */
     forget_found(adapt);
     adapt->choices++;
     cgx_account_chosen(adapt, due, changed);
@@ -334,7 +337,7 @@ void cgx_adapt_allow(struct cgx_adapt *adapt, struct cgx_adapt_layer *layer, con
         const struct cgx_segment *about = segment->about;
 
         segment->free = any[i] != 0;
-        /* If nothing is chosen for it now. */
+        /* This holds unless the choice sets another encoding. */
         if (cgx_segment_has_alternative(about) && !segment->free)
             encodings[i] = (uint8_t)cgx_segment_widths(about, CGX_FAMILY_MAXMIN).bits;
     }

@@ -31,7 +31,7 @@ void cgx_account_step(struct cgx_adapt *adapt)
     if (!(budget > 0) || !isfinite(budget) || !isfinite(error))
         return;
     add_shares(adapt, budget);
-    /* The error of base widths is what it is, whatever was measured of others. */
+    /* The correction applies to other than base widths. */
     adapt->over = error / budget / (adapt->widened ? adapt->correction : 1);
     adapt->account += adapt->over - 1;
     if (adapt->account < 0)
@@ -66,7 +66,7 @@ unsigned cgx_account_next(const struct cgx_adapt *adapt)
         return adapt->period;
     if (adapt->seen < CGX_ADAPT_LEAST)
         return CGX_ADAPT_LEAST - adapt->seen;
-    /* Each doubling of what the means are of is worth a choice. */
+    /* Whenever the number of averaged steps has doubled, a new choice is worthwhile. */
     return adapt->seen < CGX_ADAPT_MEAN && adapt->seen < adapt->period ? adapt->seen
                                                                        : adapt->period;
 }
@@ -78,7 +78,7 @@ bool cgx_account_falls_back(const struct cgx_adapt *adapt, enum cgx_adapt_due du
 
 /* ---- choices ---- */
 
-/* Makes the scales of segments those of the mean step. */
+/* Sets the scales of segments to those of the mean step. */
 static void smooth(struct cgx_adapt *adapt)
 {
     double energy = 0, shares = 0;

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The choice of encodings, on the root: of the encoding that each width of a segment has
- * (cgx_model_pick), so that the hull of all is that of the union of both families'. */
+/* Chooses encodings, on the root. At each width a segment has the encoding that cgx_model_pick
+ * selects, so one convex hull covers all families. */
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 #include "policy/widths/adapt_model.h"
 #include "policy/widths/allocate.h"
 
-/* A segment that something is chosen for, by width - 1. A width that it cannot have has the
- * encoding and the error of the one below. */
+/* The encodings of a segment that has a choice, by width - 1. A width that it cannot have repeats
+ * the encoding and the error of the next lower one. */
 struct option {
     size_t segment;
     double errors[CGX_WIDTHS];
@@ -22,15 +22,15 @@ struct option {
 
 struct choice {
     struct cgx_share *shares;
-    struct option *options; /* of the shares */
+    struct option *options; /* the segments of the shares */
     size_t nshares;
-    double budget;  /* of all errors */
-    double error;   /* with the present encodings */
-    double cost;    /* bits of the present widths */
-    bool forbidden; /* some present width is below the cap or above all, or a family not allowed */
+    double budget;  /* for the sum of errors */
+    double error;   /* sum of errors with the present encodings */
+    double cost;    /* sum of bits with the present widths */
+    bool forbidden; /* a present width is out of its range, or a family is not allowed */
 };
 
-/* Sets OPTION to what SEGMENT can have, from *LEAST to *MOST; false: to nothing. */
+/* Sets OPTION, *LEAST and *MOST to what SEGMENT may have. False if it may have nothing. */
 static bool find_option(const struct cgx_adapt_segment *segment, struct option *option,
                         unsigned *least, unsigned *most)
 {
@@ -51,20 +51,20 @@ static bool find_option(const struct cgx_adapt_segment *segment, struct option *
     return *least > 0;
 }
 
-/* The least width from LEAST on that the cap allows, up to BASE. */
+/* The least width, from LEAST on and up to BASE, that the cap allows. */
 static unsigned capped(const struct cgx_adapt_segment *segment, const struct option *option,
                        unsigned least, unsigned base)
 {
     double allowed = CGX_ADAPT_CAP * cgx_model_second_moment(segment);
 
-    /* A second moment that is not known forbids nothing. */
+    /* An unknown second moment forbids nothing. */
     while (least < base && option->errors[least - 1] > allowed)
         least++;
     return least;
 }
 
-/* Sets the encoding of segment INDEX, whose width is not chosen. Where it has another in each
- * family only one of them is allowed. */
+/* Sets the encoding of segment INDEX, whose family alone is chosen. If its families have different
+ * widths, only one of them is allowed. */
 static void choose_family(struct cgx_adapt *adapt, size_t index)
 {
     const struct cgx_adapt_segment *segment = &adapt->segments[index];
@@ -100,8 +100,8 @@ static void add_share(const struct cgx_adapt *adapt, size_t index, struct choice
                         !cgx_model_allows(segment, (enum cgx_family)about->family);
 }
 
-/* Where base widths cost less they are the choice: their error is the budget, of which the margin
- * leaves a part unspent. */
+/* Prefers base widths if they cost less: their error is the whole budget, while the margin leaves a
+ * part of the budget unspent. */
 static void prefer_base(const struct cgx_adapt *adapt, struct choice *choice)
 {
     double base = 0;
@@ -121,8 +121,8 @@ static void prefer_base(const struct cgx_adapt *adapt, struct choice *choice)
 
 /* ---- the fallback ---- */
 
-/* Sets the encoding of segment INDEX, whose width is chosen, to that of a width so much WIDER than
- * the base width, as far as it is allowed. Returns its error. */
+/* Sets the encoding of segment INDEX, whose width is chosen, to the base width plus WIDER, as far
+ * as that is allowed. Returns its error. */
 static double fall_back_at(struct cgx_adapt *adapt, size_t index, unsigned wider)
 {
     const struct cgx_adapt_segment *segment = &adapt->segments[index];
@@ -136,8 +136,9 @@ static double fall_back_at(struct cgx_adapt *adapt, size_t index, unsigned wider
     return option.errors[width - 1];
 }
 
-/* Base widths for all, each in the family with the least error; where the budget is below their
- * error, the first width for all that is within it. Takes no memory, so it never fails. */
+/* Sets base widths for all segments, each in the family with the least error. If their error
+ * exceeds the budget, widens all segments by the same number of bits, the first that suffices.
+ * Needs no memory, so it cannot fail. */
 static void fall_back(struct cgx_adapt *adapt)
 {
     double budget = 0, error = INFINITY;
@@ -156,7 +157,7 @@ static void fall_back(struct cgx_adapt *adapt)
             if (cgx_model_knows(&adapt->segments[i]) &&
                 cgx_segment_has_widths(adapt->segments[i].about))
                 error += fall_back_at(adapt, i, wider);
-        /* It is the error of the base widths, so there are no others for it. */
+        /* Then the budget is at least the error of base widths, whatever is known of it. */
         if (adapt->alpha >= 1)
             error = 0;
     }
@@ -164,7 +165,7 @@ static void fall_back(struct cgx_adapt *adapt)
 
 /* ---- the choice ---- */
 
-/* The chosen encodings go to the block. */
+/* Copies the chosen encodings to the root's block. */
 static void set_encodings(struct cgx_adapt *adapt, const struct choice *choice)
 {
     for (size_t i = 0; i < choice->nshares; i++) {
@@ -174,14 +175,14 @@ static void set_encodings(struct cgx_adapt *adapt, const struct choice *choice)
     }
 }
 
-/* Widths stay; a family that gains by itself does not. */
+/* Keeps all widths. A family still changes if that gains by itself. */
 static void keep_widths(const struct cgx_adapt *adapt, const struct choice *choice)
 {
     for (size_t i = 0; i < choice->nshares; i++)
         choice->shares[i].bits = adapt->segments[choice->options[i].segment].about->bits;
 }
 
-/* What of the budget the widths in use may have, not to be changed. */
+/* The budget within which the present widths may stay. */
 static double kept_budget(const struct cgx_adapt *adapt, const struct choice *choice)
 {
     return adapt->widened ? adapt->correction * choice->budget : choice->budget;
@@ -197,7 +198,7 @@ static void choose(struct cgx_adapt *adapt, struct choice *choice)
         else
             choose_family(adapt, i);
     }
-    /* Zeros say nothing of what comes after them. */
+    /* If everything was zero, nothing is known of later steps. */
     if (!(choice->budget > 0) || !isfinite(choice->budget) ||
         cgx_allocate(choice->shares, choice->nshares,
                      CGX_ADAPT_MARGIN * adapt->correction * choice->budget) != CGX_OK)

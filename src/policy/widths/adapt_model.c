@@ -23,7 +23,7 @@ bool cgx_model_knows(const struct cgx_adapt_segment *segment)
 
 /* ---- errors ---- */
 
-/* The error in ENCODING of what ROW says. */
+/* The error in ENCODING according to ROW. */
 static double error_in(const struct cgx_adapt_row *row, unsigned encoding)
 {
     enum cgx_family family = cgx_encoding_family(encoding);
@@ -33,7 +33,7 @@ static double error_in(const struct cgx_adapt_row *row, unsigned encoding)
                                         : row->errors[width - 1];
 }
 
-/* Whether errors in SEGMENT's own family were measured that can be scaled. */
+/* Whether errors in SEGMENT's own family were measured and can be scaled. */
 static bool is_measured(const struct cgx_adapt_segment *segment)
 {
     unsigned least = cgx_encoding_of((enum cgx_family)segment->about->family, 1);
@@ -47,8 +47,8 @@ double cgx_model_range(const struct cgx_adapt_segment *segment, double energy)
            cgx_encoding_range(cgx_segment_encoding(segment->about), segment->plan->rounding);
 }
 
-/* Where nothing was measured that could be scaled, it is that of elements spread evenly between the
- * levels: n u^2 / 12, or twice that. */
+/* Without such a measurement, the error is that of elements spread evenly between levels: n u^2 /
+ * 12, or twice that if rounding is stochastic. */
 double cgx_model_error(const struct cgx_adapt_segment *segment, unsigned encoding)
 {
     enum cgx_rounding rounding = segment->plan->rounding;
@@ -81,8 +81,9 @@ bool cgx_model_allows(const struct cgx_adapt_segment *segment, enum cgx_family f
     return allows;
 }
 
-/* What the error of SEGMENT in FAMILY counts for beside that in others. A bit more for each element
- * would make it a fourth; few bits of header are worth as much in proportion. */
+/* The factor of SEGMENT's error in FAMILY when families are compared. One more bit per element
+ * divides the error by four; the bits of headers count in proportion. Another family must gain
+ * CGX_ADAPT_SWITCH. */
 static double worth(const struct cgx_adapt_segment *segment, enum cgx_family family)
 {
     const double fourth = 1.386; /* ln 4 */
@@ -156,7 +157,7 @@ void cgx_model_estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_la
 
 /* ---- what was measured ---- */
 
-/* The mean of the steps that ROW is of, for all that was quantised in SEGMENT. */
+/* The mean of ROW over its steps, extrapolated to all that was quantised in SEGMENT. */
 static struct cgx_adapt_row mean_of(const struct cgx_adapt_segment *segment,
                                     const struct cgx_adapt_row *row)
 {
@@ -176,9 +177,9 @@ static struct cgx_adapt_row mean_of(const struct cgx_adapt_segment *segment,
     return mean;
 }
 
-/* The second moment in MEAN, of steps whose mean energy is REFERENCE, without the error of what was
- * sent: that is independent of the sum, or nearly so, and the second moment has all of it. If that
- * is not known now, the last one that was known stays. */
+/* The second moment of the sum in MEAN, without the error of its payloads, which is nearly
+ * independent of the sum and adds to the moment. If it is unknown, the last known moment stays,
+ * scaled to REFERENCE, the mean energy. */
 static double second_moment_of(const struct cgx_adapt_segment *segment,
                                const struct cgx_adapt_row *mean, double reference)
 {
@@ -191,15 +192,14 @@ static double second_moment_of(const struct cgx_adapt_segment *segment,
            (segment->reference > 0 ? reference / segment->reference : NAN);
 }
 
-/* Errors with the encodings of the last plan of other than base widths, and with those of the base
- * widths: as the model predicted them for the steps that were measured, and as they were measured.
- */
+/* Sums of errors, with the encodings of the last plan that was not of base widths and with base
+ * widths: as the model predicted them for the measured steps, and as they were measured. */
 struct comparison {
     double predicted, predicted_base, measured, measured_base;
 };
 
-/* Adds SEGMENT, before it takes MEAN, of steps whose mean energy is REFERENCE. One of fixed width
- * has no part in the budget. */
+/* Adds SEGMENT to COMPARISON before it takes MEAN, of steps with the mean energy REFERENCE. A
+ * segment of fixed width is not part of the budget. */
 static void compare(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment,
                     const struct cgx_adapt_row *mean, double reference,
                     struct comparison *comparison)
@@ -223,8 +223,8 @@ static void compare(const struct cgx_adapt *adapt, const struct cgx_adapt_segmen
     comparison->measured_base += own.measured_base;
 }
 
-/* What budgets are to be multiplied by after COMPARISON. Errors below the prediction buy nothing:
- * the sample may have been a lucky one. */
+/* The factor that COMPARISON gives budgets. Errors below the prediction do not raise budgets, since
+ * the sample may have been lucky. */
 static double correct(const struct comparison *comparison)
 {
     double predicted = comparison->predicted / comparison->predicted_base;

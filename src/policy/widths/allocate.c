@@ -7,18 +7,18 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Moves of one segment that mend what the greedy leaves; more would gain next to nothing. */
+/* The most repairs, of one segment each, after the greedy; more would gain next to nothing. */
 #define MENDS 16
 
-/* The lower convex hull of a segment's error over its width, from the least width to the first of
- * the least error. */
+/* The lower convex hull of a segment's error over its width, from the least width to the first
+ * width with the least error. */
 struct hull {
-    double slope[CGX_WIDTHS - 1]; /* error saved per unit of cost, falling, from vertex to vertex */
+    double slope[CGX_WIDTHS - 1]; /* error saved per unit of cost, from vertex to vertex, falling */
     unsigned char width[CGX_WIDTHS]; /* of the vertices */
     unsigned char edges;
 };
 
-/* A segment whose vertex is not decided yet: one of LOW to HIGH, which differ. */
+/* A segment whose vertex is undecided: one of LOW to HIGH, with LOW < HIGH. */
 struct open {
     size_t index;
     unsigned char low, high;
@@ -29,7 +29,7 @@ static double error_at(const struct cgx_share *share, unsigned bits)
     return share->errors[bits - 1];
 }
 
-/* Always in this order, so that it is the same for the same widths. */
+/* Adds errors in a fixed order, so that equal widths have equal sums. */
 static double total_error(const struct cgx_share *shares, size_t nshares)
 {
     double total = 0;
@@ -75,7 +75,8 @@ static void find_hull(const struct cgx_share *share, struct hull *hull)
     hull->edges = (unsigned char)edges;
 }
 
-/* The slope in the middle of what is open of a segment chosen by *STATE: near the median of all. */
+/* A slope near the median of those that are open: the median of three segments' middle slopes, with
+ * segments drawn by *STATE. */
 static double choose_pivot(const struct hull *hulls, const struct open *open, size_t nopen,
                            uint64_t *state)
 {
@@ -93,8 +94,8 @@ static double choose_pivot(const struct hull *hulls, const struct open *open, si
     return a[2] < low ? low : a[2] > high ? high : a[2];
 }
 
-/* Of the vertices of SEGMENT that are open: that after all edges steeper than SLOPE, and that after
- * the edge as steep, if there is one. */
+/* Two of the open vertices of SEGMENT: the vertex after all edges steeper than SLOPE, and the
+ * vertex after the edge as steep as SLOPE, if there is one. */
 struct cut {
     unsigned char above, with;
 };
@@ -110,8 +111,8 @@ static struct cut cut_at(const struct hull *hull, const struct open *segment, do
     return (struct cut){(unsigned char)vertex, (unsigned char)(vertex + edge)};
 }
 
-/* Keeps what lies above SLOPE (less: what lies below it) open, decides segments of which nothing
- * does, and adds their errors to *DECIDED. Returns how many are open. */
+/* Keeps the edges that are steeper than SLOPE open (LESS: the flatter ones), decides the segments
+ * that have none, and adds their errors to *DECIDED. Returns the number of open segments. */
 static size_t narrow(struct cgx_share *shares, const struct hull *hulls, struct open *open,
                      size_t nopen, double slope, bool less, double *decided)
 {
@@ -137,8 +138,8 @@ static size_t narrow(struct cgx_share *shares, const struct hull *hulls, struct 
     return kept;
 }
 
-/* Of the edges of SLOPE, which are all as steep, raises the first until the budget is kept. Returns
- * the segment raised last. */
+/* Takes edges as steep as SLOPE, in order, until the budget is kept. Returns the segment raised
+ * last. */
 static size_t raise_ties(struct cgx_share *shares, size_t nshares, const struct hull *hulls,
                          const struct open *open, size_t nopen, double slope, double budget)
 {
@@ -161,16 +162,16 @@ static size_t raise_ties(struct cgx_share *shares, size_t nshares, const struct 
         last = open[i].index;
         total -= error_at(share, share->bits) - error_at(share, hull->width[cut.with]);
         share->bits = hull->width[cut.with];
-        /* What was small beside the total has been lost in it. */
+        /* Differences have cancelled digits of the total: add up again. */
         if (total < exact / 2)
             exact = total = total_error(shares, nshares);
     }
     return last;
 }
 
-/* The greedy takes the steepest edges, whatever segment they are of, until the budget is kept. The
- * last of them is found by partition, not by order: sums are of errors, never of differences, which
- * would cancel. Returns the segment raised last; NSHARES: none was. */
+/* The greedy: takes the steepest edges, of whatever segment, until the budget is kept. Finds the
+ * last of them by partitioning instead of sorting. The partition adds errors only, never
+ * differences, which would cancel. Returns the segment raised last, or NSHARES if none was. */
 static size_t raise_steepest(struct cgx_share *shares, size_t nshares, const struct hull *hulls,
                              struct open *open, double budget)
 {
@@ -206,8 +207,8 @@ static size_t raise_steepest(struct cgx_share *shares, size_t nshares, const str
     return nshares;
 }
 
-/* The raise of any segment that costs least of those that bring the total within the budget, if one
- * costs less than LIMIT. */
+/* Raises the segment whose raise brings the total within the budget at the least cost, if that is
+ * less than LIMIT. False if there is none. */
 static bool raise_cheapest(struct cgx_share *shares, size_t nshares, double budget, double limit)
 {
     double excess = total_error(shares, nshares) - budget;
@@ -232,7 +233,7 @@ static bool raise_cheapest(struct cgx_share *shares, size_t nshares, double budg
     return best;
 }
 
-/* The lowest width to which SHARE can fall if its error may rise by SLACK; its own: none. */
+/* The lowest width of SHARE whose error exceeds the present one by at most SLACK. */
 static unsigned lowest_within(const struct cgx_share *share, double slack)
 {
     double allowed = error_at(share, share->bits) + slack;
@@ -243,11 +244,11 @@ static unsigned lowest_within(const struct cgx_share *share, double slack)
     return bits;
 }
 
-/* Lowers widths with the slack that the last raise leaves, the one that saves most first.
- * CANDIDATES is room for NSHARES indices. */
+/* Lowers widths as far as the slack of the last raise allows, first where this saves most.
+ * CANDIDATES: space for NSHARES indices. */
 static void use_slack(struct cgx_share *shares, size_t nshares, double budget, size_t *candidates)
 {
-    /* Less than the budget by what rounding may add to a sum of that many errors. */
+    /* Subtracts what rounding may add to a sum of so many errors. */
     double slack = budget * (1 - 0x1p-52 * (double)nshares) - total_error(shares, nshares);
     size_t ncandidates = nshares;
 
@@ -282,8 +283,8 @@ static void use_slack(struct cgx_share *shares, size_t nshares, double budget, s
     }
 }
 
-/* Sums by partition and in order differ by rounding: whoever adds up the errors is to find them
- * within the budget. */
+/* Raises widths until the errors, added in order, are within the budget: their sum differs by
+ * rounding from that of the partition. */
 static void keep_budget(struct cgx_share *shares, size_t nshares, const struct hull *hulls,
                         double budget)
 {
@@ -309,7 +310,8 @@ static void keep_budget(struct cgx_share *shares, size_t nshares, const struct h
     }
 }
 
-/* The last raise may have gone far beyond the budget: another segment's may do for less. */
+/* The last raise may have spent more than needed. Replaces it by the cheapest raise of any segment
+ * that suffices. */
 static void replace_last(struct cgx_share *shares, size_t nshares, const struct hull *hulls,
                          size_t last, double budget)
 {
@@ -324,7 +326,8 @@ static void replace_last(struct cgx_share *shares, size_t nshares, const struct 
         share->bits = raised;
 }
 
-/* The base widths, where they keep the budget and cost less: with few segments they may. */
+/* Uses the base widths if they keep the budget and cost less, which may happen with few segments.
+ */
 static void use_base(struct cgx_share *shares, size_t nshares, double budget)
 {
     double error = 0, cost = 0;

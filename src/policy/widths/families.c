@@ -5,13 +5,13 @@
 
 #include <string.h>
 
-/* Elements of which one is sampled: 65 of the longest segment. A prime, so that the columns of
- * matrices do not alias; of short buffers one of fewer. */
+/* One element in STRIDE is sampled, 65 in the longest segment; in short buffers more. STRIDE is
+ * prime, so that columns of matrices do not alias. */
 #define STRIDE 251
 #define LEAST_SAMPLED 64
 
-/* Words: first one that is not 0 if a rank has sampled; a bit for each element that was sampled,
- * set if it is not zero; then a bit for each segment, set if it has many values. */
+/* The words: one that is not 0 if a rank has sampled; a bit for each sampled element, set if it is
+ * not zero; and a bit for each segment, set if it has many values. */
 #define SAMPLED 0
 #define ELEMENTS_FROM 1
 
@@ -40,7 +40,7 @@ struct cgx_input_sample cgx_families_sample(size_t elements, uint32_t number)
     size_t stride = elements / LEAST_SAMPLED;
     struct cgx_input_sample sample = {.stride = stride < 1 ? 1 : stride > STRIDE ? STRIDE : stride};
 
-    /* As many whatever the number is. */
+    /* The count does not depend on NUMBER. */
     sample.count = elements / sample.stride;
     sample.first = (size_t)number * 37 % sample.stride;
     return sample;
@@ -53,8 +53,8 @@ size_t cgx_families_words(const struct cgx_plan *plan)
     return segments_from(&sample) + words_of(plan->nsegments);
 }
 
-/* The elements of SAMPLE from *NEXT on that lie in SEGMENT; *NEXT is the first behind it. Returns
- * how many they are. */
+/* Returns how many elements of SAMPLE, from *NEXT on, are in SEGMENT, and advances *NEXT past them.
+ */
 static size_t sampled_in(const struct cgx_input_sample *sample, const struct cgx_segment *segment,
                          size_t *next)
 {
@@ -65,7 +65,7 @@ static size_t sampled_in(const struct cgx_input_sample *sample, const struct cgx
     return *next - from;
 }
 
-/* More than a few different VALUES, or as many as there are. */
+/* Whether VALUES have more than CGX_FAMILIES_FEW different values, or all differ. */
 static bool has_many(const float *values, size_t count)
 {
     float few[CGX_FAMILIES_FEW];

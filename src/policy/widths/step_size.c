@@ -8,11 +8,11 @@
 #include "codec/rotated/rotated_model.h"
 #include "codec/uniform/uniform.h"
 
-/* What a step counts in the mean. */
+/* The weight of a step in the mean. */
 #define WEIGHT 0.125
 
-/* The most that the mean is over the last step: a step that is too large costs more than one that
- * is too small. */
+/* The largest ratio of the mean to the last step's mean square: a quantisation step that is too
+ * large costs more than one that is too small. */
 #define MOST_OVER_LAST 1.25
 
 void cgx_step_size_add(struct cgx_step_size *size, const struct cgx_quantised *quantised)

@@ -1,31 +1,31 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The step of uniform quantisation: one for all calls of a training step, such that the squared
- * error of all quantisations in it is that of rotated quantisation. It follows the mean square of
- * what was quantised in the steps before, which all ranks have from the same payloads. Payloads say
- * their steps: that ranks have the same is a matter of error alone. */
+/* The step size of uniform quantisation: one for all calls of a training step, such that the
+ * squared error of all its quantisations is that of rotated quantisation. It follows the mean
+ * square of what was quantised in earlier steps, which all ranks know from the same payloads.
+ * Payloads contain their step size, so ranks that differed would only change the error. */
 #ifndef CGX_POLICY_WIDTHS_STEP_SIZE_H
 #define CGX_POLICY_WIDTHS_STEP_SIZE_H
 
-/* What was quantised: the sum of squares, NaN where that is not known, and how many elements. */
+/* Quantised data: its sum of squares, NaN if unknown, and number of elements. */
 struct cgx_quantised {
     double energy, elements;
 };
 
 /* All zeros: nothing is known. */
 struct cgx_step_size {
-    struct cgx_quantised now; /* in the step that is under way */
-    double mean, last;        /* mean squares, of the steps before and of the last one */
+    struct cgx_quantised now; /* in the present step */
+    double mean, last;        /* mean squares: of earlier steps, weighted, and of the last one */
 };
 
-/* QUANTISED was, in a call of the step. */
+/* Adds QUANTISED, of a call in the present step. */
 void cgx_step_size_add(struct cgx_step_size *size, const struct cgx_quantised *quantised);
 
-/* The step is over. */
+/* Ends a step. */
 void cgx_step_size_next(struct cgx_step_size *size);
 
-/* For WIDTH bits; 0: nothing is known. */
+/* The step size for WIDTH bits; 0: nothing is known. */
 float cgx_step_size_of(const struct cgx_step_size *size, unsigned width);
 
 #endif

@@ -232,7 +232,7 @@ static void test_warnings(void)
     parse("count=10-20 -> bits=4\n\ncount=12-20 type=float16 -> exact");
     ok(warnings.count == 1 && warnings.line == 3 &&
            strcmp(warnings.message,
-                  "the rule is never reached: the one of line 1 is for all of its calls") == 0,
+                  "the rule is never reached: the rule of line 1 matches all its calls") == 0,
        "a rule that an earlier one hides is warned of");
     ok(say_of(12).rule == 1, "and it has no effect");
     parse("count=10-20 -> bits=4\ncount=9-20 -> exact\ncount=10-21 -> exact\n"
@@ -250,13 +250,12 @@ static void test_warnings(void)
     parse("-> step=3\ncomm=a -> step=4\ncomm=b -> bits=4");
     ok(warnings.count == 1 && warnings.line == 2 &&
            strcmp(warnings.message,
-                  "step= has no effect: the rule of line 1 says it of all of its communicators") ==
-               0,
+                  "step= has no effect: the rule of line 1 sets it for all its communicators") == 0,
        "a step that an earlier rule has said is warned of");
     parse("comm=a -> step=3\n-> step=4 bits=3\n-> step=5 bits=4");
     ok(warnings.count == 2 && warnings.line == 3, "both are, where both are hidden");
     parse("-> bits=4\ncomm=a -> bits=5 step=4");
-    ok(warnings.count == 1 && strstr(warnings.message, "never reached but for step=") != NULL,
+    ok(warnings.count == 1 && strstr(warnings.message, "never reached except for step=") != NULL,
        "a rule that is hidden for calls keeps its step");
     cgx_rules_free(rules);
     rules = cgx_rules_parse("-> exact\n-> exact", 17, NULL, NULL, &error);
