@@ -1,15 +1,16 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Wraps the calls of an MPI whose handles are HANDLE, an integer or a pointer, as calls with words.
- * An abi_*.c includes this once, with
+/* Translates calls with words into calls of an MPI whose handles are HANDLE, an integer or a
+ * pointer. An abi_*.c defines these and includes this file once:
  *
  *     HANDLE             the type of all handles
- *     STATUS_BYTES       of its MPI_Status
- *     STATUS_ERROR       offset of MPI_ERROR in it
- *     STATUS_IGNORE      as an address
+ *     STATUS_BYTES       the size of MPI_Status
+ *     STATUS_ERROR       the offset of MPI_ERROR in it
+ *     STATUS_IGNORE      MPI_STATUS_IGNORE
  *
- * and fills the table with translate(), which returns the name of what LIBRARY lacks, or NULL. */
+ * It then fills the table with translate(), which returns the name of a function that LIBRARY
+ * lacks, or NULL. */
 #include <dlfcn.h>
 #include <string.h>
 
@@ -19,7 +20,7 @@
 #define NATIVE(handle) ((HANDLE)(intptr_t)(handle))
 #define WORD(type, handle) ((type)(intptr_t)(handle))
 
-/* CALL(NAME, PARAMETERS, TYPES, ARGUMENTS): a function whose native form has TYPES. */
+/* CALL(NAME, PARAMETERS, TYPES, ARGUMENTS): a function whose native parameters have TYPES. */
 #define CALL(name, parameters, types, arguments) \
     static int(*native_##name) types;            \
     static int call_##name parameters            \
@@ -27,7 +28,7 @@
         return native_##name arguments;          \
     }
 
-/* ---- functions that differ in handles only ---- */
+/* ---- functions whose handles alone differ ---- */
 
 CALL(Initialized, (int *flag), (int *), (flag))
 CALL(Finalized, (int *flag), (int *), (flag))
@@ -116,8 +117,8 @@ CALL(Comm_is_revoked, (cgx_mpi_comm comm, int *flag), (HANDLE, int *), (NATIVE(c
 
 /* ---- functions that set or free a handle ---- */
 
-/* MAKE(NAME, TYPE, PARAMETERS, TYPES, ARGUMENTS): PARAMETERS end in TYPE *made, ARGUMENTS in
- * &native. */
+/* MAKE(NAME, TYPE, PARAMETERS, TYPES, ARGUMENTS): the last of PARAMETERS is TYPE *made, the last of
+ * ARGUMENTS &native. */
 #define MAKE(name, type, parameters, types, arguments) \
     static int(*native_##name) types;                  \
     static int call_##name parameters                  \

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* MPICH's ABI (its mpi.h of 3.1 and later): handles are integers. The two upper bits are 0 for a
- * null handle, 1 for a predefined object and more for others, the next four are the kind of object.
+/* MPICH's ABI (its mpi.h of 3.1 and later). Handles are integers. The two upper bits are 0 for a
+ * null handle, 1 for a predefined object and more for others; the next four are the kind of object.
  */
 #define HANDLE int
 #define STATUS_BYTES 20
@@ -26,8 +26,8 @@ static bool looks_created(cgx_mpi_op op)
 #define TYPE(word) WORD(cgx_mpi_datatype, word)
 #define OP(word) WORD(cgx_mpi_op, word)
 
-/* The version decides about halves, not MPI_Type_get_name: older ones abort when asked for the name
- * of a predefined handle that they do not have. */
+/* The version tells whether the MPI has half types. MPI_Type_get_name cannot tell: older versions
+ * abort if asked for the name of a predefined handle that they do not have. */
 static void set_types(struct cgx_mpi *table)
 {
     bool recent = table->version[0] >= 5;

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Open MPI's ABI (4.1 and 5): handles are pointers, and those of predefined objects the addresses
- * of data of its own. */
+/* Open MPI's ABI (4.1 and 5). Handles are pointers; predefined objects are the addresses of Open
+ * MPI's own data. */
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 #include <stdio.h>
 
@@ -16,7 +16,7 @@ static bool looks_like_type(cgx_mpi_datatype datatype)
     return datatype && datatype != null_type;
 }
 
-/* The predefined ops, as far as the library has them. */
+/* The predefined ops; some versions lack some. */
 static const char *const op_names[] = {
     "ompi_mpi_op_null",   "ompi_mpi_op_sum",     "ompi_mpi_op_min",  "ompi_mpi_op_max",
     "ompi_mpi_op_prod",   "ompi_mpi_op_land",    "ompi_mpi_op_band", "ompi_mpi_op_lor",
@@ -34,8 +34,8 @@ static bool looks_created(cgx_mpi_op op)
     return created;
 }
 
-/* The address of a predefined object; NULL: there is none. The linker may have copied it into the
- * program, and then the copy is what all use, the MPI library too, whoever calls it. */
+/* The address of a predefined object, or NULL. The linker may have copied the object into the
+ * program; then everybody uses the copy, including the MPI library. */
 static void *object(void *library, const char *name)
 {
     void *address = dlsym(RTLD_DEFAULT, name);
@@ -43,7 +43,7 @@ static void *object(void *library, const char *name)
     return address ? address : dlsym(library, name);
 }
 
-/* The same; *MISSING is set where there is none. */
+/* The same; sets *MISSING if there is none. */
 static void *find(void *library, const char *name, const char **missing)
 {
     void *address = object(library, name);
@@ -68,9 +68,8 @@ static void find_types(struct cgx_mpi *table, void *library, const char **missin
     table->C_FLOAT16 = table->BFLOAT16 = null_type;
 }
 
-/* Fortran's, which is not missed where there is none. MPI_IN_PLACE and MPI_BOTTOM are common
- * blocks, which the linker may have put into the program. From version 6 on mpi_f08 passes
- * descriptors. */
+/* Finds what Fortran needs, which may be absent. MPI_IN_PLACE and MPI_BOTTOM are common blocks,
+ * which the linker may have put into the program. From version 6 on mpi_f08 passes descriptors. */
 static void find_fortran(struct cgx_mpi *table, void *library)
 {
     __typeof__(table->fortran) found = {.INTEGER = object(library, "ompi_mpi_integer"),

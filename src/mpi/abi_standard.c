@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The ABI of the standard (MPI 5.0, chapter 20 and appendix A): handles are pointers to incomplete
- * types; those of predefined objects are integers below 1024. */
+/* The standard ABI (MPI 5.0, chapter 20 and appendix A). Handles are pointers to incomplete types;
+ * handles of predefined objects are integers below 1024, others are at least PREDEFINED. */
 #define STATUS_BYTES 32
 #include "mpi/abi_pointers.h"
 

@@ -22,8 +22,9 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct cgx_settings settings;
 static struct cgx_rules *rules;
 
-/* Errors in settings are the same on all ranks or found by the agreement: rank 0 speaks. Where they
- * end the job each rank does, but others leave rank 0 the time to do both before them. */
+/* Only rank 0 reports, since mistakes in settings are the same on all ranks or found by the
+ * agreement. If a mistake ends the job, every rank reports it and ends; the others first leave rank
+ * 0 time to do both. */
 static bool speaks(int level)
 {
     static bool has_waited;
@@ -50,7 +51,7 @@ void cgx_config_end_strict(void)
 {
     if (settings.enable != CGX_ENABLE_STRICT || !cgx_world_exists())
         return;
-    /* Launchers may drop lines that a rank has written just before it ends the job. */
+    /* Launchers may drop lines that a rank writes just before it ends the job. */
     sleep(1);
     cgx_mpi()->raw.Abort((uintptr_t)cgx_mpi()->COMM_WORLD, 1);
 }
@@ -77,8 +78,8 @@ static void read_rules(void)
                 cgx_settings_consequence(&settings, "every call is exact"));
 }
 
-/* Whether the program has rights that who started it has not, as one that is set-uid: then the
- * environment must not tell it what to read, nor where to write. */
+/* Whether the program is set-uid or has other extra rights. Its environment is then another user's,
+ * and must not name files to read or write. */
 static bool is_secure(void)
 {
     return getauxval(AT_SECURE) != 0;
@@ -92,8 +93,9 @@ static void read_settings(void)
     cgx_settings_parse(is_secure() ? NULL : environ, report, NULL, &settings);
     cgx_log_set_level((enum cgx_log_level)settings.log_level);
     if (is_secure() && cgx_world_rank() <= 0)
-        cgx_log(CGX_LOG_INFO, "the program has other rights than who started it: settings are not "
-                              "read from the environment");
+        cgx_log(CGX_LOG_INFO,
+                "the program is set-uid or has other extra rights: settings in the environment "
+                "are ignored");
     if (cgx_world_rank() <= 0) {
         cgx_log(CGX_LOG_INFO, "libcgxpmpi %s, %s, %d ranks, %s buffers, %u bits%s", PACKAGE_VERSION,
                 cgx_mpi()->name, cgx_world_size(), buffers[settings.buffers], settings.bits,

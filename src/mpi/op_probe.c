@@ -10,11 +10,11 @@
 
 #include "codec/quant.h"
 
-/* A 16-bit type. Without the sign, words are in the order of their numbers. */
+/* A 16-bit floating-point type. Words without their sign have the order of their numbers. */
 struct half {
     enum cgx_op_class sum;
-    uint16_t normal;   /* the smallest normal number; words below are subnormal or 0 */
-    uint16_t infinity; /* the word before is the largest number, those after are NaN */
+    uint16_t normal;   /* the smallest normal number; smaller words are subnormal or 0 */
+    uint16_t infinity; /* the word before is the largest number; words after are NaN */
     float (*to_float)(uint16_t word);
     uint16_t (*from_float)(float value);
 };
@@ -36,13 +36,14 @@ static int magnitude(uint16_t word)
     return word & 0x7FFF;
 }
 
-/* Place of the word's number among all; both zeros have the same. */
+/* The place of the word's number in ascending order; both zeros have place 0. */
 static int place(uint16_t word)
 {
     return (word & 0x8000) != 0 ? -magnitude(word) : magnitude(word);
 }
 
-/* No operand is subnormal: only the sum may be a number that is taken for zero. */
+/* Whether RESULT is the sum of PAIR to within one unit in the last place. No operand is subnormal;
+ * a subnormal sum may be flushed to zero. */
 static bool is_acceptable(const struct half *half, struct pair pair, uint16_t result)
 {
     double sum = (double)half->to_float(pair.a) + (double)half->to_float(pair.b);
@@ -58,13 +59,13 @@ static bool is_acceptable(const struct half *half, struct pair pair, uint16_t re
             (magnitude(nearest) < half->normal && magnitude(result) == 0));
 }
 
-/* ---- whether a sum could be told from other functions ---- */
+/* ---- whether the words distinguish a sum from other functions ---- */
 
 #define PAIRS_ENOUGH 64
-#define RIVAL_ENOUGH 16 /* pairs that tell a rival from the sum */
+#define RIVAL_ENOUGH 16 /* pairs that must distinguish a rival from the sum */
 
-/* What may look like a sum on some data. What takes one of its operands, a maximum say, is ruled
- * out by the choice of pairs. */
+/* Functions that equal a sum on some data. Functions that return one of their operands, such as a
+ * maximum, are excluded by the choice of pairs. */
 enum rival {
     DIFFERENCE,
     REVERSED_DIFFERENCE,
@@ -128,8 +129,8 @@ static size_t keep_normal(const struct half *half, const uint16_t *words, size_t
     return nkept;
 }
 
-/* Pairs normal numbers of the first half of WORDS with those of the second, as far as neither
- * passes for their sum; how many pairs. */
+/* Pairs normal numbers of the first half of WORDS with those of the second, except pairs whose sum
+ * is nearly one of the two. Returns the number of pairs. */
 static size_t make_pairs(const struct half *half, const uint16_t *words, size_t count,
                          struct pair pairs[CGX_OP_WORDS / 2])
 {
@@ -162,17 +163,17 @@ static bool can_tell(const struct half *half, const struct pair *pairs, size_t n
 /* ---- calling the function ---- */
 
 #define LONGEST_RUN 33
-#define MARGIN 128 /* words on either side that the function must leave alone */
+#define MARGIN 128 /* words on either side, which the function must leave unchanged */
 
 struct guarded {
     _Alignas(64) uint16_t words[MARGIN + LONGEST_RUN + MARGIN];
 };
 #define GUARDED (MARGIN + LONGEST_RUN + MARGIN)
 
-/* Whether the function sums a run of LENGTH pairs, which are NPAIRS again and again, and writes
- * nowhere else; *RESULT, unless it is NULL, is what it makes of the first. The words around the run
- * are of the pairs too, and in cgx_op_try none of them passes for what the function would make of
- * it. */
+/* Whether the function sums a run of LENGTH pairs, which repeats the NPAIRS PAIRS, and writes
+ * nowhere else. *RESULT, unless it is NULL, is its first result. The words around the run come from
+ * PAIRS too; none is acceptable as the sum of its pair in cgx_op_try, so a sum that is written
+ * there is noticed. */
 static bool passes(const struct half *half, const struct cgx_op_source *source,
                    cgx_mpi_datatype datatype, const struct pair *pairs, size_t npairs,
                    size_t length, uint16_t *result)
@@ -233,9 +234,9 @@ enum cgx_op_class cgx_op_try(const struct cgx_op_source *source, cgx_mpi_datatyp
     return class;
 }
 
-/* ---- beyond what the function was tried on ---- */
+/* ---- words outside what the function was tested on ---- */
 
-/* One function that is tried as a sum, and how. */
+/* A function that is tested as a sum. */
 struct trial {
     const struct half *half;
     const struct cgx_op_source *source;
@@ -243,7 +244,7 @@ struct trial {
     bool right; /* so far */
 };
 
-/* The function's own result of A and B, in a run that has a vector path's part and a rest. */
+/* The function's result for A and B, in a run that has a vectorised part and a rest. */
 static uint16_t sum_of(struct trial *trial, uint16_t a, uint16_t b)
 {
     const struct pair pair = {a, b};
@@ -254,7 +255,7 @@ static uint16_t sum_of(struct trial *trial, uint16_t a, uint16_t b)
     return result;
 }
 
-/* Adds up TIMES words of the same, by doubling. */
+/* Adds WORD to itself up to TIMES times, by doubling. */
 static void add_up(struct trial *trial, uint16_t word, unsigned times)
 {
     uint16_t sum = word;
@@ -269,7 +270,7 @@ static void add_up(struct trial *trial, uint16_t word, unsigned times)
     }
 }
 
-/* Adds what is not finite to all kinds of words that were seen. */
+/* Adds WORD, which is not finite, to each kind of word in SEEN. */
 static void add_to_all(struct trial *trial, uint16_t word, const struct cgx_op_extremes *seen)
 {
     const uint16_t others[] = {word, seen->most[0], seen->most[1], seen->infinite[0],
@@ -288,7 +289,7 @@ static const struct half *half_of(enum cgx_op_class sum)
     return &halves[sum == CGX_OP_SUM_FLOAT16 ? FLOAT16 : BFLOAT16];
 }
 
-/* Whether the sum of RANKS words like the one of SIGN is beyond REACH. */
+/* Whether RANKS times the greatest word of SIGN is beyond REACH. */
 static bool is_beyond(const struct half *half, int sign, unsigned ranks,
                       const struct cgx_op_extremes *seen, const struct cgx_op_reach *reach)
 {

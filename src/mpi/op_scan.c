@@ -5,7 +5,7 @@
 
 #include "mpi/ops.h"
 
-#define BLOCK 4096 /* elements: one that is not finite has all of its block read one by one */
+#define BLOCK 4096 /* elements; read one by one if one is not finite */
 #define GROUP 8    /* words in a vector of 16 bytes */
 #define GROUPS 8
 #define ROW (GROUP * GROUPS)
@@ -15,9 +15,9 @@ static int16_t larger(int16_t a, int16_t b)
     return (int16_t)(a > b ? a : b);
 }
 
-/* Widens MOST, the greatest magnitudes of words without and with a sign, by a row of ELEMENTS. A
- * word without its sign is its magnitude, and negative with it. A row is short, so that all stays
- * in vector registers. */
+/* Raises MOST, the greatest magnitudes of positive and of negative words, by a row of ELEMENTS. As
+ * a signed integer, a word without its sign bit is its magnitude, and a word with it is negative. A
+ * row is short, so that everything stays in vector registers. */
 static void widen(int16_t most[2][GROUP], const unsigned char *elements)
 {
     int16_t words[ROW], plain[GROUP] = {0}, flipped[GROUP] = {0};
@@ -38,7 +38,7 @@ static void widen(int16_t most[2][GROUP], const unsigned char *elements)
     }
 }
 
-/* The words of the greatest magnitude of either sign. */
+/* Finds the words of the greatest magnitude of either sign. */
 static void find_most(const unsigned char *elements, size_t count, uint16_t words[2])
 {
     int16_t most[2][GROUP] = {{0}}, rest[ROW] = {0};
@@ -57,7 +57,7 @@ static void find_most(const unsigned char *elements, size_t count, uint16_t word
     }
 }
 
-/* INFINITY_WORD is the type's; the words after it are NaN. */
+/* Adds WORD to SEEN. INFINITY_WORD is that of the type; words after it are NaN. */
 static void note(struct cgx_op_extremes *seen, uint16_t infinity_word, uint16_t word)
 {
     uint16_t magnitude = word & 0x7FFF;
@@ -81,7 +81,7 @@ static void scan_block(uint16_t infinity_word, const unsigned char *elements, si
     note(seen, infinity_word, most[1]);
     if (most[0] < infinity_word && (most[1] & 0x7FFF) < infinity_word)
         return;
-    /* What is not finite hides what is. */
+    /* Words that are not finite have hidden the finite ones. */
     for (size_t i = 0; i < count; i++) {
         memcpy(&word, elements + i * sizeof word, sizeof word);
         note(seen, infinity_word, word);

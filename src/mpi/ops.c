@@ -13,13 +13,13 @@
 #include "mpi/table.h"
 #include "util/float_state.h"
 
-/* An op may look at its datatype, so that there is an answer for each. */
+/* An op may depend on its datatype, so each datatype has an answer. */
 #define ANSWERS 4
 
 struct answer {
     cgx_mpi_datatype datatype; /* NULL: free */
     enum cgx_op_class class;
-    struct cgx_op_reach reach; /* of a sum */
+    struct cgx_op_reach reach; /* if it is a sum */
 };
 
 struct record {
@@ -29,7 +29,7 @@ struct record {
 };
 
 static struct record records[CGX_OPS_MAX];
-static unsigned used; /* records from here on are free and were never used */
+static unsigned used; /* records from here on were never used */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static struct record *find_record(cgx_mpi_op op)
@@ -55,8 +55,8 @@ static bool lies_in(const void *address, const char *part_of_path)
     return dladdr(address, &info) != 0 && strstr(info.dli_fname, part_of_path);
 }
 
-/* Whether the function may be called with C's arguments and does no more than compute. Closures of
- * ctypes, cffi, numba or Julia lie in no object. */
+/* Whether the function may be called with C's arguments and only computes. Closures of ctypes,
+ * cffi, numba or Julia are in no shared object. */
 static bool is_plain(const struct cgx_op_source *source)
 {
     const void *function = (const void *)source->function;
@@ -73,7 +73,7 @@ void cgx_op_created(cgx_mpi_op op, const struct cgx_op_source *source)
     struct record *record;
 
     pthread_mutex_lock(&mutex);
-    /* It is there if an op was freed by its PMPI_ name. */
+    /* A record is left over if the program freed its op by MPI's PMPI_ name. */
     record = find_record(op);
     if (record)
         record->op = NULL;
@@ -117,7 +117,7 @@ bool cgx_op_is_user(cgx_mpi_op op)
     return cgx_mpi()->looks_created(op);
 }
 
-/* Also sets *SOURCE where the answer is CGX_OP_UNTOLD, and *SOURCE and *REACH where it is a sum. */
+/* *SOURCE is set if the answer is CGX_OP_UNTOLD; *SOURCE and *REACH if it is a sum. */
 static enum cgx_op_class look_up(cgx_mpi_op op, cgx_mpi_datatype datatype,
                                  struct cgx_op_source *source, struct cgx_op_reach *reach)
 {
@@ -155,7 +155,7 @@ static void keep(cgx_mpi_op op, cgx_mpi_datatype datatype, enum cgx_op_class cla
     pthread_mutex_unlock(&mutex);
 }
 
-/* The op was asked as far as REACH; it was a SUM there, or is none. */
+/* Keeps that the op was tested up to REACH: whether it is a sum there. */
 static void keep_reach(cgx_mpi_op op, cgx_mpi_datatype datatype, bool is_sum,
                        const struct cgx_op_reach *reach)
 {
@@ -190,7 +190,7 @@ enum cgx_op_class cgx_op_ask(cgx_mpi_op op, cgx_mpi_datatype datatype, const uin
 
     if (class != CGX_OP_UNTOLD)
         return class;
-    /* Not under the mutex: the function is the program's. */
+    /* Not under the mutex, since this calls a function of the program. */
     cgx_float_enter(&caller);
     class = cgx_op_try(&source, datatype, words, count);
     cgx_float_leave(&caller);
@@ -224,8 +224,8 @@ enum cgx_op_class cgx_op_confirm(cgx_mpi_op op, cgx_mpi_datatype datatype, unsig
 
 static cgx_mpi_user_function_c *functions[CGX_OP_LARGE_MAX];
 
-/* An op's function is told nothing but its arguments: each large one needs a small one of its own.
- * Their numbers have two octal digits. */
+/* An op's function gets no argument that identifies the op. So each large function needs a small
+ * one of its own, whose number has two octal digits. */
 #define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define COLUMNS(X, row) \
     X(0##row##0)        \

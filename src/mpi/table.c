@@ -17,22 +17,23 @@
 #include "mpi/abi.h"
 #include "util/log.h"
 
-/* The most that MPI_Get_library_version writes, in any ABI. */
+/* The longest text of MPI_Get_library_version in any ABI. */
 #define LIBRARY_VERSION_BYTES 8192
 
 static struct cgx_mpi table;
 _Atomic(const struct cgx_mpi *) cgx_mpi_found;
 static pthread_mutex_t filling = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- where it is ---- */
+/* ---- finding the library ---- */
 
-/* A handle of an object that is loaded already, or NULL; the main program has no path. */
+/* Returns a handle of an object that is already loaded, or NULL. The main program has an empty
+ * path. */
 static void *open_loaded(const char *path)
 {
     return dlopen(path[0] == '\0' ? NULL : path, RTLD_NOLOAD | RTLD_LAZY);
 }
 
-/* The same, if the object or its dependencies have SYMBOL. */
+/* The same, if the object or its dependencies define SYMBOL. */
 static void *open_with(const char *path, const char *symbol)
 {
     void *handle = open_loaded(path);
@@ -70,8 +71,8 @@ static int copy_nth_path(struct dl_phdr_info *info, size_t size, void *context)
     return 1;
 }
 
-/* Paths are copied one by one, since dlopen from within dl_iterate_phdr takes the loader's locks in
- * the order opposite to that of dlopen elsewhere. */
+/* Tries all loaded objects. Paths are copied one at a time, since dlopen within dl_iterate_phdr
+ * takes the loader's locks in the opposite order to dlopen elsewhere. */
 static void *open_any_with(const char *symbol)
 {
     struct nth_object object;
@@ -86,7 +87,7 @@ static void *open_any_with(const char *symbol)
     return handle;
 }
 
-/* Of what the caller can reach, or else of any. */
+/* Opens the object with SYMBOL that CALLER can reach, or else any. */
 static void *open_near(const void *caller, const char *symbol)
 {
     const char *path = object_path(caller);
@@ -105,9 +106,9 @@ void *cgx_mpi_symbol(const void *caller, const char *symbol)
     return found;
 }
 
-/* ---- what it is ---- */
+/* ---- identifying the library ---- */
 
-/* First line up to a comma, runs of blanks as one. */
+/* Sets the name to the first line of TEXT up to a comma, with runs of blanks as one. */
 static void set_name(const char *text)
 {
     size_t length = 0;
@@ -122,8 +123,8 @@ static void set_name(const char *text)
         strcpy(table.name, "an MPI that does not say its name");
 }
 
-/* The text does not tell MPICH's own ABI from the standard one, which one MPICH offers as two
- * libraries; where the latter is not in use, its version is -1. */
+/* MPICH may offer its own and the standard ABI as two libraries with the same text. The function's
+ * version is -1 in the library that does not use the standard ABI. */
 static bool has_standard_abi(void *library)
 {
     typedef int get_version(int *major, int *minor);
@@ -143,7 +144,7 @@ static bool is_mpich(const char *name)
     return false;
 }
 
-/* The ABI of LIBRARY, whose name is known; NULL: none that this library knows. */
+/* The ABI of LIBRARY, after its name is set; NULL: unknown. */
 static cgx_abi *find_abi(void *library)
 {
     if (has_standard_abi(library))
@@ -223,7 +224,8 @@ static void fill(const void *caller)
     else if (missing && cgx_mpi_speaks())
         cgx_log(CGX_LOG_ERROR, "%s has no %s: every call is passed on untouched", table.name,
                 missing);
-    /* The MPI library stays, whatever the program closes; the object that called it may go. */
+    /* Keep the MPI library open, whatever the program closes. LIBRARY may be another object, which
+     * may be closed. */
     path = object_path((const void *)table.raw.Allreduce);
     if (path)
         (void)open_loaded(path);

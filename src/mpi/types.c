@@ -27,7 +27,7 @@ enum cgx_type_class cgx_type_classify(cgx_mpi_datatype datatype)
 
     if (datatype == mpi->FLOAT)
         return CGX_TYPE_FLOAT32;
-    /* First, since what the library lacks is that. */
+    /* Types that the MPI lacks are DATATYPE_NULL in the table, so check this before them. */
     if (datatype == mpi->DATATYPE_NULL)
         return CGX_TYPE_OTHER;
     if (datatype == mpi->REAL || datatype == mpi->REAL4)
@@ -55,7 +55,7 @@ bool cgx_type_is_byte_pair(cgx_mpi_datatype datatype)
     if (!cgx_type_has_two_bytes(datatype) || combiner_of(datatype) != mpi->COMBINER_CONTIGUOUS ||
         mpi->Type_get_contiguous(datatype, &count, &inner) != CGX_MPI_SUCCESS)
         return false;
-    /* A derived inner type is a new reference, which is ours to free. */
+    /* A derived inner type is a new reference, which this function must free. */
     predefined = combiner_of(inner) == mpi->COMBINER_NAMED;
     if (!predefined)
         mpi->Type_free(&inner);

@@ -14,7 +14,7 @@ static int world_rank = -1, world_size;
 static atomic_bool ends, finalizing;
 static _Atomic(cgx_world_end *) at_end;
 
-/* MPI_Finalize deletes the attributes of MPI_COMM_SELF before it does anything else. */
+/* MPI_Finalize deletes the attributes of MPI_COMM_SELF first. */
 static void on_finalize(void *value)
 {
     cgx_world_end *function = atomic_load(&at_end);
@@ -60,7 +60,7 @@ int cgx_world_size(void)
     return world_size;
 }
 
-/* Needs no memory: a rank that is short of it must not be the only one that cannot tell. */
+/* Uses no heap memory, so that a rank short of memory has the same answer as the others. */
 static bool translate(cgx_mpi_group members, int size, cgx_mpi_group world, int *ranks)
 {
     enum { BATCH = 64 };
