@@ -17,24 +17,25 @@
 #include "util/hash.h"
 #include "util/log.h"
 
-/* Elements that are reduced and compared at a time: whole buckets. */
+/* Elements that are summed and compared at a time: whole buckets. */
 #define BLOCK ((size_t)8 * CGX_BUCKET_SIZE_MAX)
 #define BLOCK_BUCKETS (BLOCK / CGX_BUCKET_SIZE_MIN)
 
 struct cgx_check {
     const struct cgx_coll *coll;
     const struct cgx_plan *plan;
-    void *copy;        /* of the input, or NULL: it stays as it is */
-    const char *input; /* host memory */
-    uint8_t *history;  /* a copy of that of the call, by element, or NULL: there is none */
+    void *copy;        /* of the input; NULL: the input itself, which stays unchanged */
+    const char *input; /* in host memory */
+    uint8_t *history;  /* a copy of the call's scale codes, by element; NULL: no history */
     float *scales;
     bool lost; /* this rank has no result */
     uint32_t hash;
     struct cgx_compared found;
-    /* Of a block: elements, magnitudes, scales of the buckets; and the sums of all ranks'. */
+    /* Of a block: elements, magnitudes and bucket scales of this rank, and their sums over all
+     * ranks. */
     double mine[2 * BLOCK + BLOCK_BUCKETS], sums[2 * BLOCK + BLOCK_BUCKETS];
     char result[BLOCK * sizeof(float)];
-    float values[BLOCK]; /* those of the result */
+    float values[BLOCK]; /* elements of the block */
 };
 
 /* ---- memory ---- */
@@ -135,7 +136,7 @@ static struct cgx_check_block block_at(const struct cgx_check *check, size_t fir
     return block;
 }
 
-/* What this rank adds to the sums, and its result of the block. */
+/* Sets this rank's part of the sums, and reads its result of BLOCK. */
 static void fill(struct cgx_check *check, const struct cgx_check_block *block)
 {
     const struct cgx_plan *plan = check->plan;
@@ -160,7 +161,7 @@ static void fill(struct cgx_check *check, const struct cgx_check_block *block)
 
 /* ---- a call ---- */
 
-/* The owner of a chunk gets the sums and compares. */
+/* Sums the chunk of OWNER there, and compares it. */
 static int compare_chunk(struct cgx_check *check, unsigned owner)
 {
     const struct cgx_coll *coll = check->coll;
@@ -175,7 +176,7 @@ static int compare_chunk(struct cgx_check *check, unsigned owner)
         struct cgx_check_block block = block_at(check, first, end, check->mine);
 
         fill(check, &block);
-        /* Not in place: MPICH 4.0.2 reads from MPI_IN_PLACE where the root is not rank 0. */
+        /* MPI_IN_PLACE is avoided, since MPICH 4.0.2 reads from it if the root is not rank 0. */
         code = coll->mpi->Reduce(check->mine, check->sums, (int)(2 * block.count + block.buckets),
                                  coll->mpi->DOUBLE, coll->mpi->SUM, (int)owner, coll->comm);
         if (code != CGX_MPI_SUCCESS)
@@ -188,7 +189,7 @@ static int compare_chunk(struct cgx_check *check, unsigned owner)
     return code;
 }
 
-/* Rank 0 says what the worst of all ranks' findings is, of excess MOST. */
+/* Rank 0 logs the worst finding of all ranks, whose excess is MOST. */
 static int report(const struct cgx_check *check, double most, uint64_t beyond)
 {
     const struct cgx_coll *coll = check->coll;
@@ -202,13 +203,13 @@ static int report(const struct cgx_check *check, double most, uint64_t beyond)
     if (code == CGX_MPI_SUCCESS && coll->rank == 0)
         cgx_log(CGX_LOG_ERROR,
                 "check: %llu of %zu elements of a sum are not within their bound; the worst is "
-                "element %.0f: %.9g for %.9g, bound %.3g",
+                "element %.0f: %.9g instead of %.9g, bound %.3g",
                 (unsigned long long)beyond, check->plan->count, worst.element, worst.result,
                 worst.exact, worst.bound);
     return code;
 }
 
-/* Brings the findings of all ranks together. */
+/* Combines the findings of all ranks. */
 static int gather(const struct cgx_check *check, struct cgx_checked *checked)
 {
     const struct cgx_coll *coll = check->coll;
@@ -241,7 +242,7 @@ int cgx_check_end(struct cgx_check *check, enum cgx_outcome outcome, struct cgx_
     *checked = (struct cgx_checked){.done = false};
     if (!check)
         return code;
-    /* LOST is of this rank alone: others have a result and go on. */
+    /* LOST is the outcome of this rank alone; others have a result and go on. */
     if (outcome == CGX_OUTCOME_DONE || outcome == CGX_OUTCOME_LOST) {
         check->lost = outcome == CGX_OUTCOME_LOST;
         for (unsigned owner = 0; code == CGX_MPI_SUCCESS && owner < check->coll->schedule->ranks;

@@ -30,9 +30,9 @@ static double half_ulp(enum cgx_dtype dtype, double value)
     return ldexp(0.5, exponent < least[dtype] ? least[dtype] : exponent);
 }
 
-/* The bound of an element that history divides by FACTOR (1: by nothing) in a bucket whose scales
- * add up to SCALES. Dividing and multiplying round too, and of subnormal quotients FACTOR times as
- * much is lost. */
+/* The bound of an element that history divides by FACTOR (1: no history), in a bucket whose scales
+ * add up to SCALES. Division and multiplication round too, and FACTOR multiplies the rounding
+ * errors of subnormal quotients. */
 static double bound_of(const struct comparison *with, double exact, double magnitude, double scales,
                        double factor)
 {
@@ -51,15 +51,15 @@ static void note(const struct comparison *with, struct cgx_excess finding)
         with->found->worst = finding;
 }
 
-/* Magnitudes below stay finite in any order of addition. */
+/* If the sum of magnitudes is less, partial sums in any order are finite. */
 static double limit_of(enum cgx_dtype dtype)
 {
     return dtype == CGX_FLOAT16 ? overflow_of(dtype) : 0x1p125;
 }
 
-/* Scales are not known, and elements need not be finite. That is right near an overflow alone:
- * scales are at most twice the largest magnitude, and what elements are multiplied by may make them
- * as much larger. */
+/* The scales of a poisoned bucket are unknown, and its elements need not be finite. Poisoning is
+ * correct only near an overflow: scales are at most twice the largest magnitude, and history may
+ * multiply elements by up to its largest scale. */
 static void compare_poisoned(const struct comparison *with, const struct cgx_check_block *block,
                              size_t first, size_t end)
 {
@@ -80,10 +80,9 @@ static void compare_poisoned(const struct comparison *with, const struct cgx_che
                                        block->exact[first], 0});
 }
 
-/* The most that residuals may have added to elements FIRST to END - 1, a bucket, in the root of the
- * sum of squares: four times what they were added to, in each of three quantisations on the way, of
- * which a later one has what the earlier ones added.
- */
+/* The most that residuals may have added to a bucket, elements FIRST to END - 1, as the root of the
+ * sum of squares. Each of three quantisations may add four times its input, which includes what
+ * earlier ones added. */
 static double fed(const struct comparison *with, const struct cgx_check_block *block, size_t first,
                   size_t end)
 {
@@ -99,8 +98,8 @@ static double scale_of(const struct cgx_check_block *block, size_t i)
     return block->history ? (double)cgx_history_scale(block->history[i]) : 1;
 }
 
-/* Counts an element of which EXACT is the sum, ERROR the error, and SCALE what history divides it
- * by. */
+/* Counts an element with the exact sum EXACT and the given ERROR, which history divides by SCALE.
+ */
 static void add(const struct comparison *with, double error, double exact, double scale)
 {
     with->found->error += error * error;
@@ -129,12 +128,11 @@ static void compare_bucket(const struct comparison *with, const struct cgx_check
     }
 }
 
-/* The root of the sum of the squares of a bucket whose step is too small for a header is below. */
+/* Buckets whose step is too small for a header have a smaller root of the sum of squares. */
 #define VANISHING 0x1p-102
 
-/* How far the elements of a bucket may be, all together, from what they were before quantisations
- * whose steps add up to SCALES: four times as far as normal elements would, or as they are from 0.
- */
+/* The most that quantisations whose steps add up to SCALES may change a bucket, as the root of the
+ * sum of squares: four times as much as normally distributed elements, but no more than to 0. */
 static double reach_of(const struct comparison *with, unsigned encoding, double scales)
 {
     enum cgx_rounding rounding = cgx_encoding_rounding(encoding, with->plan->rounding);
@@ -146,8 +144,9 @@ static double reach_of(const struct comparison *with, unsigned encoding, double 
            2 * with->ranks * VANISHING;
 }
 
-/* Elements of a bucket without bounds of their own have one, REACH, for the root of the sum of
- * their squared errors, beside what rounding adds to each; of elements over their scales. */
+/* Compares elements of a bucket that have a joint bound: REACH, for the root of the sum of their
+ * squared errors, plus what rounding adds to each. Elements count divided by their history scales.
+ */
 static void compare_together(const struct comparison *with, const struct cgx_check_block *block,
                              size_t first, size_t end, double reach)
 {

@@ -12,7 +12,7 @@
 #include "cuda/memory.h"
 #include "cuda/pinned_pool.h"
 
-/* Elements that are fetched at a time, and that count together. */
+/* Elements that are fetched at a time, and elements of a block. */
 enum { FETCHED = 65536, BLOCK = 1024 };
 
 bool cgx_compare_fetch(void *host, const void *buffer, size_t bytes)

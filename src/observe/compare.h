@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What comes of sums in the caller's buffers, wherever they lie, read after the work that the
- * caller has queued on them. */
+/* Compares sums in the caller's buffers, in any memory, after the work that the caller has queued
+ * on them. */
 #ifndef CGX_OBSERVE_COMPARE_H
 #define CGX_OBSERVE_COMPARE_H
 
@@ -11,12 +11,12 @@
 
 #include "codec/format.h"
 
-/* Copies BYTES of BUFFER to HOST; false: they cannot be read. */
+/* Copies BYTES of BUFFER to HOST; false if they cannot be read. */
 bool cgx_compare_fetch(void *host, const void *buffer, size_t bytes);
 
 /* Sets *ERROR to the sum of the squares of RESULT - EXACT over COUNT elements, and *NORM to that of
- * EXACT; blocks of 1024 elements of which one is not finite do not count. False: they cannot be
- * read, or memory is short. */
+ * EXACT. Blocks of 1024 elements do not count if one of these is not finite. False if they cannot
+ * be read, or memory is short. */
 bool cgx_compare(enum cgx_dtype dtype, size_t count, const void *result, const void *exact,
                  double *error, double *norm);
 

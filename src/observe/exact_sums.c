@@ -15,7 +15,7 @@ static bool is_alike(const struct cgx_exact_sum *a, const struct cgx_exact_sum *
            a->reason == b->reason;
 }
 
-/* A few hundred comparisons at the most, beside a sum of at least 1024 elements. */
+/* At most a few hundred comparisons, for a sum of at least 1024 elements. */
 static struct cgx_exact_sum *find(const struct cgx_exact_sum *sum)
 {
     for (size_t i = 0; i < nkinds; i++)

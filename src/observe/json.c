@@ -61,7 +61,7 @@ void cgx_json_number(struct cgx_json *json, const char *name, double value)
         fputs("null", json->out);
 }
 
-/* Bytes of the UTF-8 sequence at TEXT; 0 if there is none. */
+/* The length of the UTF-8 sequence at TEXT; 0: it is invalid. */
 static size_t sequence(const unsigned char *text)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};

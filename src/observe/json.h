@@ -12,11 +12,11 @@
 struct cgx_json {
     FILE *out;
     int depth;
-    bool more; /* something is in this object or array already */
-    bool line; /* what comes next begins a line */
+    bool more; /* the object or array is not empty */
+    bool line; /* the next value begins a line */
 };
 
-/* An object or array, whose bracket this is. */
+/* Opens or closes an object or array; BRACKET is its bracket. */
 void cgx_json_open(struct cgx_json *json, const char *name, char bracket);
 void cgx_json_close(struct cgx_json *json, char bracket);
 
@@ -24,10 +24,10 @@ void cgx_json_count(struct cgx_json *json, const char *name, uint64_t value);
 void cgx_json_bytes(struct cgx_json *json, const char *name, double value);
 void cgx_json_bool(struct cgx_json *json, const char *name, bool value);
 
-/* JSON has no NaN and no infinity: they are null. */
+/* NaN and infinity become null, since JSON has neither. */
 void cgx_json_number(struct cgx_json *json, const char *name, double value);
 
-/* Bytes that are no UTF-8 are taken for Latin-1; VALUE may be NULL. */
+/* Bytes that are not UTF-8 are taken as Latin-1. VALUE may be NULL. */
 void cgx_json_string(struct cgx_json *json, const char *name, const char *value);
 
 #endif

@@ -13,7 +13,7 @@ static atomic_bool compressed;
 static _Atomic enum cgx_reason of_memory;
 static atomic_ullong blocked[CGX_CONSENSUS_DISJOINT + 1]; /* by verdict */
 
-/* "call 3 of the step (4096 elements on MPI_COMM_WORLD, 8 ranks)" */
+/* Describes SUM: "call 3 of the step (4096 elements on MPI_COMM_WORLD, 8 ranks)". */
 static void describe(const struct cgx_noticed *sum, char *text, size_t size)
 {
     char where[48] = "a sum", on[CGX_NOTICED_NAME_BYTES + 8] = "";
@@ -66,7 +66,7 @@ void cgx_notice_memory(enum cgx_reason reason)
             host ? "host" : "device");
 }
 
-/* ---- what is held ---- */
+/* ---- blocked sums ---- */
 
 static void log_why(const struct cgx_verdict *verdict, char *why, size_t size)
 {
@@ -129,6 +129,7 @@ void cgx_notice_count(void)
         more += count > 1 ? count - 1 : 0;
     }
     if (more > 0)
-        cgx_log(CGX_LOG_WARN, "%llu more sum%s stayed exact like that: CGX_LOG=debug names them",
+        cgx_log(CGX_LOG_WARN,
+                "%llu more sum%s stayed exact because of their data: CGX_LOG=debug names them",
                 more, more == 1 ? "" : "s");
 }

@@ -90,7 +90,7 @@ bool cgx_reason_is_unrecoverable(enum cgx_reason reason)
 
 #define KINDS 4096
 
-/* Whether HASH is not among those that were here before; false too where there is no room. */
+/* Whether HASH is new; false too if the table is full. */
 static bool is_new(uint32_t hash)
 {
     static _Atomic uint32_t seen[KINDS];

@@ -12,7 +12,7 @@
 #include "codec/encoding.h"
 #include "mpi/config.h"
 
-/* Of a change's widths as text. */
+/* The most bytes of widths as text. */
 #define WIDTHS_BYTES 1024
 
 /* ---- layers ---- */
@@ -22,7 +22,7 @@ static bool is_same(struct cgx_callsite_key a, struct cgx_callsite_key b)
     return a.position == b.position && a.count == b.count && a.type == b.type && a.rule == b.rule;
 }
 
-/* The place of KEY in the table, or the free one where it would be. */
+/* The place of KEY in the table, or the free place for it. */
 static uint32_t *slot_of(struct cgx_stats *stats, struct cgx_callsite_key key)
 {
     uint64_t hash = (cgx_callsite_word(key.count, key.type) ^ (uint64_t)key.position << 40 ^
@@ -35,7 +35,7 @@ static uint32_t *slot_of(struct cgx_stats *stats, struct cgx_callsite_key key)
     return &stats->slots[place];
 }
 
-/* NULL if there is none. */
+/* The layer of KEY, or NULL. */
 static struct cgx_stats_layer *look_up(struct cgx_stats *stats, struct cgx_callsite_key key)
 {
     uint32_t index = *slot_of(stats, key);
@@ -43,7 +43,7 @@ static struct cgx_stats_layer *look_up(struct cgx_stats *stats, struct cgx_calls
     return index ? &stats->layers[index - 1] : NULL;
 }
 
-/* The layer of KEY, made if there is none; the one for others where there is no room. */
+/* The layer of KEY, made if it is new, or the joint layer of others if the table is full. */
 static struct cgx_stats_layer *layer_of(struct cgx_stats *stats, struct cgx_callsite_key key)
 {
     struct cgx_stats_layer *found = look_up(stats, key);
@@ -60,8 +60,8 @@ static struct cgx_stats_layer *layer_of(struct cgx_stats *stats, struct cgx_call
 
 /* ---- changes of widths ---- */
 
-/* Runs of segments alike, "120x3,4x8", or "120xr3", with the mark of their family; cut, with "..."
- * at the end, where they are many. */
+/* The widths of PLAN as runs of equal segments: "120x3,4x8" or, with the mark of a family,
+ * "120xr3". A long text is cut and ends in "...". */
 static char *widths_of(const struct cgx_plan *plan)
 {
     char text[WIDTHS_BYTES];
@@ -84,7 +84,7 @@ static char *widths_of(const struct cgx_plan *plan)
     return strdup(text);
 }
 
-/* Makes room for one more: most layers have few. */
+/* Makes space for one more change. The array grows from one, since most layers have few changes. */
 static bool have_change(struct cgx_stats_layer *layer)
 {
     size_t n = layer->nchanges, room = n ? 2 * n : 1;
@@ -100,7 +100,7 @@ static bool have_change(struct cgx_stats_layer *layer)
     return true;
 }
 
-/* Takes note of the widths of PLAN, if they are not those that there were. */
+/* Records the widths of PLAN if they are new. */
 static void follow_plan(struct cgx_stats_layer *layer, const struct cgx_plan *plan, uint64_t step,
                         enum cgx_stats_cause cause)
 {
@@ -121,7 +121,7 @@ static void follow_plan(struct cgx_stats_layer *layer, const struct cgx_plan *pl
                                             .error = NAN,
                                             .budget = NAN};
     }
-    /* The estimates when it was chosen or, the first time, left as it is. */
+    /* Estimates come from the first choice that made these widths, or kept them. */
     if (cause != CGX_STATS_BASE && isnan(change->budget)) {
         change->error = layer->error;
         change->budget = layer->budget;
@@ -159,7 +159,7 @@ void cgx_stats_over(struct cgx_stats *stats, double over)
     if (!stats)
         return;
     pthread_mutex_lock(&stats->lock);
-    /* Before the first choice the widths in use are those that the budget is made of. */
+    /* Before the first choice the widths are those that define the budget. */
     if (stats->plans > 0 && !isnan(over))
         count_over(stats, over);
     pthread_mutex_unlock(&stats->lock);
@@ -193,7 +193,7 @@ void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurr
 
 /* ---- calls ---- */
 
-/* Of all elements at BITS; max-min quantisation stands for both families. */
+/* The bytes of all elements at BITS; max-min quantisation stands for all families. */
 static size_t encoded_bytes(const struct cgx_plan *plan, unsigned bits)
 {
     return cgx_piece_layout(plan->count, bits, plan->bucket_size, plan->dtype).bytes;

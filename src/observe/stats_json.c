@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Statistics as JSON (RFC 8259): cgx-stats(5) documents it. */
+/* Writes statistics as JSON (RFC 8259), as cgx-stats(5) documents. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -12,10 +12,10 @@
 #include "observe/totals.h"
 #include "util/trace.h"
 
-/* Another one where a field gets another meaning or is gone. */
+/* Counts up when a field changes its meaning or is removed. */
 #define FORMAT_VERSION 2
 
-/* Of COUNT values; of none, null. */
+/* The mean of COUNT values; null if there are none. */
 static void put_mean(struct cgx_json *json, const char *name, double sum, uint64_t count)
 {
     cgx_json_number(json, name, count ? sum / (double)count : NAN);
@@ -44,7 +44,7 @@ static void put_changes(struct cgx_json *json, const struct cgx_stats_layer *lay
     cgx_json_count(json, "changes", layer->nchanges);
     cgx_json_open(json, "widths", '[');
     for (uint64_t i = 0; i < layer->nchanges; i++) {
-        /* Those between the first and the last ones are not kept. */
+        /* Changes between the first and the last ones are not kept. */
         if (!cgx_stats_change(layer, i))
             i = layer->nchanges - CGX_STATS_CHANGES;
         put_change(json, cgx_stats_change(layer, i));
@@ -148,7 +148,7 @@ static void put_choices(struct cgx_json *json, const struct cgx_stats *stats)
     cgx_json_close(json, ']');
 }
 
-/* Calls, and what UNIT says there was of them; nothing where there were none. */
+/* Writes CALLS, and UNITS with the name UNIT; nothing if there are no calls. */
 static void put_counts(struct cgx_json *json, const char *name, uint64_t calls, const char *unit,
                        uint64_t units)
 {
@@ -160,7 +160,7 @@ static void put_counts(struct cgx_json *json, const char *name, uint64_t calls, 
     cgx_json_close(json, '}');
 }
 
-/* What is known of the step, and what became of all that was summed. */
+/* Writes what is known of the step, and what became of all sums. */
 static void put_step(struct cgx_json *json, const struct cgx_stats *stats)
 {
     json->line = true;

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Statistics as a table for people: cgx-stats(5) documents it. */
+/* Writes statistics as a table for people, as cgx-stats(5) documents. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "observe/totals.h"
 #include "util/parse.h"
 
-/* What becomes of the calls that are not exact from the start. */
+/* What is done with calls that are not exact from the start. */
 static const char *served(void)
 {
     return cgx_config()->enable == CGX_ENABLE_OBSERVE ? "observed" : "compressed";
@@ -40,7 +40,7 @@ static void print_layer(FILE *out, const struct cgx_stats_layer *layer)
             100 * cgx_stats_ratio(layer->plain - layer->sent, layer->plain),
             100 * cgx_stats_ratio(layer->base - layer->sent, layer->base));
     print_ratio(out, cgx_stats_ratio(layer->error, layer->budget));
-    /* Over the budget of the widths that are in force. */
+    /* Relative to the budget of the present widths. */
     print_ratio(out, last && last->checked
                          ? cgx_stats_ratio(last->square / (double)last->checked, layer->budget)
                          : NAN);
@@ -56,7 +56,7 @@ static void print_rest(FILE *out, const char *what, const struct cgx_stats_layer
                 rest->compressed, served(), rest->exact + rest->redone, rest->sent / 0x1p20);
 }
 
-/* How much of what was summed was compressed, and how the library came to do it. */
+/* Prints which part of all elements was compressed, and how the step was found. */
 static void print_step(FILE *out, const struct cgx_stats *stats)
 {
     double placed = (double)stats->placed.elements;
@@ -65,10 +65,10 @@ static void print_step(FILE *out, const struct cgx_stats *stats)
     for (size_t i = 0; i < CGX_REASONS; i++)
         all += (double)stats->exact[i].elements;
     if (stats->evidence == CGX_EVIDENCE_NONE)
-        fprintf(out, "\n  no steps were found in its sums");
+        fprintf(out, "\n  no steps detected");
     else
-        fprintf(out, "\n  its sums are of steps: told by %s, after %" PRIu64 " large ones",
-                cgx_evidence_name(stats->evidence), stats->established);
+        fprintf(out, "\n  steps detected after %" PRIu64 " large sums (%s)", stats->established,
+                cgx_evidence_name(stats->evidence));
     fprintf(out, "; of the elements %.1f %% were compressed (%.1f %% at a position of the step)",
             100 * cgx_stats_ratio(compressed, all), 100 * cgx_stats_ratio(placed, all));
     for (unsigned i = 0; i < CGX_REASONS; i++) {

@@ -21,14 +21,14 @@
 #include "util/pages.h"
 #include "util/trace.h"
 
-/* All that are kept; the live ones are written to by their own threads. */
+/* All statistics that are kept; the threads of live communicators update theirs. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cgx_stats_world world;
 static size_t ended;
-static _Atomic pid_t process; /* whose statistics they are; 0: none has begun */
-static bool written;          /* for the last time */
-static bool refused;          /* the file could not be written, which was said */
-static bool begun;            /* the first call is over */
+static _Atomic pid_t process; /* whose statistics these are; 0: not begun */
+static bool written;          /* finally, when the process ended */
+static bool refused;          /* the file could not be written, and an error was logged */
+static bool begun;            /* the first call has written them */
 
 /* ---- communicators ---- */
 
@@ -72,7 +72,7 @@ static void add_layer(struct cgx_stats_layer *to, const struct cgx_stats_layer *
     to->norm += from->norm;
 }
 
-/* Keeps STATS no longer: its calls are counted with those of all others that are not kept. */
+/* Removes STATS, and adds its calls to those of other communicators that are not kept. */
 static void merge(const struct cgx_stats *stats)
 {
     struct cgx_stats **link = &world.communicators;
@@ -128,7 +128,7 @@ static void unlock_before(const struct cgx_stats *end)
         pthread_mutex_unlock(&stats->lock);
 }
 
-/* Locks all communicators; false: one is in use, and WAITS is not set. */
+/* Locks all communicators. False if one is in use and WAITS is not set. */
 static bool lock_all(bool waits)
 {
     for (struct cgx_stats *stats = world.communicators; stats; stats = stats->next) {
@@ -147,7 +147,7 @@ static void write_json(FILE *file, const void *all)
     cgx_stats_json(file, all);
 }
 
-/* In one piece: other ranks, and the program, may write to stderr too. */
+/* Writes the table in one piece, since other ranks and the program may write to stderr too. */
 static bool put_table(void)
 {
     char *text = NULL;
@@ -166,8 +166,8 @@ static bool put_table(void)
     return good;
 }
 
-/* Writes to the file at PATH, which is never seen half-written, or to stderr for "-". Numbers are
- * written with a point whatever the program's locale says. */
+/* Writes to the file at PATH, which is never seen half-written, or to stderr for "-". Numbers have
+ * a decimal point, whatever the program's locale. */
 static bool put(const char *path)
 {
     locale_t plain = newlocale(LC_ALL_MASK, "C", 0), before = 0;
@@ -202,14 +202,15 @@ static void write_to(const char *path, enum cgx_stats_when when)
     cgx_float_leave(&caller);
 }
 
-/* Whether this process writes; PATH is its file. */
+/* Whether this process writes; PATH is set to its file. */
 static bool is_writer(char path[CGX_CONFIG_PATH_BYTES])
 {
     return atomic_load(&process) == getpid() && cgx_config()->stats_path[0] != '\0' &&
            cgx_config_name_file(cgx_config()->stats_path, world.rank, path);
 }
 
-/* Whoever exits may have stopped threads, and itself, anywhere: it waits for none of them. */
+/* A process that exits may have stopped a thread, even this one, anywhere. So it waits for no lock.
+ */
 bool cgx_stats_write(enum cgx_stats_when when)
 {
     bool runs = when == CGX_STATS_RUNS, waits = runs || when == CGX_STATS_FINALIZES;
@@ -248,7 +249,7 @@ void cgx_stats_begin(int rank, int size)
     world.begun = cgx_trace_clock();
     atomic_store(&process, getpid());
     pthread_mutex_unlock(&lock);
-    /* So that a file that cannot be written is found before the program has run. */
+    /* Finds out before the program runs whether the file can be written. */
     cgx_stats_write(CGX_STATS_RUNS);
     begun = true;
     if (refused)

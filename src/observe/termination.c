@@ -17,7 +17,7 @@ static const struct timespec between_tries = {.tv_nsec = 10 * 1000 * 1000};
 static sem_t came;
 static _Atomic pid_t process;
 
-/* The signal has its default action again (SA_RESETHAND), and is blocked in here. */
+/* SIGTERM has its default action again (SA_RESETHAND), and is blocked in the handler. */
 static void on_signal(int number)
 {
     int saved = errno;
@@ -41,7 +41,7 @@ static void *wait_and_write(void *argument)
     return NULL;
 }
 
-/* A thread that takes no signals of the program's. */
+/* Starts a thread that takes none of the program's signals. */
 static bool start_thread(bool (**write)(void))
 {
     pthread_t thread;

@@ -16,7 +16,7 @@
 #include "util/log.h"
 #include "util/output.h"
 
-/* What cgx_timeline_word says. */
+/* Values of cgx_timeline_word. */
 enum { NONE, TOGETHER, SEPARATE };
 
 static pthread_once_t begun_once = PTHREAD_ONCE_INIT;
@@ -81,7 +81,7 @@ uint32_t cgx_timeline_word(void)
     return has_own_file() ? SEPARATE : TOGETHER;
 }
 
-/* That the file cannot be written is better known now than after hours. */
+/* Finds out now, and not after hours, whether the file can be written. */
 static void begin(void)
 {
     char path[CGX_CONFIG_PATH_BYTES];
@@ -128,7 +128,7 @@ static struct cgx_timeline_events take_events(int rank)
     return mine;
 }
 
-/* This rank alone, in its own time. */
+/* Writes the events of this rank alone, by its own clock. */
 static void put_alone(FILE *file, const struct cgx_timeline_events *mine)
 {
     cgx_timeline_put_head(file, &mine->about, 1);
@@ -136,12 +136,13 @@ static void put_alone(FILE *file, const struct cgx_timeline_events *mine)
     cgx_timeline_put_tail(file);
 }
 
-/* If WITH_OTHERS, with what all other ranks send; no rank sends if this one cannot take. Where MPI
- * fails, as it may after a host has vanished, what this rank did is there all the same. */
+/* Writes the file; WITH_OTHERS: with the events of all other ranks, which send nothing if this rank
+ * cannot receive. If MPI fails, as it may after a host has vanished, the file still has this rank's
+ * events. */
 static bool write_file(const char *path, int size, const struct cgx_timeline_events *mine,
                        bool with_others)
 {
-    /* Kept where MPI fails, which may write later to what it was to receive. */
+    /* Kept if MPI fails, since it may still write to pending receives. */
     static struct cgx_timeline_rank *ranks;
     static struct cgx_trace_event *room;
     struct cgx_output output;

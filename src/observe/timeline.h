@@ -1,12 +1,12 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* CGX_TRACE: one timeline of all ranks, written by rank 0 of MPI_COMM_WORLD in MPI_Finalize, or one
- * of each rank where the name has "%r". util/trace.h has the events.
+/* CGX_TRACE: one timeline of all ranks, which rank 0 of MPI_COMM_WORLD writes in MPI_Finalize, or
+ * one of each rank if the name has "%r". util/trace.h has the events.
  *
- * Ranks send theirs only where all of MPI_COMM_WORLD is known to take part: that is found in the
- * first call on a communicator of all ranks, with the agreement about settings. Else rank 0 would
- * wait in MPI_Finalize for a rank that has no library, no CGX_TRACE, or nothing to sum; it then
+ * Ranks send their events only if all of MPI_COMM_WORLD is known to take part: this is found in the
+ * first call on a communicator of all ranks, with the agreement about settings. Otherwise rank 0
+ * would wait in MPI_Finalize for a rank that has no library, no CGX_TRACE, or nothing to sum; so it
  * writes its own events alone. */
 #ifndef CGX_OBSERVE_TIMELINE_H
 #define CGX_OBSERVE_TIMELINE_H
@@ -19,22 +19,22 @@
 #include "mpi/types.h"
 #include "util/trace.h"
 
-/* Of an event's bits, besides widths. */
+/* Values of an event's bits besides widths. */
 #define CGX_TIMELINE_ADAPTIVE 254
 #define CGX_TIMELINE_SEVERAL 255
 
 /* ---- recording ---- */
 
-/* Runs COLL, which takes *ELAPSED nanoseconds. */
+/* Runs COLL and sets *ELAPSED to the nanoseconds that it took. */
 enum cgx_outcome cgx_timeline_run(struct cgx_coll *coll, int64_t *elapsed);
 
-/* An exact call of COUNT elements on a communicator whose calls may be compressed; nothing is done
- * where BEGUN is 0. */
+/* Records an exact call of COUNT elements on a communicator whose calls may be compressed; nothing
+ * if BEGUN is 0. */
 void cgx_timeline_exact(int64_t begun, uint64_t count, enum cgx_type_class type);
 
 /* ---- who takes part ---- */
 
-/* What ranks compare: 0 where there is no timeline. */
+/* What ranks compare; 0: no timeline. */
 uint32_t cgx_timeline_word(void);
 
 /* Call after the settings agreement. ALIKE: all ranks of COMM trace in the same mode. Events are
@@ -43,38 +43,38 @@ void cgx_timeline_meet(cgx_mpi_comm comm, bool alike);
 
 /* ---- writing ---- */
 
-/* In MPI_Finalize, on every rank RANK of the SIZE of MPI_COMM_WORLD. What cannot be written is an
- * error line. */
+/* In MPI_Finalize, on every RANK of the SIZE ranks of MPI_COMM_WORLD. Logs an error if writing
+ * fails. */
 void cgx_timeline_write(int rank, int size);
 
-/* What is known of a rank whose events are written. */
+/* A rank whose events are written. */
 struct cgx_timeline_rank {
     int rank;
     int64_t shift; /* nanoseconds from its clock to the time in the file */
-    int64_t error; /* how far that may be off */
-    size_t kept;   /* events */
+    int64_t error; /* the most that the shift may be off */
+    size_t kept;   /* number of events */
     uint64_t dropped;
-    int64_t first; /* where the first event begins, by its clock; INT64_MAX: there is none */
+    int64_t first; /* start of the first event, by its clock; INT64_MAX: none */
 };
 
-/* What a rank brings to the timeline. */
+/* The events of a rank. */
 struct cgx_timeline_events {
     struct cgx_timeline_rank about;
     const struct cgx_trace_event *events;
 };
 
-/* timeline_gather.c: on every rank but 0, to that, if no rank lacks what it takes, which a
- * reduction on MPI_COMM_WORLD says. When it is over every rank is in MPI_Finalize, and no receive
- * of the program's can take what is sent then. */
+/* timeline_gather.c: sends the events of this rank to rank 0, unless a reduction on MPI_COMM_WORLD
+ * shows that rank 0 cannot take them. Every rank is then in MPI_Finalize, so no receive of the
+ * program can match these messages. */
 void cgx_timeline_send(const struct cgx_timeline_events *mine);
 
-/* On rank 0, after the same reduction: writes the file of SIZE ranks, of which MINE is this one.
- * RANKS and ROOM, for the events of one rank, must stay where they are if MPI's error is returned,
- * for it may write there later; what it did not bring is left out. */
+/* On rank 0, after the same reduction: writes the file of SIZE ranks; MINE are this rank's events.
+ * If MPI's error is returned, RANKS and ROOM (for the events of one rank) must stay, since MPI may
+ * still write there; events that did not arrive are left out. */
 int cgx_timeline_gather(FILE *file, const struct cgx_timeline_events *mine,
                         struct cgx_timeline_rank *ranks, int size, struct cgx_trace_event *room);
 
-/* timeline_write.c: the file in its parts, in this order; IS_FIRST: of the ranks. */
+/* timeline_write.c: the parts of the file, in this order. IS_FIRST: this is the first rank. */
 void cgx_timeline_put_head(FILE *out, const struct cgx_timeline_rank *ranks, size_t nranks);
 void cgx_timeline_put_rank(FILE *out, const struct cgx_timeline_rank *rank,
                            const struct cgx_trace_event *events, bool is_first);

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* How the events of all ranks come to rank 0: in messages between it and another, one rank after
- * the other. A rank whose MPI fails gives up, and says so to whom it may leave waiting. */
+/* Brings the events of all ranks to rank 0, which exchanges messages with one rank after the other.
+ * A rank whose MPI fails gives up, and notifies the rank that may be waiting for it. */
 #include <sched.h>
 #include <stddef.h>
 #include <time.h>
@@ -11,17 +11,17 @@
 #include "mpi/table.h"
 #include "observe/timeline.h"
 
-/* Round trips to each rank: the shortest tells its clock. */
+/* Round trips to each rank; the shortest compares the clocks. */
 #define ROUNDS 8
 
-/* In MPI_COMM_WORLD, where the program's own messages have all come when these are sent. */
+/* On MPI_COMM_WORLD; all messages of the program have arrived when these are sent. */
 #define TAG 0x6378
 
 /* ---- messages ---- */
 
 enum direction { SEND, RECEIVE };
 
-/* For so many polls the other rank is taken to be about to answer. */
+/* For this many polls the other rank is expected to answer soon. */
 #define POLLS_BEFORE_NAP 2000
 
 struct message {
@@ -43,7 +43,7 @@ static int begin_message(struct message *message, enum direction direction, void
     return mpi->Irecv(data, (int)bytes, mpi->BYTE, peer, TAG, mpi->COMM_WORLD, message->request);
 }
 
-/* A message that is shorter than it should be is its sender's last: see give_up. */
+/* Waits for MESSAGE. If it is shorter than expected, its sender has given up: see give_up. */
 static int end_message(struct message *message)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
@@ -72,7 +72,7 @@ static int move(enum direction direction, void *data, size_t bytes, int peer)
     return code == CGX_MPI_SUCCESS ? end_message(&message) : code;
 }
 
-/* Where MPI has failed: PEER, which may be waiting for a message, is not to wait for ever. */
+/* After MPI has failed: sends an empty message to PEER, which may be waiting for one. */
 static void give_up(int peer)
 {
     static char nothing;
@@ -84,7 +84,7 @@ static void give_up(int peer)
 
 static int send_all(const struct cgx_timeline_events *mine)
 {
-    static int64_t now; /* a receive that fails may be written to later */
+    static int64_t now; /* static: a failed receive may still be written to */
     int code = move(SEND, (void *)&mine->about, sizeof mine->about, 0);
 
     for (int i = 0; code == CGX_MPI_SUCCESS && i < ROUNDS; i++) {
@@ -95,7 +95,7 @@ static int send_all(const struct cgx_timeline_events *mine)
     }
     if (code != CGX_MPI_SUCCESS)
         return code;
-    /* Large messages wait for who receives them. */
+    /* Large messages wait for their receiver, so rank 0 asks for them first. */
     code = move(RECEIVE, &now, sizeof now, 0);
     if (code != CGX_MPI_SUCCESS || mine->about.kept == 0)
         return code;
@@ -111,11 +111,11 @@ void cgx_timeline_send(const struct cgx_timeline_events *mine)
         give_up(0);
 }
 
-/* Sets RANK's shift to this rank's clock. Where the clocks may be the same they are taken for the
- * same, as those of two ranks of one host are. */
+/* Sets RANK's shift to this rank's clock. If the clocks may be equal, as those of ranks on one host
+ * are, the shift is 0. */
 static int compare_clocks(struct cgx_timeline_rank *rank)
 {
-    static int64_t there; /* a receive that fails may be written to later */
+    static int64_t there; /* static: a failed receive may still be written to */
     int64_t shortest = INT64_MAX;
     int code = CGX_MPI_SUCCESS;
 
@@ -139,8 +139,8 @@ static int compare_clocks(struct cgx_timeline_rank *rank)
 
 /* ---- rank 0 ---- */
 
-/* Learns of RANKS, of which the first is this one, what they have and when it was: times in the
- * file begin with the first event of all. */
+/* Receives from RANKS, of which the first is this one, how many events they have and when the first
+ * began. Times in the file begin with the first event of all ranks. */
 static int meet_ranks(struct cgx_timeline_rank *ranks, int size)
 {
     int64_t start = ranks[0].first;
@@ -163,7 +163,7 @@ static int meet_ranks(struct cgx_timeline_rank *ranks, int size)
     return code;
 }
 
-/* What of the COUNT EVENTS that came is no event becomes an empty one. */
+/* Replaces those of COUNT received EVENTS that are invalid by empty ones. */
 static void check_events(struct cgx_trace_event *events, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -172,7 +172,7 @@ static void check_events(struct cgx_trace_event *events, size_t count)
             events[i] = (struct cgx_trace_event){.kind = CGX_TRACE_DRAIN};
 }
 
-/* Those of RANK, which sends when it is told that they are awaited. */
+/* Receives the events of RANK, which sends them when it hears that they are awaited. */
 static int receive_events(const struct cgx_timeline_rank *rank, struct cgx_trace_event *room)
 {
     static int64_t awaited;

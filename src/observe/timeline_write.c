@@ -1,13 +1,13 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Chrome's trace-event format, the form that is a JSON object. Only integers are printed, so that
- * the program's locale does not matter. */
+/* Writes Chrome's trace-event format, in its form as a JSON object. Only integers are printed, so
+ * that the program's locale does not matter. */
 #include <inttypes.h>
 
 #include "observe/timeline.h"
 
-/* Rows of a thread: its calls, and its slots. */
+/* Rows of a thread: one for calls and one for each slot. */
 #define ROWS (1 + CGX_SLOTS)
 
 static const char *const names[CGX_TRACE_KINDS] = {
@@ -54,7 +54,7 @@ void cgx_timeline_put_tail(FILE *out)
     fputs("\n]}\n", out);
 }
 
-/* ---- what viewers show of processes and threads ---- */
+/* ---- processes and threads in viewers ---- */
 
 static void put_metadata(FILE *out, int rank, unsigned tid, const char *what)
 {
@@ -104,7 +104,7 @@ static void put_call(FILE *out, const struct cgx_trace_event *event)
     static const char *const outcomes[] = {[CGX_OUTCOME_DONE] = "done",
                                            [CGX_OUTCOME_DECLINED] = "done exactly instead",
                                            [CGX_OUTCOME_CONSENSUS] =
-                                               "done exactly: ranks contribute nearly the same",
+                                               "done exactly: its data is not that of gradients",
                                            [CGX_OUTCOME_HALFWAY] = "declined half-way",
                                            [CGX_OUTCOME_UNRECOVERABLE] = "unrecoverable",
                                            [CGX_OUTCOME_LOST] = "lost on this rank",

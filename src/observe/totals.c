@@ -14,12 +14,12 @@ static struct count {
     atomic_ullong calls, bytes, ns;
 } exact[CGX_REASONS], large[CGX_REASONS], all_large;
 
-/* Sums that were compressed, or that were exact beside compressed ones. */
+/* Sums that were compressed, or were observed: compressed besides exact ones. */
 static struct served {
     struct count sent;
-    atomic_ullong buffers;   /* bytes of their buffers, ... */
-    atomic_ullong plain;     /* ... and what exact ones send */
-    atomic_ullong first_one; /* the number of the first of them among large sums */
+    atomic_ullong buffers;   /* bytes of their buffers ... */
+    atomic_ullong plain;     /* ... and bytes that exact sums send */
+    atomic_ullong first_one; /* the number of the first one among large sums */
 } compressed, observed;
 
 static void add(atomic_ullong *count, unsigned long long value)
@@ -74,7 +74,7 @@ void cgx_totals_exact(enum cgx_reason reason, size_t bytes, bool is_large, int64
         warn_of_nothing();
 }
 
-/* SUM is the one with NUMBER among large ones. */
+/* SUM has this NUMBER among large sums. */
 static void count_served(struct served *served, const struct cgx_served_sum *sum,
                          unsigned long long number)
 {
@@ -124,7 +124,7 @@ struct cgx_totals cgx_totals(void)
 
 /* ---- the end ---- */
 
-/* "0.75 GiB" */
+/* BYTES as text, such as "0.75 GiB". */
 static const char *in_units(double bytes, char text[24])
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
@@ -136,8 +136,8 @@ static const char *in_units(double bytes, char text[24])
     return text;
 }
 
-/* Seconds for each byte that exact large sums took. The first of a communicator wait for ranks that
- * begin later, and for connections. 0: there were no others. */
+/* Seconds per byte of exact large sums, or 0 if there were none. Excludes the first sums of
+ * communicators, which wait for ranks that start later and for connections. */
 static double seconds_per_byte(const struct cgx_large_sums *all)
 {
     const struct count *first = &large[CGX_REASON_FIRST];
@@ -146,8 +146,8 @@ static double seconds_per_byte(const struct cgx_large_sums *all)
     return bytes > 0 ? (all->seconds - 1e-9 * (double)atomic_load(&first->ns)) / bytes : 0;
 }
 
-/* What large sums took: compressed ones, and what exact ones of their size would have, as those
- * that there were took for each byte. */
+/* Logs the time of compressed large sums, and the time that exact ones would have taken at the rate
+ * of those that were exact. */
 static void log_large(const struct cgx_totals *totals)
 {
     const struct cgx_large_sums *quick = &totals->large_compressed, *rest = &totals->large_exact;
@@ -168,7 +168,7 @@ static void log_large(const struct cgx_totals *totals)
             in_units((double)atomic_load(&compressed.plain), instead), times);
 }
 
-/* What compression would do to large sums; the exact ones are the same sums. */
+/* Logs what compression would do to large sums; the exact sums are the same ones. */
 static void log_observed(const struct cgx_totals *totals)
 {
     const struct cgx_large_sums *sums = &totals->large_observed;
