@@ -13,20 +13,20 @@
 #include "util/hash.h"
 #include "util/log.h"
 
-/* The record never changes its size, and the words before the settings never their meaning, so that
- * every version of the library can compare itself with every other. */
+/* The record never changes its size, and the words before the settings never change their meaning,
+ * so that every version of the library can compare itself with every other. */
 #define RECORD_VERSION 1
 enum { WORD_RECORD, WORD_LIBRARY, WORD_READY, WORD_TOPOLOGY, WORD_SETTINGS };
 #define RECORD_WORDS (WORD_SETTINGS + CGX_SETTINGS_WORDS)
-/* The last slots are not for settings. */
+/* The last slots are for other words than settings. */
 #define WORD_HINTS (RECORD_WORDS - 1)
 #define WORD_NAME (RECORD_WORDS - 2)
-/* May differ: nothing depends on it but who writes a timeline. */
+/* May differ: it only decides who writes a timeline. */
 #define WORD_TIMELINE (RECORD_WORDS - 3)
-/* Of messages. */
+/* The format of messages. */
 #define WORD_FORMAT (RECORD_WORDS - 4)
 
-/* One reduction gives the least of each word and, from the complements, the greatest. */
+/* One reduction finds the least of each word and, from the complements, the greatest. */
 struct record {
     uint32_t words[RECORD_WORDS];
     uint32_t complements[RECORD_WORDS];
@@ -107,9 +107,10 @@ static int reduce_quietly(cgx_mpi_comm comm, struct record *record, cgx_mpi_op o
     return code;
 }
 
-/* ---- whether all ranks are here ---- */
+/* ---- whether all ranks have this library ---- */
 
-/* Of RANK: sums of some of these, counted once or more often, are hardly equal to one another. */
+/* A hash of RANK. The sum of all ranks' hashes hardly ever equals a sum in which ranks are missing
+ * or counted more than once. */
 static uint32_t mark(uint32_t rank)
 {
     uint32_t mark = rank + 0x9E3779B9u;
@@ -119,7 +120,7 @@ static uint32_t mark(uint32_t rank)
     return mark ^ mark >> 16;
 }
 
-/* In as many words as the record, which MPI moves in the same way. */
+/* Fills as many words as the record has, so that MPI moves them in the same way. */
 static void fill_marks(struct record *record, uint32_t sum)
 {
     for (uint32_t i = 0; i < RECORD_WORDS; i++) {
@@ -128,9 +129,9 @@ static void fill_marks(struct record *record, uint32_t sum)
     }
 }
 
-/* A rank without this library takes what comes for parts of its own sum, and sends such parts: MPI
- * finds them too long, or loses that error and adds up what it has. *HERE: all ranks were added up,
- * each of them once. */
+/* Sums a hash of each rank. A rank without this library takes the messages for parts of its own
+ * sum, and sends such parts. MPI then finds messages that are too long, or misses the error and
+ * adds up what it has. *HERE: every rank was counted exactly once. */
 static int call_roll(cgx_mpi_comm comm, bool *here)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
@@ -199,7 +200,7 @@ int cgx_agree_call(cgx_mpi_comm comm, const struct cgx_answer *mine, struct cgx_
 {
     const struct cgx_mpi *mpi = cgx_mpi();
     enum { VOTE, TYPE, NO_TYPE, DATA_VOTE };
-    /* The least of each word counts, and the greatest vote. */
+    /* The minimum of each word counts, so votes are stored in descending order. */
     uint32_t words[DATA_VOTE + CGX_CONSENSUS_WORDS] = {CGX_UNRECOVERABLE - mine->vote, mine->dtype,
                                                        ~mine->dtype};
     int code;
@@ -217,7 +218,7 @@ int cgx_agree_call(cgx_mpi_comm comm, const struct cgx_answer *mine, struct cgx_
 int cgx_agree_burst(cgx_mpi_comm comm, const struct cgx_burst *mine, bool *same)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
-    /* The least of each word counts. */
+    /* The minimum of each word counts. */
     uint32_t words[] = {mine->length, ~mine->length, mine->hash, ~mine->hash};
     int code = mpi->Allreduce(mpi->IN_PLACE, words, sizeof words / sizeof words[0], mpi->UINT32_T,
                               mpi->MIN, comm);

@@ -13,11 +13,11 @@
 #define NO_KEYVAL INT_MIN
 
 /* The key of the attribute. It must not outlive the MPI instance that made it, since a program of
- * MPI sessions may end one and begin another; and it must not be freed while a thread looks it up,
- * which Open MPI takes for an error of the program. A key that is made while MPI_COMM_WORLD is
- * there lasts until MPI_Finalize, and is looked up without the lock. Any other key lives while it
- * has holders: attributes, and threads that look one up. MPI is never called under the lock, since
- * it may have a lock of its own while it ends an attribute. */
+ * MPI sessions may end one and begin another. It must not be freed while a thread looks it up,
+ * which Open MPI treats as an error of the program. A key that is made while MPI_COMM_WORLD exists
+ * lasts until MPI_Finalize, and is looked up without the lock. Any other key lives while it has
+ * holders: attributes, and threads that look one up. MPI is never called under the lock, since it
+ * may hold a lock of its own while it deletes an attribute. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int keyval = NO_KEYVAL;
 static bool is_late;                   /* it was made after MPI_Finalize */
@@ -30,7 +30,7 @@ static bool can_be_used(void)
            (atomic_load(&lasting) != NO_KEYVAL && !cgx_world_finalizing());
 }
 
-/* One holder more of the key, which is made where there is none. */
+/* Adds a holder to the key, which is made if there is none. */
 static int acquire(cgx_mpi_attribute_end *end, int *key)
 {
     bool lasts = cgx_world_exists(), late = cgx_world_is_over(), acquired = false;
@@ -83,9 +83,8 @@ int cgx_attribute_set(cgx_mpi_comm comm, struct cgx_comm *state, cgx_mpi_attribu
     return code;
 }
 
-/* One holder more, if there is a key; NO_KEYVAL: there is none, so no communicator has the
- * attribute.
- */
+/* Adds a holder to the key and returns it, or NO_KEYVAL if there is none; then no communicator has
+ * the attribute. */
 static int acquire_for_look_up(void)
 {
     int key = NO_KEYVAL;
@@ -113,7 +112,7 @@ int cgx_attribute_get(cgx_mpi_comm comm, struct cgx_comm **state)
     int key, code;
 
     *state = NULL;
-    /* In this order: what had holders and lasted can still be looked up. */
+    /* In this order, since a key that had holders and lasts can still be looked up. */
     if (atomic_load(&holders) == 0)
         return CGX_MPI_SUCCESS;
     key = atomic_load(&lasting);

@@ -13,12 +13,12 @@
 #define MOST_UNKNOWN 100
 #define FIRST_UNWATCHED 1
 #define MOST_UNWATCHED 64
-#define CLEAR_ENOUGH 4 /* two of them can be compared with sums before the last */
-#define CLEAR_SLOW 16  /* where the sum changes little, as averages do while training begins */
+#define CLEAR_ENOUGH 4 /* the last two can be compared with earlier sums */
+#define CLEAR_SLOW 16  /* if the sum changes little, as averages do early in training */
 #define STRIKES_ENOUGH 2
-#define CLEAR_BETWEEN 2 /* after which strikes are not in a row any more */
+#define CLEAR_BETWEEN 2 /* clear samples that separate strikes */
 
-/* What is sampled next does not follow what was sampled last. */
+/* The next sample has other elements, and is not compared with earlier ones. */
 static void forget_sums(struct cgx_consensus_sample *sample)
 {
     sample->places++;
@@ -26,7 +26,7 @@ static void forget_sums(struct cgx_consensus_sample *sample)
     sample->recent = NULL;
 }
 
-/* Comes to STATE; samples begin anew. */
+/* Enters STATE and begins new samples. */
 static void enter(struct cgx_callsite *site, enum cgx_site_state state)
 {
     site->state = state;
@@ -53,7 +53,7 @@ static void block(struct cgx_callsite *site)
     enter(site, CGX_SITE_BLOCKED);
 }
 
-/* The verdict on an exact call. */
+/* Takes the verdict on an exact call. */
 static void judge(struct cgx_callsite *site, const struct cgx_site_note *note)
 {
     struct cgx_consensus_sample *sample = &site->sample;
@@ -75,7 +75,7 @@ static void judge(struct cgx_callsite *site, const struct cgx_site_note *note)
     }
 }
 
-/* The verdict on a compressed call that was done again exactly. */
+/* Takes the verdict on a compressed call that was repeated exactly. */
 static void confirm(struct cgx_callsite *site, const struct cgx_verdict *verdict)
 {
     struct cgx_consensus_sample *sample = &site->sample;

@@ -14,12 +14,12 @@
 #include "util/pages.h"
 
 struct cgx_callsites {
-    void *reserve;   /* for a plan and its widest */
-    size_t reserved; /* bytes of each */
+    void *reserve;   /* space for a plan and its widest version */
+    size_t reserved; /* bytes for each of them */
     struct cgx_lru lru;
     struct cgx_callsite unplaced[CGX_LRU_PLACES];
-    struct cgx_callsite once; /* of the last sum that did not recur */
-    size_t placed_end;        /* behind the last position that was ever looked up */
+    struct cgx_callsite once; /* the last sum that did not recur */
+    size_t placed_end;        /* one past the last position that was ever looked up */
     struct cgx_callsite placed[CGX_STEP_LONGEST]; /* by position */
 };
 
@@ -46,9 +46,9 @@ void cgx_callsites_free(struct cgx_callsites *table)
     cgx_sparse_unmap(table, sizeof *table);
 }
 
-/* ---- finding them ---- */
+/* ---- look-up ---- */
 
-/* Takes note in SITE of what rules and hints say of its calls. */
+/* Sets in SITE what rules and hints say about its calls. */
 static void hear(const struct cgx_comm *state, struct cgx_callsite *site)
 {
     struct cgx_callsite_key *key = &site->key;
@@ -114,10 +114,10 @@ struct cgx_callsite *cgx_callsites_at(const struct cgx_comm *state, size_t posit
     return is_site(site, &key, cgx_recurrence_generation(state->stream.recurrence)) ? site : NULL;
 }
 
-/* ---- how their calls are run ---- */
+/* ---- plans and schedules ---- */
 
-/* PLAN may become as wide as WIDEST, which is needed here alone; if it is observed, all widths are
- * tried. */
+/* Schedules PLAN, which may become as wide as WIDEST; WIDEST is used only here. Observed calls try
+ * all widths. */
 static void schedule(const struct cgx_comm *state, struct cgx_callsite *site,
                      const struct cgx_plan *plan, struct cgx_plan *widest)
 {
@@ -170,7 +170,7 @@ const struct cgx_schedule *cgx_callsites_schedule(struct cgx_comm *state, struct
 {
     bool has;
 
-    /* The layers of the last override lie in hints that may be no more. */
+    /* The layers of the last override belong to hints that may have been freed. */
     if (site->hints != state->terms.taken)
         hear(state, site);
     has = (site->plan && site->plan->dtype == dtype) || cgx_callsites_plan(state, site, dtype) ||

@@ -13,16 +13,16 @@
 #include "mpi/config.h"
 #include "mpi/ops.h"
 
-/* Elements that are brought from a device at a time. */
+/* Elements that are copied from a device at a time. */
 #define FETCHED ((size_t)2 << 20)
 
-/* Whether a context is broken, or its device lost: then a call cannot be exact either. */
+/* Whether BUFFER's context is broken, or its device lost. Then even an exact call is impossible. */
 static bool is_dead(const struct cgx_pointer *buffer)
 {
     return buffer->memory != CGX_MEMORY_HOST && cgx_pinned_wait(buffer) == CGX_ERR_DEVICE;
 }
 
-/* Whether the driver has said that one backend serves both buffers. */
+/* Whether the driver's answers show that one backend serves both buffers. */
 static bool share_backend(const struct cgx_capability *capability)
 {
     const struct cgx_pointer *send = &capability->send, *receive = &capability->receive;
@@ -32,7 +32,7 @@ static bool share_backend(const struct cgx_capability *capability)
            (on_device && send->context && send->context == receive->context);
 }
 
-/* The backend for calls with PLAN and a buffer that is where BUFFER says, made where it must be. */
+/* Gets the backend for calls with PLAN and BUFFER, which is made if needed. */
 static enum cgx_status get_backend(struct cgx_comm *state, const struct cgx_plan *plan,
                                    const struct cgx_pointer *buffer, struct cgx_backend **backend)
 {
@@ -40,7 +40,7 @@ static enum cgx_status get_backend(struct cgx_comm *state, const struct cgx_plan
 
     area.exportable = cgx_connect_may_export(state);
     area.shares_processors = !state->places.pace.has_processors;
-    /* Devices have no kernels for pieces that vary. */
+    /* Devices have no kernels for pieces whose size varies. */
     if (buffer->memory != CGX_MEMORY_HOST && cgx_plan_stepped(plan) > 0)
         return CGX_ERR_DEVICE;
     if (buffer->memory != CGX_MEMORY_HOST)
@@ -67,7 +67,8 @@ void cgx_capability_get_backends(struct cgx_comm *state, const struct cgx_plan *
                                   : CGX_REASON_DEVICE;
 }
 
-/* Words from all over the input, at an odd distance, so that columns of a matrix do not alias. */
+/* A sample of words from the whole input, at an odd distance so that columns of a matrix do not
+ * alias. */
 static struct cgx_input_sample sample_of(size_t count)
 {
     size_t stride = count / CGX_OP_WORDS;
@@ -78,7 +79,7 @@ static struct cgx_input_sample sample_of(size_t count)
     return (struct cgx_input_sample){.stride = (stride - 1) | 1, .count = CGX_OP_WORDS};
 }
 
-/* The op's verdict on some elements, or what is known. */
+/* The class of the op, if it is known, or as tested on a sample of the input. */
 static enum cgx_op_class ask(const struct cgx_capability *capability)
 {
     const struct cgx_input_sample sample = sample_of(capability->count);
@@ -92,7 +93,7 @@ static enum cgx_op_class ask(const struct cgx_capability *capability)
     return cgx_op_ask(capability->op, capability->datatype, words, sample.count);
 }
 
-/* Looks at all elements. Those on a device are brought to the host. False: they cannot be had. */
+/* Scans all elements, which are copied from a device to the host. False if they cannot be read. */
 static bool see_all(const struct cgx_capability *capability, enum cgx_op_class sum,
                     struct cgx_op_extremes *seen)
 {

@@ -18,15 +18,15 @@
 #include "util/hash.h"
 #include "util/log.h"
 
-/* States for some communicators where memory is short: a rank that cannot count the first sums does
- * not know when the others call the roll. */
+/* States for a few communicators when memory is short. A rank that cannot count the first sums
+ * would not know when the others compare settings. */
 #define SPARES 4
 static struct {
     atomic_bool taken;
     struct cgx_comm state;
 } spares[SPARES];
 
-/* Memory for a state, or NULL. */
+/* Returns memory for a state, or NULL. */
 static struct cgx_comm *take_memory(void)
 {
     struct cgx_comm *made = malloc(sizeof *made);
@@ -65,7 +65,7 @@ static void on_comm_free(void *value)
 {
     struct cgx_comm *state = value;
 
-    /* What calls have kept goes before the backends that have kept it. */
+    /* The memory that calls keep is freed before the backends that it comes from. */
     cgx_tables_free(state);
     cgx_reserved_drop(state->trial);
     cgx_private_put(state);
@@ -78,9 +78,9 @@ static int keep_state(cgx_mpi_comm comm, struct cgx_comm *state)
     return cgx_attribute_set(comm, state, on_comm_free);
 }
 
-/* Why no call can be compressed whatever the settings, found without communication and alike on all
- * ranks. A process that was spawned or joined may not be preloaded; all see a stranger if one does.
- */
+/* The reason why no call can be compressed, whatever the settings; found without communication, and
+ * the same on all ranks. A process that was spawned or joined may not be preloaded; if one rank
+ * sees such a process, all ranks do. */
 static enum cgx_reason refuse_alone(struct cgx_comm *state)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
@@ -117,7 +117,7 @@ static enum cgx_reason reason_of_first(const struct cgx_comm *state, uint64_t co
     return refusal ? refusal : cgx_tables_serve(count) ? CGX_REASON_FIRST : CGX_REASON_SMALL;
 }
 
-/* Counts the first sums in the statistics, which begin after them. */
+/* Counts the first sums in the statistics, which are created after them. */
 static void count_first(const struct cgx_comm *state)
 {
     const struct cgx_first *first = &state->stream.first;
@@ -129,7 +129,7 @@ static void count_first(const struct cgx_comm *state)
     }
 }
 
-/* Ranks compare settings, and what was said of this communicator. If the call is LARGE they have
+/* Ranks compare settings and the hints of this communicator. If the call is LARGE, all ranks have
  * the tables afterwards, or refuse all calls. */
 static int agree(struct cgx_comm *state, bool large)
 {
@@ -166,8 +166,8 @@ static int agree(struct cgx_comm *state, bool large)
     return code;
 }
 
-/* Ranks see to it that all have the tables, after small sums that did not need them. A large sum is
- * large on all ranks, which have the same settings by now. */
+/* Makes the tables on all ranks or on none, after small sums that did not need them. A large sum is
+ * large on all ranks, since their settings are the same by now. */
 static int agree_on_tables(struct cgx_comm *state)
 {
     const struct cgx_answer mine = {cgx_tables_make(state) ? CGX_ABLE : CGX_DECLINED, 0, {0}};
@@ -185,7 +185,7 @@ static int agree_on_tables(struct cgx_comm *state)
     return code;
 }
 
-/* The state of COMM, had without communication; NULL if memory is short. */
+/* Makes the state of COMM without communication; NULL if memory is short. */
 static struct cgx_comm *make_state(cgx_mpi_comm comm)
 {
     struct cgx_comm *made = take_memory();
@@ -198,7 +198,7 @@ static struct cgx_comm *make_state(cgx_mpi_comm comm)
     return made;
 }
 
-/* In the first sum on COMM. */
+/* Makes the state of COMM, in its first sum. */
 static int begin_state(cgx_mpi_comm comm, struct cgx_comm **state)
 {
     static atomic_bool lost;
@@ -210,11 +210,11 @@ static int begin_state(cgx_mpi_comm comm, struct cgx_comm **state)
             *state = made;
             return CGX_MPI_SUCCESS;
         }
-        /* What ranks will agree on, or have agreed on, cannot be looked up in the next call. */
+        /* Without the state, the next call could not look up what ranks agree on. */
         atomic_store(&lost, true);
     }
-    /* Without a word to other ranks: this one does not know whether they call the roll now, or are
-     * in a call of the program's, whose data must not meet a roll call. */
+    /* Other ranks are not told: they may be comparing settings, or be in a call of the program,
+     * whose data must not meet a message of the library. */
     free_state(made);
     return cgx_errors_raise(comm, "the state of a communicator could not be kept");
 }
@@ -244,8 +244,8 @@ struct cgx_comm *cgx_comm_peek(cgx_mpi_comm comm)
 {
     struct cgx_comm *state;
 
-    /* A rank that was short of memory may not have the state of a communicator that was only spoken
-     * of. */
+    /* A rank that was short of memory may lack the state of a communicator that has had hints, but
+     * no sum. */
     if (cgx_attribute_get(comm, &state) != CGX_MPI_SUCCESS || !state || state->terms.refusal ||
         state->stream.first.sums == 0)
         return NULL;
@@ -266,7 +266,7 @@ static const char *value_of(cgx_mpi_info info, const char *key,
     return value;
 }
 
-/* Takes what INFO says; ranks are to compare it. */
+/* Takes the hints in INFO, which ranks must compare. */
 static void take_hints(struct cgx_comm *state, cgx_mpi_info info)
 {
     char texts[CGX_HINTS][CGX_MPI_INFO_VALUE_BYTES];
@@ -297,8 +297,8 @@ int cgx_comm_hint(cgx_mpi_comm comm, cgx_mpi_info info)
         return code;
     if (!state) {
         state = make_state(comm);
-        /* Without a state the first call makes one, and what was said here is missing when ranks
-         * compare it. */
+        /* Without a state the first call makes one, and ranks find that this rank lacks the hints.
+         */
         if (!state || keep_state(comm, state) != CGX_MPI_SUCCESS) {
             free_state(state);
             return CGX_MPI_SUCCESS;

@@ -18,25 +18,25 @@ unsigned cgx_connect_local_peers(const struct cgx_comm *state)
                : 0;
 }
 
-/* ---- what a rank has, and what all have ---- */
+/* ---- what this rank offers, and what all ranks have ---- */
 
-/* What a rank has for its local peers. */
+/* What a rank offers its local peers. */
 struct means {
     struct cgx_shared_handle memory;
     struct cgx_cuda_handle mirror;
 };
 
-/* The least of what all ranks say: integers alone. */
+/* What all ranks have: the minimum over ranks; integers only. */
 struct found {
     int memory;        /* staging memory that can be shared */
-    int device;        /* see below */
-    int memory_is_old; /* local peers have it already */
+    int device;        /* DEVICE_REFUSED and so on */
+    int memory_is_old; /* local peers use it already */
     int device_is_old;
 };
 
 enum { DEVICE_REFUSED, DEVICE_ABSENT, DEVICE_READY };
 
-/* Whether payloads may stay on devices. */
+/* Whether payloads may stay on devices, as far as settings and earlier attempts allow. */
 static bool may_open(const struct cgx_comm *state)
 {
     enum cgx_transport transport = cgx_config()->inner_transport;
@@ -50,7 +50,7 @@ bool cgx_connect_may_export(const struct cgx_comm *state)
     return cgx_connect_local_peers(state) > 1 && may_open(state);
 }
 
-/* Offers the memory of DEVICE, if there is one, to local peers. */
+/* Exports the memory of DEVICE, if there is one, to local peers. */
 static int export_device(const struct cgx_comm *state, struct cgx_backend *device,
                          struct cgx_cuda_handle *handle)
 {
@@ -68,7 +68,7 @@ static uint64_t memory_cookie(const struct cgx_comm *state)
     return state->work->scratch.shared.memory ? state->work->scratch.shared.cookie : 0;
 }
 
-/* Of the memory on a device that local peers may use in calls with DEVICE or with others. */
+/* The cookie of the device memory that local peers may use, in calls with DEVICE or with others. */
 static uint64_t mirror_cookie(const struct cgx_comm *state, const struct means *mine)
 {
     return mine->mirror.cookie ? mine->mirror.cookie
@@ -91,7 +91,7 @@ static struct found query_peers(struct cgx_comm *state, struct cgx_backend *devi
 
 /* ---- connecting ---- */
 
-/* The ranks of this rank's node, which is SELF of them. */
+/* The ranks of this rank's node; SELF is this rank's index among them. */
 struct peers {
     const unsigned *ranks;
     unsigned count, self;
@@ -106,7 +106,7 @@ static struct peers peers_of(const struct cgx_comm *state)
                           nodes->local[state->rank]};
 }
 
-/* THEIRS are those of the local peers; NULL: not for PULL. */
+/* THEIRS: what local peers offer, or NULL if PULL needs none of it. */
 static enum cgx_status connect_device(const struct cgx_comm *state, struct cgx_backend *device,
                                       enum cgx_pull pull, const struct means *theirs)
 {
@@ -131,13 +131,13 @@ static enum cgx_status connect_device(const struct cgx_comm *state, struct cgx_b
     return status;
 }
 
-/* Connects with what the local peers HANDLE of what was FOUND on all ranks, and says there what
- * came of it. */
+/* Connects with what local peers offer in THEIRS, as far as FOUND says that all ranks have it, and
+ * updates FOUND if that fails. */
 static void attach(struct cgx_comm *state, struct cgx_backend *device, const struct means *theirs,
                    struct found *found)
 {
     const struct peers peers = peers_of(state);
-    /* By rank: only those of local peers are looked at. */
+    /* By rank; only those of local peers are used. */
     struct cgx_shared_handle *memories = calloc((size_t)state->size, sizeof *memories);
 
     for (unsigned i = 0; memories && i < peers.count; i++)
@@ -151,7 +151,7 @@ static void attach(struct cgx_comm *state, struct cgx_backend *device, const str
         found->device = DEVICE_REFUSED;
 }
 
-/* From now on all messages go by MPI. */
+/* All messages go through MPI from now on. */
 static void give_up_memory(struct cgx_comm *state)
 {
     enum cgx_transport asked = cgx_config()->inner_transport;
@@ -180,7 +180,7 @@ static void give_up_mirrors(struct cgx_comm *state)
                 "messages go through shared memory");
 }
 
-/* Takes note of what was FOUND on all ranks in the end. */
+/* Applies the final result of all ranks, FOUND. */
 static void conclude(struct cgx_comm *state, const struct means *mine, const struct found *found)
 {
     uint64_t exported = mirror_cookie(state, mine);
@@ -191,15 +191,15 @@ static void conclude(struct cgx_comm *state, const struct means *mine, const str
         give_up_memory(state);
     else if (found->device == DEVICE_REFUSED)
         give_up_mirrors(state);
-    /* By now all ranks have closed what was offered before, or are about to. */
+    /* By now all ranks have closed the memory that was exported before, or are about to. */
     if (state->work->mirror_cookie != exported)
         cgx_cuda_withdraw(state->work->scratch.devices, state->work->mirror_cookie);
     state->work->mirror_cookie = exported;
 }
 
-/* Sets THEIRS, by local peer, this rank's own included. Each message is awaited before the next
- * one: in turn i a rank sends to the i-th behind it and gets from the i-th before it, so that no
- * rank waits for one that waits for it. All messages of calls before have been taken. */
+/* Sets THEIRS, by local peer, this rank included. In turn i a rank sends to the i-th peer after it
+ * and receives from the i-th peer before it, one message at a time, so no ranks wait for each other
+ * in a circle. All messages of earlier calls have been received. */
 static int exchange(const struct cgx_comm *state, const struct means *mine, struct means *theirs)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
@@ -219,7 +219,7 @@ static int exchange(const struct cgx_comm *state, const struct means *mine, stru
     return CGX_MPI_SUCCESS;
 }
 
-/* Where not all is as it was. */
+/* Connects again, since something has changed. */
 static int connect_anew(struct cgx_comm *state, struct cgx_backend *device,
                         const struct means *mine, struct means *theirs, struct found *found)
 {
@@ -238,9 +238,9 @@ static int connect_anew(struct cgx_comm *state, struct cgx_backend *device,
     return CGX_MPI_SUCCESS;
 }
 
-/* Has DEVICE copy from what local peers share, for calls whose payloads do not go from device to
- * device. No other rank needs to know. In a ring a rank passes on what it got, and so must have it
- * in its own staging memory. */
+/* Lets DEVICE copy from the memory that local peers share, for calls whose payloads do not go from
+ * device to device. No other rank needs to know. Not in a ring: a rank passes on what it received,
+ * which must be in its own staging memory. */
 static void connect_segments(struct cgx_comm *state, struct cgx_backend *device)
 {
     if (!device || !cgx_cuda_is_device(device) || !state->work->shm ||

@@ -20,8 +20,8 @@
 #include "util/integers.h"
 #include "util/log.h"
 
-/* Calls of a kind before ranks ask each other again, and see again whether these go from device to
- * device. */
+/* Calls of a kind until ranks ask each other again, and until they try again to send payloads from
+ * device to device. */
 #define FIRST_RETRY 4
 #define MOST_RETRY 64
 #define FIRST_SUSPENSION 16
@@ -29,7 +29,7 @@
 
 /* ---- what a call needs ---- */
 
-/* Whether calls of KIND, which did go from device to device, may again. */
+/* Whether calls of KIND, which used to go from device to device, may try that again. */
 static bool may_resume_p2p(const struct cgx_kind *kind)
 {
     return !kind->by_device && kind->p2p_suspended.next > 0 && kind->p2p_suspended.wait == 0;
@@ -63,14 +63,14 @@ bool cgx_decide_samples(const struct cgx_callsite *site)
 
 /* ---- what this rank has ---- */
 
-/* Memory that a call is to rely on. */
+/* Memory that a call needs. */
 struct wanted {
-    struct cgx_needs needs; /* to work in */
-    size_t plan;            /* bytes to make a plan in */
+    struct cgx_needs needs; /* working memory */
+    size_t plan;            /* bytes for a plan */
 };
 
-/* Sets *WANTED to what is to be had for the call and, where there was too little before, for counts
- * that are larger by half. False if memory is short. */
+/* Sets *WANTED to the memory that the call needs; if ranks had reserved too little before, enough
+ * for calls that are larger by half. False if memory is short. */
 static bool find_wanted(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_dtype dtype,
                         struct wanted *wanted)
 {
@@ -92,7 +92,8 @@ static bool find_wanted(struct cgx_comm *state, struct cgx_callsite *site, enum 
     return true;
 }
 
-/* Gets ready what this rank needs for the calls; why it cannot be had goes into CAPABILITY. */
+/* Obtains what this rank needs for the calls; if something is missing, CAPABILITY gets the reason.
+ */
 static void prepare(struct cgx_comm *state, struct cgx_callsite *site,
                     struct cgx_capability *capability, struct wanted *wanted)
 {
@@ -118,7 +119,7 @@ static void prepare(struct cgx_comm *state, struct cgx_callsite *site,
     cgx_capability_ask_op(capability, (unsigned)state->size);
 }
 
-/* ---- agreeing about a kind of calls ---- */
+/* ---- agreeing on a kind of calls ---- */
 
 static enum cgx_vote vote_of(enum cgx_reason refusal)
 {
@@ -129,15 +130,15 @@ static enum cgx_vote vote_of(enum cgx_reason refusal)
     return cgx_reason_is_of_call(refusal) ? CGX_UNSUITED : CGX_DECLINED;
 }
 
-/* Takes note of whether calls of KIND still go from device to device. */
+/* Suspends device to device for calls of KIND if it has failed. */
 static void suspend_p2p(struct cgx_kind *kind, bool was_by_device)
 {
     if (!kind->by_device && (was_by_device || kind->p2p_suspended.next > 0))
         cgx_backoff_fail(&kind->p2p_suspended, FIRST_SUSPENSION, MOST_SUSPENSION);
 }
 
-/* Asks all ranks; *ALL is their answer. What this rank brings for the kind is in place or, as
- * RENEWED says, was just had, and is connected. */
+/* Asks all ranks; *ALL is their joint answer. What this rank needs for the kind is in place or, if
+ * RENEWED is not NULL, was just obtained and is connected here. */
 static int ask(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_capability *capability,
                const struct wanted *renewed, struct cgx_answer *all)
 {
@@ -161,7 +162,7 @@ static int ask(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
             capability->refusal = CGX_REASON_COMMUNICATORS;
         }
     }
-    /* Whether or not they agreed, some may have other staging memory than before. */
+    /* Whether or not ranks agreed, some may have new staging memory. */
     if (code == CGX_MPI_SUCCESS && state->private.comm) {
         code = cgx_connect(state, cgx_capability_backend(capability), &kind->by_device);
         if (code != CGX_MPI_SUCCESS)
@@ -169,13 +170,13 @@ static int ask(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
                                          "MPI could not connect the ranks of a node");
         suspend_p2p(kind, was_by_device);
     }
-    /* Nothing is served from the memory until ranks are asked again; its file would stay open. */
+    /* The memory is not used until ranks are asked again, and its file would stay open. */
     else if (code == CGX_MPI_SUCCESS)
         cgx_scratch_release(&state->work->scratch);
     return code;
 }
 
-/* Takes note of what was agreed for calls of KIND. */
+/* Records what was agreed for calls of KIND. */
 static void note_kind(struct cgx_comm *state, struct cgx_kind *kind, enum cgx_dtype dtype,
                       const struct wanted *wanted, bool agreed)
 {
@@ -191,7 +192,8 @@ static void note_kind(struct cgx_comm *state, struct cgx_kind *kind, enum cgx_dt
 
 /* ---- what follows from the ranks' votes ---- */
 
-/* Sums of a communicator that is freed and made again are held again: rank 0 says it once. */
+/* Rank 0 logs that calls of SITE are blocked. cgx_notice_blocked warns once in the process, even if
+ * a communicator is freed and made again. */
 static void log_blocked(const struct cgx_comm *state, const struct cgx_callsite *site,
                         const struct cgx_verdict *verdict)
 {
@@ -204,8 +206,8 @@ static void log_blocked(const struct cgx_comm *state, const struct cgx_callsite 
     cgx_notice_blocked(&noticed, site->blocked.wait, verdict);
 }
 
-/* Ranks sampled the last call, which was exact, and maybe those before, or was done again exactly:
- * of the exact call alone nobody knows how much it has changed. */
+/* Judges the last call, which was sampled: it was exact, as perhaps earlier ones, or was repeated
+ * exactly. A repeated call alone does not show how much the sum has changed. */
 static void judge(struct cgx_comm *state, struct cgx_callsite *site, const struct cgx_answer *all)
 {
     double threshold = cgx_consensus_threshold(cgx_config()->consensus, (unsigned)state->size);
@@ -239,7 +241,7 @@ static int find_nodes(struct cgx_comm *state, struct cgx_capability *capability)
 
     if (code != CGX_MPI_SUCCESS) {
         cgx_private_break(state, code);
-        return cgx_errors_raise_code(state->comm, code, "MPI could not tell the nodes");
+        return cgx_errors_raise_code(state->comm, code, "MPI could not find the nodes");
     }
     if (!state->places.nodes && !capability->refusal)
         capability->refusal = CGX_REASON_NODES;
@@ -267,7 +269,8 @@ struct cgx_noticed cgx_decide_noticed(const struct cgx_comm *state, const struct
                                 .observed = cgx_config()->enable == CGX_ENABLE_OBSERVE};
 }
 
-/* CAPABILITY has its backends, which say how payloads go, only if they were got for this call. */
+/* CAPABILITY has its backends, which decide how payloads travel, only if they were obtained for
+ * this call. */
 static void log_compressed(struct cgx_comm *state, struct cgx_callsite *site,
                            struct cgx_capability *capability)
 {
@@ -319,7 +322,7 @@ int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
         cgx_private_break(state, code);
         return code;
     }
-    /* Else it is the call's buffers, which say nothing of its kind. */
+    /* Otherwise it is about the call's buffers and says nothing of its kind. */
     if (renews && (all.vote == CGX_ABLE || all.vote == CGX_DECLINED))
         note_kind(state, cgx_comm_kind(state, site), capability->dtype, &wanted,
                   all.vote == CGX_ABLE);

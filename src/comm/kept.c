@@ -11,7 +11,7 @@
 #include "mpi/errors.h"
 #include "util/log.h"
 
-/* Calls after which ranks try again to get the memory. */
+/* Calls until ranks try again to get the memory. */
 #define RETRY 64
 
 /* ---- memory ---- */
@@ -22,7 +22,7 @@ void cgx_kept_drop(struct cgx_kept_memory *kept)
     kept->reserved = NULL;
 }
 
-/* Replaces what was kept by BYTES of zeros from BACKEND; KEPT has no memory if BACKEND has none. */
+/* Replaces the memory by BYTES of zeros from BACKEND; KEPT has none if BACKEND has none. */
 static void get(struct cgx_kept_memory *kept, struct cgx_backend *backend, size_t bytes)
 {
     cgx_kept_drop(kept);
@@ -30,7 +30,7 @@ static void get(struct cgx_kept_memory *kept, struct cgx_backend *backend, size_
         kept->reserved = NULL;
 }
 
-/* Of history, once in the process whether ranks have it, and once that one has not. */
+/* Logs, once each in the process, that ranks have a history, and that a rank cannot have one. */
 static void tell(const struct cgx_coll *coll, bool all)
 {
     static atomic_bool told[2];
@@ -51,7 +51,7 @@ static void tell(const struct cgx_coll *coll, bool all)
                 plan->count, bytes, is_auto ? "; CGX_HISTORY=1 takes more of a device's" : "");
 }
 
-/* Asks all ranks whether they have it; where one has not, none keeps any. */
+/* Asks all ranks whether they have the memory. If one has none, all ranks free theirs. */
 static int agree(struct cgx_kept_memory *kept, const struct cgx_coll *coll)
 {
     const struct cgx_plan *plan = coll->schedule->plan;
@@ -75,7 +75,7 @@ static int agree(struct cgx_kept_memory *kept, const struct cgx_coll *coll)
 
 /* ---- residuals ---- */
 
-/* Has residuals as SCHEDULE wants them: those of the last call, or zeros. */
+/* Provides residuals for SCHEDULE: those of the last call, or zeros. */
 static void renew(struct cgx_kept_memory *kept, const struct cgx_schedule *schedule, unsigned rank,
                   struct cgx_backend *encoder)
 {
@@ -112,7 +112,7 @@ static int lend_residuals(struct cgx_kept_memory *kept, struct cgx_coll *coll,
 
 /* ---- history ---- */
 
-/* Whether a history of BYTES may be had where BACKEND's elements are. */
+/* Whether a history of BYTES may use memory of BACKEND. */
 static bool has_room(struct cgx_backend *backend, size_t bytes)
 {
     return cgx_config()->history == CGX_HISTORY_ALWAYS || backend->ops->has_room(backend, bytes);

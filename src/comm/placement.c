@@ -15,15 +15,14 @@
 #include "topo/speed.h"
 #include "util/log.h"
 
-/* Bytes of fragments where the network's speed chooses them, and up to which speed it is slow. */
+/* Bytes of fragments if the network's speed decides, and the highest speed that is slow. */
 #define SLOW_FRAGMENT 16384
 #define FAST_FRAGMENT 1048576
 #define SLOW_MBITS 10000
 
-/* ---- nodes, as CGX_TOPOLOGY says ---- */
+/* ---- nodes by CGX_TOPOLOGY ---- */
 
-/* Ranks per node, of a job that has as many as CGX_TOPOLOGY says; 0: it says nothing of this one.
- */
+/* Ranks per node by CGX_TOPOLOGY; 0 if it sets none, or the job has another number of ranks. */
 static int ranks_per_node(const struct cgx_comm *state)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
@@ -48,9 +47,9 @@ static int ranks_per_node(const struct cgx_comm *state)
     return 0;
 }
 
-/* ---- nodes, as MPI says ---- */
+/* ---- nodes by MPI ---- */
 
-/* The rank in COMM of the first rank of NODE. */
+/* Finds the rank in COMM of the first rank of NODE. */
 static bool find_first(cgx_mpi_comm node, cgx_mpi_comm comm, int *rank)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
@@ -68,8 +67,8 @@ static bool find_first(cgx_mpi_comm node, cgx_mpi_comm comm, int *rank)
     return found;
 }
 
-/* The lowest rank that shares memory with this one. It is not asked for on the communicator of the
- * node: a rank that could not make that would be waited for. */
+/* Finds the lowest rank that shares memory with this one, without communication on the node's
+ * communicator: other ranks would wait for a rank that could not make it. */
 static bool find_lowest(const struct cgx_comm *state, int *lowest)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
@@ -84,7 +83,7 @@ static bool find_lowest(const struct cgx_comm *state, int *lowest)
     return found;
 }
 
-/* Sets KEYS, NULL where this rank has no memory for them; *KNOWN: on all ranks. */
+/* Sets KEYS, which is NULL if this rank lacks memory; *KNOWN: on all ranks. */
 static int find_keys(const struct cgx_comm *state, int *keys, bool *known)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
@@ -106,14 +105,14 @@ static int find_keys(const struct cgx_comm *state, int *keys, bool *known)
     return code;
 }
 
-/* ---- the pace ---- */
+/* ---- network and pace ---- */
 
-/* The network's Mbit/s as this rank alone would have it. */
+/* The network's Mbit/s as this rank finds it. */
 static int find_mbits(const struct cgx_nodes *nodes)
 {
     unsigned mbits;
 
-    /* To look at the machine's devices takes time. */
+    /* Examining the machine's devices takes time. */
     if (!nodes || nodes->nodes == 1)
         return SLOW_MBITS;
     mbits = cgx_topo_speed_here().mbits;
@@ -129,11 +128,11 @@ static size_t choose_fragment(int mbits)
     return mbits > SLOW_MBITS ? FAST_FRAGMENT : SLOW_FRAGMENT;
 }
 
-/* Sets STATE's network and pace, what both sides of a message must know alike, once all ranks are
- * READY, and *READY says whether they are. NODES are as on all ranks; NULL on one that is not
- * ready. The network is as the slowest of the ranks' has it: slow where it is unknown, and where
- * all ranks are on one node and send nothing over it. Fragments are of CGX_FRAGMENT_BYTES or, with
- * auto, as it is. */
+/* Sets STATE's network and pace, which both sides of a message must have in common, if all ranks
+ * are READY; *READY becomes whether they are. NODES are the same on all ranks, but NULL on one that
+ * is not ready. The network is as fast as the slowest rank finds it. It is slow if its speed is
+ * unknown, or if all ranks are on one node and send nothing over it. Fragments have
+ * CGX_FRAGMENT_BYTES or, with auto, depend on that speed. */
 static int agree_on_pace(struct cgx_comm *state, const struct cgx_nodes *nodes, bool *ready)
 {
     enum { READY, MBITS };
@@ -194,9 +193,9 @@ static const char *log_grid(const struct cgx_nodes *nodes, const struct cgx_sett
     if (nodes->nodes < 4)
         return "";
     if (settings->cross_reduction == CGX_REDUCTION_GRID)
-        return " (two between nodes, which stand in a grid)";
+        return " (two between nodes, in a grid)";
     return settings->cross_reduction == CGX_REDUCTION_AUTO
-               ? " (two between nodes, where a grid takes less time)"
+               ? " (two between nodes, in a grid if that takes less time)"
                : "";
 }
 
@@ -206,12 +205,11 @@ static void describe(const struct cgx_comm *state, const struct cgx_settings *se
     const char *in_grid = log_grid(nodes, settings);
 
     if (state->places.least[1] > settings->minimal_size)
-        cgx_log(
-            CGX_LOG_INFO,
-            "sums of %u ranks: of float32, fewer than %llu elements stay exact, for on a network "
-            "taken for one of %u Mbit/s that takes less time (CGX_COMPRESSION_MINIMAL_SIZE)",
-            nodes->ranks, (unsigned long long)state->places.least[1],
-            8000000 / state->places.network.byte_ps);
+        cgx_log(CGX_LOG_INFO,
+                "sums of %u ranks: of float32, fewer than %llu elements stay exact, which takes "
+                "less time on a network taken for one of %u Mbit/s (CGX_COMPRESSION_MINIMAL_SIZE)",
+                nodes->ranks, (unsigned long long)state->places.least[1],
+                8000000 / state->places.network.byte_ps);
     if (nodes->nodes == 1 || nodes->most == 1)
         cgx_log(CGX_LOG_INFO, "sums of %u ranks on %u node%s: one stage%s", nodes->ranks,
                 nodes->nodes, nodes->nodes == 1 ? "" : "s", in_grid);

@@ -24,14 +24,15 @@
 struct cgx_positions {
     uint64_t generation; /* of the step's positions */
     struct cgx_adapt *adapt;
-    /* What this rank has seen of the data where families are chosen, of all positions, and room for
-     * the families of one. */
+    /* If families are chosen: this rank's observations of the data, for all positions; and space
+     * for the families of one position. */
     uint32_t *seen;
     size_t nseen;
     uint8_t *families;
-    uint32_t samples; /* that have been taken */
+    uint32_t samples; /* number taken */
     size_t count;
-    struct cgx_callsite *sites[]; /* by position, those that were compressed then; else NULL */
+    struct cgx_callsite *sites[]; /* by position: those that were compressed when this was made;
+                                     else NULL */
 };
 
 static void free_layers(struct cgx_positions *layers)
@@ -53,7 +54,7 @@ void cgx_positions_drop(struct cgx_comm *state)
     state->step.layers = NULL;
 }
 
-/* The schedules are those of the layers' plans as they are now. */
+/* Adapts the schedules to the present plans of the layers. */
 static void follow_plans(struct cgx_positions *layers)
 {
     for (size_t i = 0; i < layers->count; i++) {
@@ -64,7 +65,7 @@ static void follow_plans(struct cgx_positions *layers)
     }
 }
 
-/* ---- making them ---- */
+/* ---- making layers ---- */
 
 /* The site at POSITION if its calls are compressed, or NULL. */
 static struct cgx_callsite *compressed_at(struct cgx_comm *state, size_t position)
@@ -75,8 +76,8 @@ static struct cgx_callsite *compressed_at(struct cgx_comm *state, size_t positio
                                                                                             : NULL;
 }
 
-/* Whether the calls that are compressed are those that were when LAYERS were made; NULL: are none.
- * One that went back to exact must not stay in the budget. */
+/* Whether the same calls are compressed as when LAYERS were made; NULL: none are. A call that
+ * became exact again must not be part of the budget. */
 static bool are_agreed(struct cgx_comm *state, const struct cgx_positions *layers)
 {
     for (size_t i = 0; i < cgx_recurrence_period(state->stream.recurrence); i++)
@@ -85,7 +86,7 @@ static bool are_agreed(struct cgx_comm *state, const struct cgx_positions *layer
     return true;
 }
 
-/* Takes note in LAYERS and PLANS of the calls at POSITION. False if memory is short. */
+/* Adds the calls at POSITION to LAYERS and PLANS. False if memory is short. */
 static bool add_position(struct cgx_comm *state, size_t position, struct cgx_positions *layers,
                          const struct cgx_plan **plans)
 {
@@ -95,13 +96,13 @@ static bool add_position(struct cgx_comm *state, size_t position, struct cgx_pos
     if (!site)
         return true;
     cgx_callsites_agreed(state, site);
-    /* Not one in the reserve, which the next one takes. */
+    /* A plan in the reserve is left out, since the next position reuses the reserve. */
     if (site->plan && cgx_plan_is_placed(site->plan))
         plans[position] = site->plan;
     return site->plan != NULL;
 }
 
-/* Sites have the layers that were made for them. */
+/* Gives sites the layers that were made for them. */
 static void give_layers(struct cgx_positions *layers)
 {
     for (size_t i = 0; i < layers->count; i++) {
@@ -115,7 +116,7 @@ static void give_layers(struct cgx_positions *layers)
     follow_plans(layers);
 }
 
-/* The memory of samples. False if it is short. */
+/* Allocates the memory of samples. False if memory is short. */
 static bool get_memory(struct cgx_positions *layers)
 {
     size_t most = 1;
@@ -134,7 +135,7 @@ static bool get_memory(struct cgx_positions *layers)
     return layers->seen && layers->families;
 }
 
-/* The layers of the present step. NULL if memory is short. */
+/* Makes the layers of the present step. NULL if memory is short. */
 static struct cgx_positions *create(struct cgx_comm *state)
 {
     size_t period = cgx_recurrence_period(state->stream.recurrence);
@@ -158,7 +159,7 @@ static struct cgx_positions *create(struct cgx_comm *state)
     return layers;
 }
 
-/* Makes the layers of the present step, on all ranks or none. */
+/* Makes the layers of the present step on all ranks or on none. */
 static int make(struct cgx_comm *state)
 {
     struct cgx_positions *layers = create(state);
@@ -178,7 +179,7 @@ static int make(struct cgx_comm *state)
 
 /* ---- steps ---- */
 
-/* Which families are free in all ranks' plans follows from what some rank has seen. */
+/* Combines the observations of all ranks, which decide the families that all plans may use. */
 static int allow(struct cgx_comm *state)
 {
     struct cgx_positions *layers = state->step.layers;
@@ -205,7 +206,7 @@ static int allow(struct cgx_comm *state)
     return code;
 }
 
-/* The root has what all ranks measured. */
+/* Adds up all ranks' measurements on the root. */
 static int add_up(struct cgx_comm *state)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
@@ -218,8 +219,8 @@ static int add_up(struct cgx_comm *state)
                        mpi->DOUBLE, mpi->SUM, 0, state->comm);
 }
 
-/* The plans of all ranks follow the root's choice, which it passes on by the caller's communicator:
- * a rank that does not come, since the program has revoked that, is not waited for. */
+/* Sets all ranks' plans to the root's choice, which is sent on the caller's communicator: if the
+ * program has revoked that, nobody waits for a rank that does not come. */
 static int choose_quietly(struct cgx_comm *state, enum cgx_adapt_due due)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
@@ -255,7 +256,7 @@ static int choose(struct cgx_comm *state, enum cgx_adapt_due due)
     return code;
 }
 
-/* Whether anything may be chosen for calls at a position. */
+/* Whether calls at a position may have choices or state of their own. */
 static bool is_chosen(const struct cgx_comm *state)
 {
     const struct cgx_settings *settings = cgx_config();
@@ -266,7 +267,7 @@ static bool is_chosen(const struct cgx_comm *state)
 
 /* ---- the step of uniform quantisation ---- */
 
-/* A training step begins; one with other positions has another mean. */
+/* Begins a training step. If its positions have changed, the mean starts anew. */
 static void begin_step(struct cgx_step *step, uint64_t generation)
 {
     if (step->generation != generation)

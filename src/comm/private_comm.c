@@ -10,29 +10,29 @@
 #include "mpi/errors.h"
 #include "mpi/world.h"
 
-/* What is left to the program of the communicators that the MPI has for a process. */
+/* Communicators that are left to the program, of those that MPI has for a process. */
 #define PROGRAMS 2000
-#define OTHERS 8 /* MPI_COMM_WORLD, and those that are made for a moment */
+#define OTHERS 8 /* MPI_COMM_WORLD, and temporary ones */
 
 struct cgx_private_comm {
     struct cgx_private_comm *next;
     cgx_mpi_comm comm;
-    int number;                /* the same on all of its ranks, and no other's of any of them */
+    int number;                /* the same on all of its ranks, and unique on each of them */
     int broken;                /* MPI's code */
     bool late;                 /* made after MPI_Finalize */
-    struct cgx_workspace work; /* of those that joined it */
-    unsigned users;            /* communicators */
-    int size;                  /* 0: it is not shared, and there are no ... */
-    int ranks[];               /* ... of the processes in MPI_COMM_WORLD */
+    struct cgx_workspace work; /* of communicators that have joined it */
+    unsigned users;            /* number of communicators */
+    int size;                  /* 0: not shared, without ... */
+    int ranks[];               /* ... the ranks of its processes in MPI_COMM_WORLD */
 };
 
-/* Of this process; what the lock is for. */
+/* The private communicators of this process. The lock protects them. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cgx_private_comm *all;
-static int alive; /* and reserved */
+static int alive; /* including reserved ones */
 static int next_number = 1;
 
-/* How many a process may have. */
+/* The most private communicators of a process. */
 static int most(void)
 {
     int communicators = cgx_mpi()->communicators, rest = communicators - PROGRAMS - OTHERS;
@@ -52,7 +52,7 @@ static bool is_threaded(void)
            level == mpi->THREAD_MULTIPLE;
 }
 
-/* Whether MPI runs on when ranks fail, as Open MPI does with --with-ft ulfm. */
+/* Whether MPI continues when ranks fail, as Open MPI does with --with-ft ulfm. */
 static bool tolerates_failures(void)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
@@ -70,7 +70,7 @@ static void revoke(cgx_mpi_comm comm)
         cgx_mpi()->Comm_revoke(comm);
 }
 
-/* One that those of MADE share, or NULL. */
+/* A communicator that can be shared in place of MADE, or NULL. */
 static struct cgx_private_comm *find(const struct cgx_private_comm *made)
 {
     struct cgx_private_comm *found = NULL;
@@ -98,7 +98,7 @@ static void use(struct cgx_comm *state, struct cgx_private_comm *shared)
 
 /* ---- making one ---- */
 
-/* For STATE; NULL if memory is short. */
+/* Makes one for STATE, without its communicator; NULL if memory is short. */
 static struct cgx_private_comm *create(const struct cgx_comm *state)
 {
     size_t ranks = is_threaded() || tolerates_failures() ? 0 : (size_t)state->size;
@@ -112,8 +112,8 @@ static struct cgx_private_comm *create(const struct cgx_comm *state)
     return made;
 }
 
-/* MPI_Comm_split, since MPI_Comm_dup would run the application's attribute copy callbacks. NULL: it
- * failed. */
+/* MPI_Comm_split, since MPI_Comm_dup would run the program's attribute copy callbacks. NULL if it
+ * fails. */
 static cgx_mpi_comm split(const struct cgx_comm *state)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
@@ -130,7 +130,7 @@ static cgx_mpi_comm split(const struct cgx_comm *state)
     return shared;
 }
 
-/* Has STATE use MADE, with NUMBER, if all ranks can make its communicator: *HAD. */
+/* Makes the communicator of MADE, with NUMBER, for STATE. *HAD: all ranks have made it. */
 static int make(struct cgx_comm *state, struct cgx_private_comm *made, int number, bool *had)
 {
     int code, whole;
@@ -140,7 +140,7 @@ static int make(struct cgx_comm *state, struct cgx_private_comm *made, int numbe
     whole = made->comm != NULL;
     code = cgx_mpi_least(state->comm, &whole, 1);
     *had = code == CGX_MPI_SUCCESS && whole;
-    /* Other ranks may have got the answer, and wait there for this one. */
+    /* Other ranks may have the answer and wait on the new communicator for this one. */
     if (code != CGX_MPI_SUCCESS)
         revoke(made->comm);
     else if (!*had && made->comm)
@@ -156,7 +156,8 @@ static int make(struct cgx_comm *state, struct cgx_private_comm *made, int numbe
     return code;
 }
 
-/* One more, if there may be one: *RESERVED. Returns a number that none of this process has. */
+/* Reserves one, if another is allowed: *RESERVED. Returns a number that is unused in this process.
+ */
 static int reserve(bool *reserved)
 {
     int number;
@@ -176,7 +177,7 @@ static void cancel(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* Has STATE work in the memory of its private communicator, with NEEDS, if that can be. */
+/* Lets STATE work in the memory of its private communicator, with NEEDS, if possible. */
 static void join(struct cgx_comm *state, const struct cgx_needs *needs)
 {
     if (cgx_workspace_join(&state->private.shared->work, &state->alone, needs))

@@ -13,7 +13,7 @@
 #include "util/log.h"
 #include "util/trace.h"
 
-/* Small sums in a row that are remembered: as many as may lie between two large ones. */
+/* The most successive small sums that are remembered: as many as may be between two large ones. */
 #define MOST_SMALLS UINT16_MAX
 
 bool cgx_tables_serve(uint64_t count)
@@ -21,7 +21,7 @@ bool cgx_tables_serve(uint64_t count)
     return count >= cgx_config()->minimal_size;
 }
 
-/* Tells RECURRENCE of small sums: as many, of as many elements. */
+/* Passes to RECURRENCE as many small sums, with as many elements in total. */
 static void replay_smalls(struct cgx_recurrence *recurrence, const struct cgx_smalls *smalls)
 {
     for (uint32_t i = 0; i < smalls->ignored; i++)
@@ -31,7 +31,7 @@ static void replay_smalls(struct cgx_recurrence *recurrence, const struct cgx_sm
             recurrence, smalls->elements / smalls->sums + (i < smalls->elements % smalls->sums), 0);
 }
 
-/* Tells STATE's recurrence of the sums before it. */
+/* Passes the sums before it to STATE's recurrence. */
 static void catch_up(struct cgx_comm *state)
 {
     const struct cgx_first *first = &state->stream.first;
@@ -79,7 +79,7 @@ void cgx_tables_pause(struct cgx_comm *state)
     state->stream.left = wanted ? cgx_trace_clock() : 0;
 }
 
-/* Rank 0 does, once, where sums have another step than was set. */
+/* Rank 0 warns, once, if sums repeat with another step than was set. */
 static void warn_of_step(struct cgx_comm *state)
 {
     size_t length = cgx_recurrence_contradicts(state->stream.recurrence);
