@@ -27,7 +27,7 @@
 
 /* ---- a call ---- */
 
-/* Says so if the process's first three large sums all lie in memory that CGX_BUFFERS leaves out. */
+/* Warns if the process's first three large sums are all in memory that CGX_BUFFERS excludes. */
 static void look_at_memory(const struct cgx_call *call)
 {
     enum { FIRST = 3 };
@@ -44,7 +44,8 @@ static void look_at_memory(const struct cgx_call *call)
         cgx_notice_memory(reason);
 }
 
-/* Why a call of SITE is exact, whatever ranks know of it; it RECURS in the sequence of calls. */
+/* Why a call of SITE is exact, whatever the site's state; RECURS: it recurs in the sequence of
+ * calls. */
 static enum cgx_reason refuse(const struct cgx_comm *state, const struct cgx_callsite *site,
                               const struct cgx_call *call, bool recurs)
 {
@@ -53,7 +54,7 @@ static enum cgx_reason refuse(const struct cgx_comm *state, const struct cgx_cal
 
     if (site->refusal)
         return site->refusal;
-    /* What will not change comes before what may. */
+    /* Reasons that cannot change come before those that may. */
     if (memory)
         return memory;
     if (!recurs)
@@ -74,7 +75,7 @@ static enum cgx_reason reason_of(const struct cgx_callsite *site)
     }
 }
 
-/* A call of SITE that is left exact, and sampled if it is wanted for the next decision. */
+/* Leaves a call of SITE exact; SAMPLED: and samples it for the ranks' next decision. */
 static int leave_exact(const struct cgx_call *call, struct cgx_comm *state,
                        struct cgx_callsite *site, bool sampled)
 {
@@ -82,9 +83,9 @@ static int leave_exact(const struct cgx_call *call, struct cgx_comm *state,
     return cgx_exact_noted(call, state, reason_of(site), sampled ? site : NULL);
 }
 
-/* Whether ranks may ask each other about a call that they have not agreed to compress; counts it
- * otherwise. Where none of its kind is compressed yet, new calls without a position, of which there
- * may be ever more, wait for each other. */
+/* Whether ranks may ask each other about a call that they have not agreed to compress; counts the
+ * call otherwise. As long as no call of its kind is compressed, new calls without a position wait
+ * together, since there may be ever more of them. */
 static bool is_due(struct cgx_kind *kind, struct cgx_callsite *site)
 {
     bool is_new = site->state <= CGX_SITE_SAMPLED;
@@ -95,7 +96,7 @@ static bool is_due(struct cgx_kind *kind, struct cgx_callsite *site)
     return cgx_callsite_due(site);
 }
 
-/* A call that recurs. */
+/* Serves a call that recurs. */
 static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx_callsite *site)
 {
     struct cgx_capability capability;
@@ -127,7 +128,7 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     }
     if (site->state == CGX_SITE_COMPRESSED)
         return cgx_compress(call, state, site);
-    /* Where ranks have not decided, they go on with this call. */
+    /* If ranks are undecided, this call is their next sample. */
     return leave_exact(call, state, site,
                        site->state != CGX_SITE_DECLINED && !cgx_callsite_waits(site) &&
                            cgx_decide_samples(site));
@@ -140,13 +141,12 @@ static void log_established(struct cgx_comm *state)
 
     state->established = true;
     if (state->rank == 0)
-        cgx_log(CGX_LOG_DEBUG,
-                "%d ranks: their sums are those of steps: told by %s, after %llu large ones",
-                state->size, cgx_evidence_name(evidence), (unsigned long long)sums);
+        cgx_log(CGX_LOG_DEBUG, "%d ranks: steps detected after %llu large sums (%s)", state->size,
+                (unsigned long long)sums, cgx_evidence_name(evidence));
 }
 
-/* Small sums tell biases between layers from buffers that were fused. Those before the first that
- * could be compressed go unseen. Returns the communicator's state, or NULL. */
+/* Records a small sum: these distinguish biases between layers from fused buffers. Sums before the
+ * first one that could be compressed are not seen. Returns the communicator's state, or NULL. */
 static struct cgx_comm *note_small(const struct cgx_call *call)
 {
     struct cgx_comm *state;
@@ -162,7 +162,7 @@ static struct cgx_comm *note_small(const struct cgx_call *call)
     return state;
 }
 
-/* The site of CALL, which is large. */
+/* The site of CALL, a large sum. */
 static struct cgx_callsite *find(struct cgx_comm *state, const struct cgx_call *call,
                                  const struct cgx_occurrence *occurrence)
 {
@@ -173,7 +173,8 @@ static struct cgx_callsite *find(struct cgx_comm *state, const struct cgx_call *
     return cgx_callsites_find(state, &key, occurrence->recurs);
 }
 
-/* A call that may be compressed as far as its arguments tell; *STATE is its communicator's. */
+/* Serves a call that may be compressed as far as its arguments show; *STATE is its communicator's.
+ */
 static int reduce(struct cgx_call *call, struct cgx_comm **state)
 {
     int64_t begun = cgx_trace_clock();

@@ -12,10 +12,10 @@
 #include "mpi/errors.h"
 #include "util/log.h"
 
-/* A copy lies as the original does relative to this, so that its elements are aligned alike. */
+/* Copy and original have the same address modulo this, so that their elements are aligned alike. */
 #define ALIGNMENT 64
 
-/* ---- what the MPI can do ---- */
+/* ---- what the MPI supports ---- */
 
 static pthread_once_t aware_once = PTHREAD_ONCE_INIT;
 static bool aware;
@@ -34,8 +34,8 @@ static void ask_whether_aware(void)
     cgx_log(CGX_LOG_DEBUG, "%s is %sCUDA-aware", mpi->name, aware ? "" : "not ");
 }
 
-/* Before MPI_Init the question may abort and the call is an error anyway. A program that uses MPI
- * sessions alone has communicators without MPI_Init, but not these. */
+/* Before MPI_Init the query may abort, and the call is an error anyway. Programs that use MPI
+ * sessions alone have communicators without MPI_Init, but not these two. */
 static bool may_ask(cgx_mpi_comm comm)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
@@ -45,16 +45,16 @@ static bool may_ask(cgx_mpi_comm comm)
     return initialized || (comm != mpi->COMM_WORLD && comm != mpi->COMM_SELF);
 }
 
-/* ---- what the call touches ---- */
+/* ---- the memory that the call touches ---- */
 
-/* Bytes from a buffer's address on, or from elsewhere. */
+/* Bytes relative to a buffer's address. */
 struct span {
-    intptr_t first; /* relative to the address */
-    size_t bytes;   /* 0: no data; SIZE_MAX: more than there can be */
-    bool gaps;      /* not all of them are data */
+    intptr_t first; /* may be negative */
+    size_t bytes;   /* 0: no data; SIZE_MAX: more than possible */
+    bool gaps;      /* some of them are not data */
 };
 
-/* COUNT elements, of which the first has SIZE bytes of data in those that its true extent spans. */
+/* Sets the span of COUNT elements. An element has SIZE bytes of data within its true extent. */
 static void set_span(struct span *span, size_t count, size_t size, cgx_mpi_aint extent,
                      size_t true_extent)
 {
@@ -69,7 +69,7 @@ static void set_span(struct span *span, size_t count, size_t size, cgx_mpi_aint 
     span->gaps = size != true_extent || (count > 1 && stride != size);
 }
 
-/* False: there is no such type. */
+/* False if there is no such type. */
 static bool find_span(const struct cgx_call *call, struct span *span)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
@@ -81,7 +81,7 @@ static bool find_span(const struct cgx_call *call, struct span *span)
         mpi->Type_size(call->datatype, &size) != CGX_MPI_SUCCESS)
         return false;
     *span = (struct span){.first = true_bound};
-    if (size != 0) /* MPI_UNDEFINED is a size that int does not hold, of a type with data */
+    if (size != 0) /* MPI_UNDEFINED stands for a size above INT_MAX */
         set_span(span, (size_t)call->count, (size_t)size, extent, (size_t)true_extent);
     return true;
 }
@@ -96,7 +96,7 @@ static bool is_device(const void *address)
     return cgx_cuda_memory(address) == CGX_MEMORY_DEVICE;
 }
 
-/* Of BUFFER, whose address is WHERE. */
+/* Whether BUFFER, at WHERE, has device memory in SPAN. */
 static bool has_device(const void *buffer, const struct cgx_pointer *where, const struct span *span)
 {
     const char *first = lowest(buffer, span);
@@ -136,22 +136,23 @@ bool cgx_bounce_needed(const struct cgx_call *call, bool on_host)
 
 /* ---- the copies ---- */
 
-/* A buffer of the call and what stands in for it. */
+/* A buffer of the call, and its copy on the host. */
 struct buffer {
-    char *device; /* the lowest byte that the call may touch; NULL: it is no device memory */
+    char *device; /* the lowest byte that the call may touch; NULL: no device memory */
     struct cgx_pointer where;
-    void *block; /* NULL: the caller's own is passed on */
-    char *host;  /* where that byte is in the block */
+    void *block; /* NULL: the caller's buffer is passed on */
+    char *host;  /* the copy of that byte, in the block */
 };
 
 struct bounce {
-    struct cgx_call call; /* for the MPI library: its buffers were not looked at */
+    struct cgx_call call; /* for the MPI library; SEND and RECEIVE still describe the caller's
+                             buffers */
     struct span span;
     struct buffer send, receive;
 };
 
-/* Takes note of ADDRESS, which is WHERE, in BUFFER if it is device memory, all of which must be
- * there. */
+/* Sets BUFFER for ADDRESS, at WHERE, if it has device memory; then all of the span must be there.
+ */
 static int begin_buffer(const struct bounce *bounce, struct buffer *buffer, const void *address,
                         const struct cgx_pointer *where, const char *name)
 {
@@ -182,8 +183,8 @@ static void release(const struct buffer *buffer)
         cgx_pinned_give(&buffer->where, buffer->block);
 }
 
-/* Has BUFFER stand in for its device memory, filled if it is to be READ. Sets *GIVEN, the MPI
- * library's address of it. After an error BUFFER is still to be released. */
+/* Makes the copy of BUFFER, and fills it if READ. *GIVEN: the copy's address for the MPI library.
+ * After an error BUFFER must still be released. */
 static enum cgx_status copy_in(struct buffer *buffer, const struct span *span, bool read,
                                void **given)
 {
@@ -201,7 +202,7 @@ static enum cgx_status copy_all_in(struct bounce *bounce)
 {
     const struct span *span = &bounce->span;
     struct cgx_call *call = &bounce->call;
-    bool same = call->sendbuf == call->recvbuf; /* an error, for the MPI library to see */
+    bool same = call->sendbuf == call->recvbuf; /* an error, which the MPI library reports */
     bool read = same || call->sendbuf == cgx_mpi()->IN_PLACE || span->gaps;
     bool receives = bounce->receive.device != NULL;
     enum cgx_status status;

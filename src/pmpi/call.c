@@ -51,7 +51,7 @@ int cgx_failure_again(const struct cgx_call *call, int code)
 
     if (mpi->Comm_is_revoked)
         mpi->Comm_is_revoked(call->comm, &revoked);
-    /* MPI itself says that the program has revoked the communicator. */
+    /* MPI itself reports that the program has revoked the communicator. */
     if (revoked)
         return cgx_call_reduce(call);
     return cgx_errors_raise_code(call->comm, code, "an earlier one on this communicator failed");

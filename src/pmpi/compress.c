@@ -25,7 +25,7 @@
 
 /* ---- exact ---- */
 
-/* Of the distance between ranks. */
+/* The threshold for the distance of ranks from the mean. */
 static double threshold_of(const struct cgx_comm *state)
 {
     union cgx_float_state caller;
@@ -47,7 +47,7 @@ int cgx_exact_noted(const struct cgx_call *call, struct cgx_comm *state, enum cg
         const struct cgx_guard guard = {
             (unsigned)state->rank, (unsigned)state->size, threshold_of(state),
             sampled->sample.places,
-            /* The sums before one that is done again were compressed. */
+            /* The sums before a repeated one were compressed, so they are not compared with it. */
             sampled->state == CGX_SITE_COMPRESSED ? NULL
                                                   : cgx_callsite_recent(sampled, CGX_RECENT_EXACT)};
 
@@ -63,7 +63,7 @@ int cgx_exact_noted(const struct cgx_call *call, struct cgx_comm *state, enum cg
 
 /* ---- compressed ---- */
 
-/* COLL is done again exactly, since it has seen what forbids to compress it. */
+/* Logs that COLL is repeated exactly because of its data. */
 static void notice_redone(const struct cgx_comm *state, const struct cgx_callsite *site,
                           const struct cgx_coll *coll)
 {
@@ -76,9 +76,9 @@ static void notice_redone(const struct cgx_comm *state, const struct cgx_callsit
     cgx_notice_redone(&noticed, &coll->seen);
 }
 
-/* What the caller gets of a call that was run as COLL, with OUTCOME, and what SITE learns of it.
- * REFUSAL: why this rank could not serve it, if it could not. A rank that has no result must hold
- * the same as others, which have one. */
+/* Completes a call that ran as COLL with OUTCOME: decides what the caller gets, and what SITE
+ * learns. REFUSAL: why this rank could not serve it, if so. SITE must learn the same on a rank
+ * without a result as on the others. */
 static int conclude(const struct cgx_call *call, struct cgx_comm *state, struct cgx_callsite *site,
                     enum cgx_reason refusal, enum cgx_outcome outcome, const struct cgx_coll *coll)
 {
@@ -88,7 +88,7 @@ static int conclude(const struct cgx_call *call, struct cgx_comm *state, struct 
         note.event = CGX_EVENT_ALARMED;
     else if (outcome == CGX_OUTCOME_DECLINED || outcome == CGX_OUTCOME_HALFWAY)
         note.event = CGX_EVENT_DECLINED;
-    /* A rank that has lost its result has seen the same. */
+    /* A rank that has lost its result has observed the same data. */
     if (outcome == CGX_OUTCOME_DONE || outcome == CGX_OUTCOME_LOST)
         note.still = coll->seen.consensus != CGX_CONSENSUS_UNKNOWN &&
                      coll->seen.change < CGX_CONSENSUS_CHANGE;
@@ -104,18 +104,19 @@ static int conclude(const struct cgx_call *call, struct cgx_comm *state, struct 
     case CGX_OUTCOME_DECLINED:
         return cgx_exact_noted(call, state, site->reason, NULL);
     case CGX_OUTCOME_HALFWAY:
-        return cgx_errors_raise(call->comm, "a rank could not go on half-way");
+        return cgx_errors_raise(call->comm,
+                                "a rank could not go on after parts of the result were written");
     case CGX_OUTCOME_UNRECOVERABLE:
         return cgx_decide_raise(call->comm, refusal);
     case CGX_OUTCOME_LOST:
         return cgx_errors_raise(call->comm, "this rank has no result");
     case CGX_OUTCOME_BROKEN:
-        return cgx_failure(call, state, coll->code, "MPI could not move the data");
+        return cgx_failure(call, state, coll->code, "MPI could not transfer the data");
     }
     return cgx_mpi()->ERR_INTERN;
 }
 
-/* Runs COLL, compares what came of it if that is wanted, and counts. */
+/* Runs COLL, checks the result if that is set, and counts the call. */
 static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll,
                             struct cgx_callsite_key key)
 {
@@ -130,7 +131,8 @@ static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll,
     if (coll->code != CGX_MPI_SUCCESS)
         return CGX_OUTCOME_BROKEN;
     outcome = cgx_timeline_run(coll, &elapsed);
-    /* Exact sums and their bounds may overflow, or be no numbers: the program may trap these. */
+    /* Exact sums and their bounds may overflow or be NaN, and the program may have enabled traps.
+     */
     cgx_float_enter(&caller);
     code = cgx_check_end(check, outcome, &checked);
     if (code != CGX_MPI_SUCCESS) {
@@ -146,7 +148,7 @@ static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll,
     return outcome;
 }
 
-/* What is looked for within the call: the same on all ranks. */
+/* What the call checks about its data; the same on all ranks, except SEES_INPUT and memory. */
 static struct cgx_watching watching(const struct cgx_comm *state, struct cgx_callsite *site,
                                     bool sees_input)
 {
@@ -164,7 +166,7 @@ static struct cgx_watching watching(const struct cgx_comm *state, struct cgx_cal
     return watching;
 }
 
-/* Of a rank in a call whose elements ranks take for DTYPE. */
+/* The vote of a rank in a call whose elements have the agreed type DTYPE. */
 static enum cgx_vote vote_of(const struct cgx_capability *capability, enum cgx_dtype dtype)
 {
     if (cgx_reason_is_unrecoverable(capability->refusal))
@@ -179,7 +181,7 @@ static enum cgx_pull pull_of(const struct cgx_kind *kind, const struct cgx_sched
     struct cgx_backend *backend = cgx_capability_backend(capability);
     enum cgx_pull pull;
 
-    /* Sums that are formed flat have no local peers. */
+    /* Flat sums have no local peers. */
     if (schedule->nodes->most <= 1)
         return CGX_PULL_NONE;
     pull = cgx_connect_pull(kind, backend);
@@ -189,7 +191,7 @@ static enum cgx_pull pull_of(const struct cgx_kind *kind, const struct cgx_sched
     return pull;
 }
 
-/* Runs COLL and concludes; TRIAL was begun. */
+/* Runs COLL and completes the call; TRIAL has begun. */
 static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx_callsite *site,
                  enum cgx_reason refusal, struct cgx_trial *trial, struct cgx_coll *coll)
 {
@@ -210,7 +212,7 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     return code;
 }
 
-/* In the first call of this process that is compressed. */
+/* Says that the first call of this process is compressed. */
 static void notice_first(const struct cgx_comm *state, const struct cgx_callsite *site,
                          const struct cgx_plan *plan)
 {
@@ -224,7 +226,7 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
 {
     const struct cgx_schedule *schedule = cgx_callsites_agreed(state, site);
     struct cgx_kind *kind = cgx_comm_kind(state, site);
-    /* Elements may have turned out to be of another type since the layer was made. */
+    /* The element type may have turned out to be another one since the layer was made. */
     const struct cgx_adapt_layer *layer =
         site->layer && site->layer->plan->dtype == kind->dtype ? site->layer : NULL;
     struct cgx_capability capability = cgx_eligible_capability(call);
@@ -267,7 +269,7 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
         code = cgx_failure(call, state, code, "MPI could not agree on memory");
         goto end_trial;
     }
-    /* What is divided by a young history changes from step to step. */
+    /* A young history changes from step to step, and what is divided by it does too. */
     if (!coll.has_history || coll.age >= CGX_HISTORY_YOUNG)
         coll.step = cgx_positions_step_size(state, site, schedule->plan);
     cgx_backoff_due(&kind->p2p_suspended);

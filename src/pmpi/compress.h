@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Calls on communicators whose calls may be compressed, done in one way or the other, and taken
- * note of. */
+/* Serves calls on communicators whose calls may be compressed, exactly or compressed, and counts
+ * them. */
 #ifndef CGX_PMPI_COMPRESS_H
 #define CGX_PMPI_COMPRESS_H
 
@@ -10,13 +10,13 @@
 #include "observe/reason.h"
 #include "pmpi/call.h"
 
-/* An exact call, for REASON. This rank forms an opinion of it for the ranks' next decision about
- * SAMPLED; NULL: none. Returns what MPI_Allreduce is to return. */
+/* Serves an exact call, for REASON. If SAMPLED is not NULL, this rank samples the call for the
+ * ranks' next decision about that site. Returns what MPI_Allreduce must return. */
 int cgx_exact_noted(const struct cgx_call *call, struct cgx_comm *state, enum cgx_reason reason,
                     struct cgx_callsite *sampled);
 
-/* A call of SITE, which ranks have agreed to compress; if it turns out that it must not be, it is
- * done exactly. */
+/* Serves a call of SITE, which ranks have agreed to compress; exactly if the call finds that it
+ * must not be compressed. */
 int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx_callsite *site);
 
 #endif

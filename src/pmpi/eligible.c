@@ -37,7 +37,7 @@ static bool overlap(const void *a, const void *b, size_t bytes)
     return low < high ? high - low < bytes : low - high < bytes;
 }
 
-/* Whether a buffer that is where BUFFER says is of the kind that the setting names. */
+/* Why BUFFER is not of the kind that BUFFERS names. */
 static enum cgx_reason refuse_kind(const struct cgx_pointer *buffer, enum cgx_buffers buffers)
 {
     bool on_host = buffer->memory == CGX_MEMORY_HOST;
@@ -64,7 +64,7 @@ static enum cgx_reason refuse_buffers(const struct cgx_call *call)
     size_t bytes = (size_t)call->count * cgx_dtype_size(cgx_type_dtype(call->type));
     bool in_place = call->sendbuf == cgx_mpi()->IN_PLACE;
 
-    /* Wrong arguments are the MPI library's to complain about. */
+    /* The MPI library reports wrong arguments. */
     if (!call->recvbuf || call->recvbuf == cgx_mpi()->IN_PLACE || !call->sendbuf)
         return CGX_REASON_NULL;
     if (!in_place && overlap(call->sendbuf, call->recvbuf, bytes))
@@ -75,8 +75,8 @@ static enum cgx_reason refuse_buffers(const struct cgx_call *call)
     return cgx_eligible_memory(call);
 }
 
-/* What the op of two-byte elements is known to do goes into CAPABILITY, and that it is to be asked.
- */
+/* Sets in CAPABILITY what is known of the op on elements of two bytes, and the op, which is to be
+ * asked. */
 static void take_op(const struct cgx_call *call, struct cgx_capability *capability)
 {
     enum cgx_op_class sum = cgx_type_is_byte_pair(call->datatype)

@@ -25,13 +25,13 @@ static size_t element_bytes(const struct cgx_call *call)
 
     if (call->type != CGX_TYPE_OTHER)
         return call->type == CGX_TYPE_FLOAT32 ? 4 : 2;
-    /* An MPI that serves calls before MPI_Init may not answer then. */
+    /* Before MPI_Init, an MPI that serves calls may not answer this query. */
     if (cgx_world_rank() < 0 || cgx_mpi()->Type_size(call->datatype, &bytes) != CGX_MPI_SUCCESS)
         return 0;
     return bytes > 0 ? (size_t)bytes : 0;
 }
 
-/* Whether CALL would be worth compressing by its size, as sums of doubles would, too. */
+/* Whether CALL is large enough to be compressed; sums of doubles count as well. */
 static bool is_large(const struct cgx_call *call)
 {
     bool floats = call->type != CGX_TYPE_OTHER ||
@@ -41,7 +41,7 @@ static bool is_large(const struct cgx_call *call)
            (uint64_t)call->count >= cgx_config()->minimal_size;
 }
 
-/* A call that MPI has served: its arguments are right. */
+/* Counts a call that MPI has served, so that its arguments are valid. */
 static void note(const struct cgx_call *call, enum cgx_reason reason, bool large, int64_t begun)
 {
     const struct cgx_exact_sum sum = {.elements = (uint64_t)call->count,
@@ -65,11 +65,11 @@ static void note(const struct cgx_call *call, enum cgx_reason reason, bool large
 
 /* ---- half-precision sums ---- */
 
-/* Exact half-precision sums where the MPI library's own abort: MPICH 4.0 gives MPIX_C_FLOAT16 to a
- * datatype engine that has no arithmetic for it ("actual_pack_bytes == data_sz"). 3.4 has other
- * code; 4.1 asks that engine only if it was built for GPUs. */
+/* Exact half-precision sums for an MPI library whose own sums abort: MPICH 4.0 passes
+ * MPIX_C_FLOAT16 to a datatype engine without arithmetic for it ("actual_pack_bytes ==
+ * data_sz"). 3.4 has other code; 4.1 asks that engine only if it was built for GPUs. */
 
-/* Version, type and op decide: the same on all ranks. */
+/* Depends on version, type and op, so it is the same on all ranks. */
 static bool needs_half_sum(const struct cgx_call *call)
 {
     return call->type == CGX_TYPE_FLOAT16 && call->op == cgx_mpi()->SUM &&
@@ -96,16 +96,17 @@ static void narrow(const float *from, char *to, size_t count)
     }
 }
 
-/* Whether the elements may be read: the MPI library looks at these before it touches a buffer. */
+/* Whether the elements may be read. The MPI library checks the same before it touches a buffer. */
 static bool has_elements(const struct cgx_call *call)
 {
     return call->count > 0 && call->sendbuf && call->recvbuf && call->sendbuf != call->recvbuf &&
            call->recvbuf != cgx_mpi()->IN_PLACE && call->comm != cgx_mpi()->COMM_NULL;
 }
 
-/* CALL, a sum of float16 in host memory, as one of float32 copies, each result rounded to nearest
- * once. Returns what PMPI_Allreduce returns; on an error nothing is written. Arguments that the MPI
- * library refuses, and calls for which memory cannot be had, are passed to it as they are. */
+/* Serves CALL, a sum of float16 in host memory, as a sum of float32 copies; each result is rounded
+ * to nearest once. Returns what PMPI_Allreduce returns; after an error nothing is written.
+ * Arguments that the MPI library refuses, and calls for which memory is short, are passed to it
+ * unchanged. */
 static int half_sum(const struct cgx_call *call)
 {
     size_t count = (size_t)call->count;
@@ -116,7 +117,7 @@ static int half_sum(const struct cgx_call *call)
 
     if (has_elements(call)) {
         sum = calloc(count, sizeof *sum);
-        /* An intercommunicator has no MPI_IN_PLACE: as many buffers as the caller has. */
+        /* An intercommunicator has no MPI_IN_PLACE, so the copy has as many buffers as the call. */
         input = in_place ? sum : calloc(count, sizeof *input);
     }
     if (!sum || !input) {
@@ -139,7 +140,7 @@ free_copies:
 
 /* ---- the call ---- */
 
-/* Through copies on the host where the MPI needs them. */
+/* Serves CALL, through copies on the host if the MPI needs them. */
 static int serve(const struct cgx_call *call)
 {
     bool halves = needs_half_sum(call);

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What the program calls instead of its MPI library. These functions are MPI_Allreduce and so on to
- * the linker only: handles are taken as words, which hold the integers of MPICH's ABI as well as
- * the pointers of others, so that calls of a foreign ABI can be passed on bit for bit. */
+/* The functions that the program calls instead of those of its MPI library. Only the linker knows
+ * them as MPI_Allreduce and so on. Handles are words, which hold the integers of MPICH's ABI as
+ * well as the pointers of others, so that calls of an unknown ABI can be passed on bit for bit. */
 
 #include <limits.h>
 #include <stddef.h>
@@ -33,14 +33,14 @@ int cgx_export_type_free(void *datatype) EXPORT("MPI_Type_free");
 int cgx_export_comm_set_info(word comm, word info) EXPORT("MPI_Comm_set_info");
 int cgx_export_abort(word comm, int code) EXPORT("MPI_Abort");
 
-/* The version of the library that a process has loaded, which Python's cgxpmpi.active() returns. */
+/* The version of the library in this process, for cgxpmpi.active() in Python. */
 extern const char cgx_export_version[] EXPORT("libcgxpmpi_version");
 const char cgx_export_version[] = PACKAGE_VERSION;
 
-/* The object that a function of this file was called from. */
+/* An address in the object that called a function of this file. */
 #define CALLER __builtin_return_address(0)
 
-/* Where there is no MPI to ask: MPI_ERR_OTHER of MPICH, and some error of any other. */
+/* The code if there is no MPI to ask: MPI_ERR_OTHER of MPICH, and some error of any other MPI. */
 #define FAILED 15
 
 static bool is_known(const struct cgx_mpi *mpi)
@@ -78,8 +78,8 @@ int cgx_export_allreduce(const void *sendbuf, void *recvbuf, int count, word dat
     return reduce(cgx_mpi_find(CALLER), sendbuf, recvbuf, count, false, datatype, op, comm);
 }
 
-/* mpi4py calls this one because this library exports it: an MPI of before MPI-4 serves it with
- * MPI_Allreduce, as far as that goes. */
+/* mpi4py calls this function because this library exports it. If the MPI is older than MPI-4, its
+ * MPI_Allreduce serves the call, as far as the count allows. */
 int cgx_export_allreduce_c(const void *sendbuf, void *recvbuf, cgx_mpi_count count, word datatype,
                            word op, word comm)
 {
@@ -93,7 +93,7 @@ int cgx_export_allreduce_c(const void *sendbuf, void *recvbuf, cgx_mpi_count cou
 
 /* ---- ops ---- */
 
-/* *OP, which SOURCE describes, was made if there was no ERROR. */
+/* Records that *OP, which SOURCE describes, was made; not after an ERROR. */
 static int created(const struct cgx_mpi *mpi, int error, const void *op,
                    const struct cgx_op_source *source)
 {
@@ -126,15 +126,15 @@ int cgx_export_op_create_c(cgx_mpi_user_function_c *function, int commute, void 
     if (caller)
         return created(mpi, mpi->raw.Op_create(caller, commute, op), op, &source);
     cgx_log(CGX_LOG_ERROR,
-            "MPI_Op_create_c fails: %s has none, and at most %d functions "
-            "of ops are served without",
+            "MPI_Op_create_c fails: %s lacks it, and this library replaces it for at most %d "
+            "functions",
             mpi->name, CGX_OP_LARGE_MAX);
     return FAILED;
 }
 
 /* ---- freeing ----
  *
- * A handle is forgotten before it is free, since another thread may get it the moment it is. */
+ * A handle is forgotten before it is freed, since another thread may get it at once. */
 
 int cgx_export_op_free(void *op)
 {

@@ -44,8 +44,8 @@ void cgx_finalize_abort(void)
     cgx_stats_write(CGX_STATS_ABORTS);
 }
 
-/* A program of MPI that has called none of the functions that are intercepted is told so, if it
- * wants to know: no MPI has been looked for yet then. */
+/* Says, if CGX_LOG asks for it, that an MPI program has called none of the intercepted functions.
+ * Then neither settings nor the MPI have been read before. */
 static void log_nothing(void)
 {
     const char *level = getenv("CGX_LOG");

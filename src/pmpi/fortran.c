@@ -1,11 +1,12 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What Fortran programs call. The Fortran of Open MPI 4.1 and 5 calls PMPI_Allreduce, which nobody
- * sees, so its names are taken over: MPI_Allreduce of mpif.h and of module mpi is mpi_allreduce_ to
- * gfortran and its kin, and that of mpi_f08 mpi_allreduce_f08_. All arguments are addresses; a
- * handle is an integer, or in mpi_f08 a record of one. In MPICH and its family these names, if it
- * has them, lead to MPI_Allreduce: there, and wherever else, the call is passed on as it is. */
+/* What Fortran programs call. The Fortran bindings of Open MPI 4.1 and 5 call PMPI_Allreduce, which
+ * cannot be intercepted, so this file replaces them. For gfortran and compatible compilers,
+ * MPI_Allreduce of mpif.h and of module mpi is mpi_allreduce_, that of mpi_f08 mpi_allreduce_f08_.
+ * All arguments are addresses; a handle is an integer, or in mpi_f08 a record of one. In MPICH and
+ * its family these functions, if they exist, call MPI_Allreduce. There, and in all other MPIs, the
+ * call is passed on unchanged. */
 #define _GNU_SOURCE
 
 #include <dlfcn.h>
@@ -27,7 +28,7 @@ fortran_allreduce cgx_export_fortran_08 EXPORT("mpi_allreduce_f08_");
 #define CALLER __builtin_return_address(0)
 #define FAILED 15
 
-/* A function of this file, and what is known of it after its first call. */
+/* A function of this file, and what its first call has found. */
 struct entry {
     const char *name, *pmpi_name;
     bool is_08;
@@ -38,7 +39,7 @@ static struct entry plain = {.name = "mpi_allreduce_", .pmpi_name = "pmpi_allred
 static struct entry f08 = {
     .name = "mpi_allreduce_f08_", .pmpi_name = "pmpi_allreduce_f08_", .is_08 = true};
 
-/* Whether MPI's Fortran calls PMPI_Allreduce, with integers of 4 bytes. */
+/* Whether MPI's Fortran bindings call PMPI_Allreduce, with integers of 4 bytes. */
 static bool is_served(const struct cgx_mpi *mpi, const struct entry *entry)
 {
     int bytes;
@@ -49,8 +50,8 @@ static bool is_served(const struct cgx_mpi *mpi, const struct entry *entry)
            bytes == (int)sizeof(int);
 }
 
-/* The MPI is found where the caller finds its Fortran. What has no profiling interface is none, but
- * one of the stand-ins that serial programs link. */
+/* Finds the MPI where the caller finds its Fortran bindings. Bindings without a profiling interface
+ * are no MPI, but stand-ins that serial programs link. */
 static void look_up(struct entry *entry, const void *caller)
 {
     void *next = dlsym(RTLD_NEXT, entry->name), *pmpi = cgx_mpi_symbol(caller, entry->pmpi_name);
@@ -60,7 +61,7 @@ static void look_up(struct entry *entry, const void *caller)
     atomic_store(&entry->way, served ? TAKEN_OVER : PASSED_ON);
 }
 
-/* An address of Fortran's in C. */
+/* The C address for an address of Fortran. */
 static void *buffer_of(const struct cgx_mpi *mpi, void *address)
 {
     if (address == mpi->fortran.IN_PLACE)
@@ -99,7 +100,7 @@ static void reduce(struct entry *entry, const void *caller, void *sendbuf, void 
         next(sendbuf, recvbuf, count, datatype, op, comm, error);
         return;
     }
-    if (error) /* mpi_f08 may leave it out */
+    if (error) /* mpi_f08 may omit it */
         *error = code;
 }
 

@@ -15,18 +15,18 @@
 #include "util/float_state.h"
 #include "util/integers.h"
 
-/* A bucket of each of COUNT groups, whose place in it differs from group to group, so that rows of
- * a matrix do not alias. */
+/* A sample of COUNT buckets, one from each group of GROUP buckets. Its place differs from group to
+ * group, so that rows of a matrix do not alias. */
 struct sample {
     enum cgx_dtype dtype;
     size_t elements; /* of the call */
     size_t bucket_size, count, group;
     uint32_t places;
-    bool in_place;         /* the input is where the sum is written */
-    void *memory;          /* that the following lie in */
+    bool in_place;         /* the sum is written over the input */
+    void *memory;          /* holds the following buffers */
     float *values, *input; /* of one bucket */
-    char *fetched;         /* one bucket, as it is in its buffer */
-    char *copy;            /* of the buckets of an input that is in place */
+    char *fetched;         /* one bucket, in the type of the call */
+    char *copy;            /* of the sampled input, if it is in place */
 };
 
 static bool is_on_host(const struct cgx_pointer *buffer)
@@ -34,7 +34,7 @@ static bool is_on_host(const struct cgx_pointer *buffer)
     return buffer->memory == CGX_MEMORY_HOST;
 }
 
-/* Many copies of one buffer enter its context once. True: leave. */
+/* Enters a device buffer's context once for many copies. True: it must be left. */
 static bool enter(const struct cgx_pointer *buffer)
 {
     return !is_on_host(buffer) && cgx_cuda_enter(buffer) == CGX_OK;
@@ -54,7 +54,7 @@ static size_t count_of(const struct sample *sample, size_t first)
     return rest < sample->bucket_size ? rest : sample->bucket_size;
 }
 
-/* Copies elements of BUFFER, which is where WHERE says, to the host. */
+/* Copies the bucket of BUFFER, at WHERE, that begins with element FIRST to the host. */
 static bool fetch(const struct sample *sample, const struct cgx_pointer *where, const void *buffer,
                   size_t first, char *host)
 {
@@ -72,7 +72,7 @@ static size_t bucket_bytes(const struct sample *sample)
     return sample->bucket_size * cgx_dtype_size(sample->dtype);
 }
 
-/* What the sum is about to be written over. */
+/* Copies the sampled input, which the sum will overwrite. */
 static bool copy_input(struct sample *sample, const struct cgx_call *call)
 {
     const struct cgx_pointer *where = &call->receive;
@@ -92,7 +92,7 @@ static size_t at_least_one(size_t value)
     return value > 0 ? value : 1;
 }
 
-/* False: nothing can be said of this call. Whoever has wrong arguments is told by MPI. */
+/* Prepares SAMPLE. False if nothing can be said of this call; MPI reports wrong arguments. */
 static bool begin(const struct cgx_call *call, uint32_t places, struct sample *sample)
 {
     size_t most, buckets, size = cgx_config()->bucket_size;
@@ -103,7 +103,7 @@ static bool begin(const struct cgx_call *call, uint32_t places, struct sample *s
                               .bucket_size = size,
                               .places = places,
                               .in_place = capability.in_place};
-    /* The op is not asked here: what else speaks against the call is not known yet. */
+    /* The op is not tested here, since the call may turn out exact for other reasons. */
     if (capability.refusal || capability.op)
         return false;
     most = is_on_host(&call->receive) && is_on_host(&call->send) ? CGX_GUARD_MOST
@@ -126,7 +126,7 @@ static bool begin(const struct cgx_call *call, uint32_t places, struct sample *s
     return false;
 }
 
-/* False if what there is to see cannot be read. */
+/* Reads the sample of sum and input. False if it cannot be read. */
 static bool read_sample(struct sample *sample, const struct cgx_call *call, unsigned ranks,
                         struct cgx_closeness *closeness, struct cgx_taking *taking)
 {

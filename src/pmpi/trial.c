@@ -15,8 +15,8 @@
 #include "util/float_state.h"
 #include "util/trace.h"
 
-/* Calls of a site that are formed at another width: COUNT from FIRST on, when widths and families
- * have been chosen, and two of a period. */
+/* Calls of a site that are also formed at another width: COUNT calls from call FIRST on, when
+ * widths and families have been chosen, and then two in each PERIOD. */
 #define FIRST 4
 #define COUNT 8
 #define PERIOD 32
@@ -28,7 +28,7 @@ static bool observes(void)
     return cgx_config()->enable == CGX_ENABLE_OBSERVE;
 }
 
-/* Of call NUMBER of a site; 0: none. */
+/* The other width for call NUMBER of a site; 0: none. */
 static unsigned other_width(uint32_t number)
 {
     if (number < FIRST || (number >= FIRST + COUNT && number % PERIOD > 1))
@@ -41,7 +41,7 @@ static size_t bytes_of(const struct cgx_plan *plan)
     return plan->count * cgx_dtype_size(plan->dtype);
 }
 
-/* Has *MEMORY be of BYTES where BACKEND's elements are; NULL: there is none. */
+/* Returns memory of BYTES from BACKEND, which *MEMORY owns; NULL: there is none. */
 static void *take(struct cgx_reserved **memory, struct cgx_backend *backend, size_t bytes)
 {
     if (*memory && (*memory)->bytes >= bytes && backend->ops->has_reserved(backend, *memory))
@@ -53,7 +53,7 @@ static void *take(struct cgx_reserved **memory, struct cgx_backend *backend, siz
     return *memory ? (*memory)->at : NULL;
 }
 
-/* The sum of COLL at BITS; false if memory is short. */
+/* Prepares the sum of COLL at BITS. False if memory is short. */
 static bool prepare(struct cgx_trial *trial, const struct cgx_coll *coll, unsigned bits)
 {
     const struct cgx_plan *plan = coll->schedule->plan;
@@ -92,7 +92,7 @@ int cgx_trial_begin(struct cgx_trial *trial, struct cgx_comm *state,
             *refusal = CGX_REASON_NO_MEMORY;
         }
     }
-    /* Statistics alone have it. */
+    /* Only statistics use it. */
     all = bits != 0 && state->stats && coll->vote == CGX_ABLE && prepare(trial, coll, bits);
     code = cgx_errors_least(state->comm, &all, 1);
     trial->other.bits = code == CGX_MPI_SUCCESS && all ? bits : 0;
@@ -103,7 +103,7 @@ enum cgx_outcome cgx_trial_run(struct cgx_trial *trial, struct cgx_coll *coll)
 {
     enum cgx_outcome outcome = cgx_timeline_run(coll, &trial->elapsed), other;
 
-    /* LOST is of this rank alone: others have a result and go on. */
+    /* LOST is the outcome of this rank alone; others have a result and go on. */
     if (outcome != CGX_OUTCOME_DONE && outcome != CGX_OUTCOME_LOST)
         trial->other.bits = 0;
     if (trial->other.bits == 0)
@@ -124,7 +124,7 @@ bool cgx_trial_serves(enum cgx_outcome outcome)
                           outcome == CGX_OUTCOME_HALFWAY || outcome == CGX_OUTCOME_UNRECOVERABLE);
 }
 
-/* RESULT beside the exact sum. No squares are known of elements over their scales of history. */
+/* Compares RESULT with the exact sum. Errors over history scales are unknown. */
 static struct cgx_checked compare(const struct cgx_plan *plan, const void *result,
                                   const void *exact)
 {
@@ -146,7 +146,7 @@ void cgx_trial_note(struct cgx_trial *trial, const struct cgx_call *call, struct
     union cgx_float_state caller;
 
     trial->other.plain = plain;
-    /* Sums may overflow, or be no numbers: the program may trap these. */
+    /* Sums may overflow or be NaN, and the program may have enabled traps. */
     cgx_float_enter(&caller);
     if (state->stats && outcome == CGX_OUTCOME_DONE)
         checked = compare(plan, coll->output, call->recvbuf);
