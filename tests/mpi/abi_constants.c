@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The handles and numbers that src/mpi has for the program's MPI are those of its mpi.h. */
+/* Checks that the handles and constants in src/mpi for the program's MPI are those of its mpi.h. */
 
 #include <mpi.h>
 #include <stdint.h>

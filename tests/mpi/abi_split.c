@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* A program that names predefined objects, which a linker may then copy into it, and whose calls
- * are all made by a shared library: one of the tests' programs, with its main as program_main. */
+/* A program that names predefined objects, which the linker may then copy into it, while a shared
+ * library makes all its MPI calls: one of the tests' programs, with its main as program_main. */
 #include <mpi.h>
 
 int program_main(int argc, char **argv);

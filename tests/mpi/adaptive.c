@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Widths chosen layer by layer, with host buffers: "adaptive [PART]", all parts or one of them. A
- * communicator with the hint cgx_bits is what is compared with. */
+/* Adaptive widths with host buffers: "adaptive [PART]", all parts or one of them. The reference is
+ * a communicator with the hint cgx_bits. */
 
 #include <stdlib.h>
 

@@ -1,15 +1,15 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What users say of single calls, with host buffers and CGX_COMPRESSION_MINIMAL_SIZE=1024:
+/* Rules and hints for single calls, with host buffers and CGX_COMPRESSION_MINIMAL_SIZE=1024:
  *
  *   adaptive_rules rules [name=NAME] [type=TYPE] EXPECTED ...
  *   adaptive_rules refused
  *   adaptive_rules hints | junk | differ
  *   adaptive_rules both, with a rule that gives 5 bits to 8192 elements
  *
- * EXPECTED, one for each part: exact (the call is), order (the part is summed exactly in the order
- * of ranks), N or MIN:MAX (bits), any. */
+ * EXPECTED, one for each part: exact (the call is exact), order (the part is summed exactly in the
+ * order of ranks), N or MIN:MAX (bits), any. */
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What plans keep whatever the settings, with host buffers: "adaptive_settings [large | TYPE]". */
+/* Properties of plans that hold under all settings, with host buffers: "adaptive_settings [large |
+ * TYPE]". */
 
 #include <stdlib.h>
 #include <string.h>

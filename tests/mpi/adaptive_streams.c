@@ -1,10 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Plans in programs whose calls do not come like clockwork, with host buffers,
- * CGX_COMPRESSION_MINIMAL_SIZE=1024 and CGX_ADAPTIVE=period=4: "adaptive_streams [threads]". Every
- * sum is held to the bound of the least width, so a plan that is applied to the wrong call is seen.
- */
+/* Plans in programs with irregular steps, with host buffers, CGX_COMPRESSION_MINIMAL_SIZE=1024 and
+ * CGX_ADAPTIVE=period=4: "adaptive_streams [threads]". Every sum must keep the bound of the least
+ * width, which shows a plan that is applied to the wrong call. */
 
 #include <pthread.h>
 #include <string.h>

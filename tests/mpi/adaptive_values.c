@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Gradients that change while plans are in force: with host buffers and plans made anew every
- * hundredth step, so that between them only what messages show can help: "adaptive_values [odd]",
- * the latter only what is not finite, or not there. */
+/* Gradients that change while a plan is in use, with host buffers and a new plan every hundredth
+ * step, so that only what messages show can help in between: "adaptive_values [odd]". With "odd",
+ * only gradients that are not finite or are missing. */
 
 #include <math.h>
 

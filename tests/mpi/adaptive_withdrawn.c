@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* A layer that is compressed no more leaves the budget: its error is no one's to spend. Linked with
- * the library's objects, in which a rank is made to refuse a buffer. */
+/* A layer that is no longer compressed leaves the budget, so that other layers cannot spend its
+ * error. Linked with the library's objects; one rank is made to refuse a buffer. */
 #include "../lib/wrap.h"
 #include "comm/callsites.h"
 #include "comm/comm.h"

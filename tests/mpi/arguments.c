@@ -1,14 +1,15 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Odd arguments get from the library what they get from the MPI alone, on a communicator where
- * float sums are compressed:
+/* Odd arguments have the same result with the library as with the MPI alone, on a communicator
+ * whose float sums are compressed:
  *
  *   arguments [CRASHING ...]
  *   arguments alone FILE [CRASHING ...]
  *
- * where CRASHING are errors to leave out, which the MPI alone crashes on. To find these, "alone"
- * has the MPI meet the errors one after the other; FILE has the name of the latest. */
+ * CRASHING are errors to leave out, since the MPI alone crashes on them. To find these, "alone"
+ * tries the errors one after the other, without the library, and writes the name of the latest to
+ * FILE. */
 
 #include <stdio.h>
 #include <stdlib.h>

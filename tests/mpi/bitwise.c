@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The result is a pure function of settings, sequence of calls and data: "bitwise [TYPE]". Every
- * shape of a call is made on a new communicator, so that it is the same call of its sequence; the
- * digest that is printed at the end lets runs be compared. */
+/* The result depends only on settings, the sequence of calls and data: "bitwise [TYPE]". Every
+ * shape of a call is made on a new communicator, so that it has the same place in its sequence. A
+ * digest of all results is printed, so that runs can be compared. */
 
 #include <stdlib.h>
 #include <string.h>

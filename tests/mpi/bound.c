@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Every compressed sum is within its bound and the same on all ranks: "bound [TYPE [COUNT...]]",
- * with the CGX_ variables saying what the library does. One test for each kind of data. */
+ * under the settings in the environment. One test for each kind of data. */
 
 #include <math.h>
 #include <stdio.h>

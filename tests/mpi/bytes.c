@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The busiest rank sends what the contract allows: of K buckets, each of B*b/8 + 4 bytes, the share
- * 2(P-1)/P with chunks rounded up to a bucket, and 1 % more: "bytes [COUNT]". */
+/* The busiest rank sends no more than the contract allows: 1 % above the share 2(P-1)/P of K
+ * buckets of B*b/8 + 4 bytes, with chunks rounded up to a bucket: "bytes [COUNT]". */
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sums of two ranks, of whose messages one has its codes changed on the way: "check MESSAGE", the
- * number of the message from rank 1 to rank 0, from 1. Prints nothing of its own accord. */
+/* Sums of two ranks, where the codes of one message are changed on the way: "check MESSAGE", its
+ * number among messages from rank 1 to rank 0, from 1. Prints nothing itself. */
 
 #include <mpi.h>
 #include <stdlib.h>

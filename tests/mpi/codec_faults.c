@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Faults on one rank, in every operation of the codec and every slice, and messages that are not
- * what the schedule says: each call ends well on all ranks or with an MPI error where it must, none
- * hangs, and the next call works. Linked with the library's objects, of which cgx_codec_run is
- * wrapped; run with the number of slices that the settings make of a call as argument. */
+/* Faults on one rank, in every operation of the codec and every slice, and messages that do not
+ * follow the schedule. Each call ends well on all ranks, or with an MPI error where it must; none
+ * hangs, and the next call works. Linked with the library's objects, with cgx_codec_run wrapped.
+ * The argument is the number of slices of a call under the present settings. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>

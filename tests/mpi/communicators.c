@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Communicators of every origin and in great numbers: "communicators PART", with float sums
+/* Communicators of every origin and in great numbers: "communicators PART". Float sums are
  * compressed from the first call on. */
 
 #include <malloc.h>

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Ranks of a node come to share memory where nodes have different numbers of ranks, which do not
- * follow each other. For 6 ranks on 2 nodes. */
+/* Ranks of a node share memory even if nodes have different numbers of ranks, which are not
+ * consecutive. For 6 ranks on 2 nodes. */
 
 #include <stdlib.h>
 #include <string.h>

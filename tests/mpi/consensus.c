@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Ranks look at data that says nothing, and at communicators that end, with buffers in host memory
- * or, where the argument is "device", on devices, and the default CGX_CONSENSUS. Every part works
- * on a communicator of its own. */
+/* Ranks check data that proves nothing, and communicators that are freed, with the default
+ * CGX_CONSENSUS. Buffers are in host memory, or on devices if the argument is "device". Every part
+ * has a communicator of its own. */
 
 #include <math.h>
 #include <stdlib.h>

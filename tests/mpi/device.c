@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* A compressed sum of device buffers is to the bit that of host buffers: "device TYPE [large]", all
- * calls compressed, TYPE float32, float16 or opaque16 (two bytes and an op of the program's). */
+/* A compressed sum of device buffers equals that of host buffers to the bit: "device TYPE [large]".
+ * All calls are compressed. TYPE: float32, float16 or opaque16 (two bytes and an op of the
+ * program). */
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Widths chosen layer by layer are the same for device buffers and host buffers, with
- * CGX_BUFFERS=all, CGX_COMPRESSION_MINIMAL_SIZE=1024 and CGX_ADAPTIVE=period=3:
+/* Adaptive widths are the same for device buffers and host buffers, with CGX_BUFFERS=all,
+ * CGX_COMPRESSION_MINIMAL_SIZE=1024 and CGX_ADAPTIVE=period=3:
  *
  *   device_adaptive same [TYPE] | mixed | faults KIND | refused */
 

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* How often a call of the program calls the driver, by function: "device_calls [COUNT [peers]]",
- * with the software driver, sums of device buffers compressed, "peers": from device to device, and
- * those of host buffers exact. */
+/* Counts the driver calls that each call of the program makes, by function: "device_calls [COUNT
+ * [peers]]", with the software driver. Sums of device buffers are compressed, with "peers" from
+ * device to device; sums of host buffers are exact. */
 
 #include <stdio.h>
 #include <stdlib.h>

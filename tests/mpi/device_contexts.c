@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Compressed sums in a process with several contexts: buffers are worked on in their own, and the
- * caller's is what it was. Run with all calls compressed. */
+/* Compressed sums in a process with several contexts: each buffer is processed in its own context,
+ * and the caller's context stays current. All calls are compressed. */
 
 #include <pthread.h>
 #include <stdlib.h>

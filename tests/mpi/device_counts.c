@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What a compressed call asks of the driver and of the processor, and what is kept:
- * "device_counts COUNT [copied]", with the software driver, all calls compressed by the flat
- * algorithm. COPIED: the processor copies what local peers have sent. */
+/* What a compressed call asks of the driver and the processor, and what memory is kept:
+ * "device_counts COUNT [copied]", with the software driver. All calls are compressed by the flat
+ * algorithm. With "copied" the processor copies what local peers have sent. */
 
 #define _GNU_SOURCE /* dladdr */
 

@@ -1,12 +1,12 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Each operation of the device that compressed calls of SLICES make fails once, on one rank: from
- * an agreement over the first compressed call to those of a steady state.
- *   device_faults once SLICES      allocations, on the host too, copies and launches are refused
- *   device_faults sticky SLICES    copies and kernels that fail when they are carried out
- *   device_faults lost SLICES      every call of the driver, from one on
- *   device_faults kernels RANK     that the device cannot run, of the "first" rank or the "last"
+/* Each device operation of compressed calls with SLICES slices fails once, on one rank, from an
+ * agreement to the first compressed calls and to a steady state:
+ *   device_faults once SLICES      allocations (on the host too), copies and launches are refused
+ *   device_faults sticky SLICES    copies and kernels fail when they are executed
+ *   device_faults lost SLICES      every driver call fails, from one on
+ *   device_faults kernels RANK     the device of the "first" or "last" rank cannot run the kernels
  * Linked with the library's objects. */
 #include <mpi.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* A program that forks, as data loaders do: its sums go on as they were, and its children are left
- * in peace. All calls compressed.
+/* A program that forks, as data loaders do: its sums stay right, and its children are not
+ * disturbed. All calls are compressed.
  *   device_fork          device buffers
  *   device_fork host     host buffers, and no driver */
 

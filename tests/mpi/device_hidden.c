@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sums beyond float16 in device memory that sums of sums hide: the steps of ranks 2 and 3, whose
- * noise cancels, may take 60000 beyond the largest float16. Who forms the last sum finds that on
- * the host; all ranks are to have what host buffers have. */
+/* Device sums beyond float16 that a sum of sums hides: the steps of ranks 2 and 3, whose noise
+ * cancels, may be 60000 beyond the largest float16. The owner of the last sum detects this on the
+ * host; all ranks must have the result of host buffers. */
 
 #include <math.h>
 #include <stdlib.h>

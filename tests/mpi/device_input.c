@@ -1,13 +1,13 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What a call finds wrong when it begins, on one rank: in the call that is to be agreed and in one
- * that was agreed long ago.
- *   device_input buffers   that were freed, that are of another process, that are too short
+/* Errors that a call detects when it begins, on one rank: in the call that ranks agree on, and
+ * in one that was agreed long before.
+ *   device_input buffers   freed, of another process, or too short
  *   device_input counts    beyond any buffer
- *   device_input memory    of the device, or pinned, that cannot be had; the software driver only
- *   device_input pins      memory that the driver refuses to pin; the software driver only
- *   device_input reset     contexts that went; the software driver only */
+ *   device_input memory    device or pinned memory is lacking; software driver only
+ *   device_input pins      memory that the driver refuses to pin; software driver only
+ *   device_input reset     contexts that were destroyed; software driver only */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 
 #include <limits.h>

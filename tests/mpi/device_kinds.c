@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Which buffers are compressed, wherever those of each rank live, as CGX_BUFFERS says:
+/* CGX_BUFFERS decides which buffers are compressed, wherever those of each rank are:
  *   device_kinds         every kind; warm-up off
  *   device_kinds COUNT   kinds that change from call to call of COUNT elements; all compressed
  *   device_kinds steps   device buffers in steps; default settings */

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sums that local peers decode where their owner has them, while some rank's kernels are late:
- * calls of SLICES follow each other at once, "device_late SLICES", all of them compressed. Slices
- * differ in the sizes of their parts, and calls in those of their slices. Linked with the library's
- * objects. */
+/* Sums that local peers decode in the owner's memory, while the kernels of some rank are late:
+ * "device_late SLICES". Compressed calls of SLICES slices follow each other without a pause. Slices
+ * differ in the sizes of their parts, and calls in the sizes of their slices. Linked with the
+ * library's objects. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>

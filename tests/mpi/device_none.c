@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Without a device all is as with host buffers: "device_none [loaded]", where the program has
- * loaded a driver that has none. Run with warm-up off. */
+/* Without a device everything works as with host buffers: "device_none [loaded]". With "loaded" the
+ * program has loaded a driver that has no device. Warm-up is off. */
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Compressed sums and other work on their buffers: "device_order legacy|thread|green". What
- * the program queued before, on the legacy default stream, on its thread's, or on the default
- * stream of a green context that is current, is done before; when the call returns nothing is left
- * to do, and nothing of the library's goes with a green context. Run with all calls compressed. */
+/* The order of compressed sums and other work on their buffers: "device_order legacy|thread|green".
+ * Work that the program queued before, on the legacy default stream, its thread's default stream,
+ * or that of a current green context, is done first. When the call returns, no work is left, and
+ * destroying a green context destroys nothing of the library. All calls are compressed. */
 
 #include <cuda.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sums whose payloads go from device to device, when what local peers have open of each other
- * changes: "device_peers PART [TYPE [COUNT]]", all calls compressed,
+/* Sums whose payloads go from device to device, while the memory that local peers have open
+ * changes: "device_peers PART [TYPE [COUNT]]". All calls are compressed, with
  * CGX_INNER_COMMUNICATOR_TYPE=P2P. */
 
 #include <stdio.h>

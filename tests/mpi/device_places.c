@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sums of device memory that belongs to no context: "device_places pool" of the device's pool
- * (cudaMallocAsync), "device_places mapped" of several pieces mapped by hand, one after the other
- * (PyTorch's expandable segments). Run with all calls compressed. */
+/* Sums of device memory that belongs to no context: "device_places pool", from the device's pool
+ * (cudaMallocAsync), or "device_places mapped", of several pieces mapped one after the other
+ * (PyTorch's expandable segments). All calls are compressed. */
 
 #include <cuda.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sums with CGX_CODEC=uniform:E, "error_bound E": of fields as simulations have them, of noise, of
- * elements of all magnitudes and of some that are no numbers. No element is off by more than E and
- * what the additions round, and where data has no codes no more is sent than elements are. */
+/* Sums with CGX_CODEC=uniform:E, "error_bound E": of fields as in simulations, of noise, of
+ * elements of all magnitudes and of elements that are not finite. No element is off by more than E
+ * and the rounding of additions. Data that has no codes takes no more bytes than its elements. */
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Calls that must not be compressed give what PMPI_Allreduce gives, to the bit, and send nothing of
- * the library's own.
- *   exact sums   recurring float sums, none of which the settings let be compressed
- *   exact kinds  ops, types and communicators that never are, next to a float sum that is */
+/* Calls that must not be compressed give the result of PMPI_Allreduce, to the bit, and the
+ * library sends no messages of its own.
+ *   exact sums   recurring float sums, none of which the settings allow to be compressed
+ *   exact kinds  ops, types and communicators that are never compressed, next to one that is */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* An MPI that says of itself that it is CUDA-aware gets device buffers as they are; it is asked
- * once, and not before MPI_Init. This program stands in for that MPI: it has the functions that the
- * library looks for. The argument: which of the two says yes, gpu, cuda or none. */
+/* An MPI that is CUDA-aware gets device buffers unchanged; it is asked once, and not before
+ * MPI_Init. This program stands in for that MPI and has the functions that the library looks for.
+ * The argument says which of the two answers yes: gpu, cuda or none. */
 
 #define _GNU_SOURCE
 

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Exact calls on device buffers give what PMPI_Allreduce gives for host buffers, to the bit, gaps
- * and surroundings of the buffers included, wherever each rank's buffers live. */
+/* Exact calls on device buffers give the result of PMPI_Allreduce for host buffers, to the bit,
+ * including gaps and surroundings of the buffers, wherever each rank's buffers are. */
 
 #include <stdlib.h>
 #include <string.h>

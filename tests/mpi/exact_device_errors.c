@@ -1,13 +1,13 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What can go wrong in exact calls on device buffers: MPI says the same as for host buffers, or an
- * error of ours, and the next call is right.
- *   exact_device_errors arguments   wrong ones
- *   exact_device_errors failures    of the driver and of memory; the software driver only
- *   exact_device_errors memory      what is kept between calls; the software driver only
- *   exact_device_errors reset       a context that goes; the software driver only
- *   exact_device_errors order   work that is queued when the call begins */
+/* Errors in exact calls on device buffers: MPI reports the same as for host buffers, or the
+ * library reports an error, and the next call is right.
+ *   exact_device_errors arguments   wrong arguments
+ *   exact_device_errors failures    of the driver and of memory; software driver only
+ *   exact_device_errors memory      what is kept between calls; software driver only
+ *   exact_device_errors reset       a context that is destroyed; software driver only
+ *   exact_device_errors order       work that is queued when the call begins */
 
 #define _GNU_SOURCE /* dladdr, syscall */
 

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* A sum of which CGX_CODEC=auto rotates a part, with host buffers: dense elements, then a table of
- * which ranks touch few rows, then flags: "families [RATIO]". The step is one call, which a rule is
- * to say. RATIO: of the error of the dense part once it is rotated to that before, at most. */
+/* CGX_CODEC=auto rotates a part of a sum, with host buffers: dense elements are rotated; a table
+ * with few touched rows and flags are not. "families [RATIO]": the dense part's error once rotated
+ * is at most RATIO times its error before. The step is one call, which a rule must say. */
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* A sum of which CGX_CODEC=auto rotates what has less error then, with host buffers: segments that
- * are Gaussian or, in each bucket, far from zero beside what they differ by. After half of the
- * steps two of the four change. The step is one call, which a rule is to say. */
+/* CGX_CODEC=auto follows the family with less error, with host buffers. Segments are Gaussian or,
+ * in each bucket, far from zero compared to their differences. Two of the four segments change
+ * after half of the steps. The step is one call, which a rule must say. */
 
 #include <math.h>
 

@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* CGX_ERROR_FEEDBACK with host buffers, in steps of one call: "feedback [RATIO]". Each rank puts in
- * the same elements again and again: what a step has lost comes with the next, so that the mean of
- * the results comes nearer and nearer to the sum. */
+/* CGX_ERROR_FEEDBACK with host buffers, in steps of one call: "feedback [RATIO]". Each rank
+ * contributes the same elements in every step. What a step loses is added to the next, so the mean
+ * of the results approaches the sum: after many steps its error is less than RATIO times that after
+ * a few. */
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Calls of an ABI that the library was not compiled for arrive at the MPI library word for word.
- * This program, with the library preloaded, is that MPI library, of MPI-3 and with pointers as
- * handles (link it with -rdynamic), and its caller. */
+/* Calls in an ABI that the library does not know reach the MPI library word for word. This program,
+ * with the library preloaded, is both that MPI library, of MPI-3 and with pointers as handles (link
+ * it with -rdynamic), and its caller. */
 
 #include <dlfcn.h>
 #include <stddef.h>

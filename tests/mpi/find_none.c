@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* A program without an MPI library that all the same calls what the library exports. */
+/* A program without an MPI library that calls the library's exports anyway. */
 
 #include <dlfcn.h>
 #include <stddef.h>

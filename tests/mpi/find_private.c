@@ -1,11 +1,11 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* A program that loads MPI for a plugin alone, as Python does:
+/* A program that loads MPI only for a plugin, as Python does:
  *     find_private plugin PLUGIN [OTHER]   the plugin sums
- *     find_private itself PLUGIN [OTHER]   the program sums, though it has no MPI in reach, or says
- *                                          that the MPI has made itself global
- * OTHER is a shared object that is loaded before. */
+ *     find_private itself PLUGIN [OTHER]   the program, which has no MPI, sums; or it says that
+ *                                          the MPI has made itself global
+ * OTHER is a shared object that is loaded first. */
 
 #include <dlfcn.h>
 #include <stdint.h>

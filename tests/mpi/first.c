@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The first sums of a communicator are exact, and the library adds nothing to them: each is one
- * PMPI_Allreduce, and no communicator is made. Run where every other sum is compressed. */
+/* The first sums of a communicator are exact and cost nothing more: each is one PMPI_Allreduce, and
+ * no communicator is made. For settings that compress every other sum. */
 
 #define _GNU_SOURCE
 

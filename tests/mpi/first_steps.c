@@ -1,11 +1,11 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The sums of programs whose tensors are summed one by one, with the pauses that these have:
+/* The sums of programs that sum their tensors one by one, with the pauses that these make:
  * "first_steps MODEL STEPS EVERY". Each of STEPS steps works for a while and then sums the
- * gradients of MODEL, the last tensor first; after each EVERY steps (0: never) a loss is summed.
- * Rank 0 says on stderr which step begins. Of the model "layer" a step is a layer, of weights that
- * ranks have in common: one pass over them, with a pause before each. */
+ * gradients of MODEL, the last tensor first. After every EVERY steps (0: never) a loss is summed.
+ * Rank 0 prints on stderr which step begins. In the model "layer" a step is one layer of weights
+ * that ranks have in common: one pass over them, with a pause before each. */
 
 #include <mpi.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* An exact call is one PMPI_Allreduce with the caller's own arguments, whatever they are, and
- * returns its value. The program stands in for PMPI_Allreduce and answers odd calls itself, since
- * MPI libraries crash on some of them. */
+ * returns its value. The program replaces PMPI_Allreduce and answers odd calls itself, since MPI
+ * libraries crash on some of them. */
 
 #include <dlfcn.h>
 #include <stdlib.h>

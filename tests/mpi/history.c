@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* CGX_HISTORY with host buffers, in steps of one call: "history [PART]". Among the elements are
- * large ones, always in the same places: after some steps what lies beside them has an error of its
- * own size, a PART (0.1) at most of what it had. */
+/* CGX_HISTORY with host buffers, in steps of one call: "history [PART]". Some elements are large,
+ * always the same ones. After some steps their neighbours have an error of their own size, at most
+ * PART (0.1) of what it was at first. */
 
 #include <math.h>
 #include <stdlib.h>

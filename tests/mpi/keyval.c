@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* MPI_THREAD_MULTIPLE: while one thread looks up what the library keeps of its communicator, which
- * is nothing yet, another frees the only communicator of which something is kept. With "session"
- * both communicators are of an MPI session, and there is no MPI_COMM_WORLD. */
+/* MPI_THREAD_MULTIPLE: while one thread looks up the library's state of its communicator, which has
+ * none yet, another frees the only communicator that has a state. With "session" both communicators
+ * belong to an MPI session, and MPI_COMM_WORLD does not exist. */
 
 #include <pthread.h>
 #include <semaphore.h>

@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* A host that vanishes in the middle of a call: "lab_vanish FAULT RANK NOTES". In the second call
- * the process of RANK is killed (FAULT is "kill"), or the link of its host is cut and comes back
- * two seconds later ("cut"). What each rank finds goes to the file NOTES.rank, since a launcher
- * that kills a job drops output: "pid PID", "fault" when that comes, "right SECONDS" and "wrong
- * SECONDS" where a call reported success, "error ..." where it did not, and "end". */
+ * the process of RANK is killed ("kill"), or the link of its host is cut and comes back two seconds
+ * later ("cut"). Each rank writes what it finds to the file NOTES.rank, since a launcher that kills
+ * a job drops output: "pid PID", "fault" when that comes, "right SECONDS" and "wrong SECONDS" for a
+ * call that reported success, "error ..." for one that did not, and "end". */
 
 #include <mpi.h>
 #include <pthread.h>

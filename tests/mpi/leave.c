@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* A program that sums and leaves without MPI_Finalize: "leave _exit" or "leave exit". */
+/* A program that sums and ends without MPI_Finalize: "leave _exit" or "leave exit". */
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* "long_run CALLS COMMUNICATORS": so many sums on so many communicators that are made, used and
- * freed one after the other, and on MPI_COMM_WORLD all the while. After a tenth of them and at the
- * end: the private memory, the files that are open and what is mapped. */
+/* A long run: "long_run CALLS COMMUNICATORS" makes CALLS sums on COMMUNICATORS communicators, which
+ * are made, used and freed one after the other, and on MPI_COMM_WORLD. Prints private memory, open
+ * files and mappings after a tenth of the run and at the end. */
 
 #include <dirent.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sums on many ranks: "many COUNT ...". Of each it notes "sent BYTES FRAGMENTS MESSAGES", its bytes
- * and what all ranks have sent for it. */
+/* Sums on many ranks: "many COUNT ...". For each it prints "sent BYTES FRAGMENTS MESSAGES": its
+ * bytes, and what all ranks have sent for it. */
 
 #include <stdlib.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* "memory_faults [small]": memory that runs out on one rank, at each allocation that the library
- * makes from the first call on a communicator on, or in MPI_Comm_set_info: every call is right on
- * all ranks, and what is compressed is so on all; with CGX_ENABLE=observe every call is exact.
- * Linked with the library's objects, in which the allocating functions are wrapped. */
+/* Memory runs out on one rank, at each allocation of the library from the first call on a
+ * communicator on, or in MPI_Comm_set_info: "memory_faults [small]". Every call is right on all
+ * ranks, and compressed on all or on none; with CGX_ENABLE=observe every call is exact. Linked with
+ * the library's objects, with the allocating functions wrapped. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>

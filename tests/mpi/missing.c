@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* One recurring sum of argv[1] elements, argv[2] times; says "right" on rank 0 if every rank found
- * all of its sums right, "wrong" if any did not. For runs in which a rank is not preloaded. */
+/* One recurring sum of argv[1] elements, argv[2] times, for runs in which a rank is not preloaded.
+ * Rank 0 prints "right" if all sums were right on every rank, otherwise "wrong". */
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* NaN, infinities and overflow are never laundered: "nonfinite [TYPE]". */
+/* NaN, infinities and overflow never become finite numbers: "nonfinite [TYPE]". */
 
 #include <stdlib.h>
 

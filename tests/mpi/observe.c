@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* "observe TYPE": sums of that type in all shapes, on as many ranks as there are; prints a hash of
- * the bytes of all results, which a plain run must have too. */
+/* Sums of TYPE in all shapes, on any number of ranks: "observe TYPE". Prints a hash of the bytes of
+ * all results, which a run without the library must have too. */
 
 #include <inttypes.h>
 #include <mpi.h>

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The program's own ops on two bytes that sum ordinary bfloat16 numbers, and do something else with
- * others, which come on one rank alone, after some calls: from there on all results are the op's.
- * Sums stay compressed. Run with warm-up off. */
+/* Ops of the program on two bytes that sum ordinary bfloat16 numbers, but do something else with
+ * others. Other numbers appear on one rank alone, after some calls; from there on all results are
+ * those of the op. Sums stay compressed. Warm-up is off. */
 
 #include <math.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Horovod's way to sum half-precision numbers: two opaque bytes and an op of its own. Such sums are
- * compressed; whatever else an op may do with two bytes is not. Run with warm-up off. */
+/* Horovod's half-precision sums: two opaque bytes and an op of its own. Such sums are compressed;
+ * all other ops on two bytes are not. Warm-up is off. */
 
 #include <math.h>
 #include <stdint.h>

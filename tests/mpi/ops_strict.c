@@ -1,13 +1,13 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* A program whose op takes two bytes and looks them up in a table:
+/* A program whose op looks its two bytes up in a table:
  *
  *   ops_strict table [COUNT]   an op on a group of 32 words, which is no sum: always exact
- *   ops_strict apart           a float16 sum, of which rank 1 has zeros at first
+ *   ops_strict apart           a float16 sum, in which rank 1 has zeros at first
  *
- * Another word than those of the table ends the program. It says how often the op was called, by
- * whomever, of all ranks together. */
+ * A word that is not in the table ends the program. It prints how often the op was called, by MPI
+ * or the library, on all ranks together. */
 
 #include <math.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sums on ranks whose networks differ: "pace [MBITS ...]", of each rank from 0 on; those of others
- * are unknown. Linked with the library's objects, in which the function that tells the speed is
- * wrapped. The longest message is printed, and a digest of the results, so that runs can be
+/* Sums on ranks whose networks differ: "pace [MBITS ...]", the speeds of ranks from 0 on; those of
+ * other ranks are unknown. Linked with the library's objects, with the function that finds the
+ * speed wrapped. Prints the longest message and a digest of the results, so that runs can be
  * compared. */
 
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Functions that move data: what they move is the same with the library and without it. Sums of
- * large float buffers by anything but MPI_Allreduce are among them. */
+/* Functions that move data give the same result with the library as without it. Among them are sums
+ * of large float buffers by functions other than MPI_Allreduce. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Functions that make and ask objects of MPI, memory windows and files: what they say is the same
- * with the library and without it. */
+/* Functions that make and query MPI objects, memory windows and files give the same result with the
+ * library as without it. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* A profiling tool, to be preloaded: counts MPI_Allreduce and MPI_Reduce, passes them on to PMPI_
- * as such tools do, and says on stderr how many there were when rank 0 finalises. */
+/* A profiling tool, to be preloaded. It counts MPI_Allreduce and MPI_Reduce, passes them on to
+ * PMPI_ functions as such tools do, and prints the counts on stderr when rank 0 finalises. */
 
 #include <stdio.h>
 

@@ -2,11 +2,11 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* A rank that is lost or late in the middle of a compressed call: "rank_faults FAULT NTH RANK
- * NOTES". As the library sends its NTH message from the second call on, or where NTH is 0 as it
- * reads the middle of the second call's buffer, RANK is killed ("kill"), leaves ("exit"), aborts
- * the job ("abort"), is stopped until rank 0 sees that and waits for it ("stop"), or is late in
- * that message and all later ones ("slow"). What each rank finds goes to the file NOTES.rank, since
- * a launcher that kills a job drops output: "fault", "wrong" where a sum was, and "end". */
+ * NOTES". When the library sends its NTH message from the second call on, or, if NTH is 0, reads
+ * the middle of the second call's buffer, RANK is killed ("kill"), exits ("exit"), aborts the job
+ * ("abort"), is stopped until rank 0 sees that and waits for it ("stop"), or is late in that
+ * message and all later ones ("slow"). Each rank writes what it finds to the file NOTES.rank, since
+ * a launcher that kills a job drops output: "fault", "wrong" for a wrong sum, and "end". */
 
 #define _GNU_SOURCE
 

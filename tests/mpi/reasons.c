@@ -5,7 +5,7 @@
  *
  *   reasons WAY [CALLS [COUNT]]
  *
- * makes CALLS calls (default: 3) of COUNT elements (default: 5000), in the way that WAY says. */
+ * makes CALLS calls (3) of COUNT elements (5000), in the given WAY. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

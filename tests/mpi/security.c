@@ -1,11 +1,10 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Four sums of a program that has the library inside, so that it has it as one that is set-uid too:
- * "security sum" says whether the system takes it for such. With "security odd" ranks other than 0
- * end with events that no trace has, each for one reason alone, and with "security many" with more
- * of them than there can be.
- * Linked with the library's objects, in which cgx_trace_end is wrapped. */
+/* Four sums of a program that is linked with the library, so that the library is there even if the
+ * program is set-uid: "security sum" prints whether the system treats it as set-uid. With "security
+ * odd" ranks other than 0 finish with trace events that are invalid, each for one reason; with
+ * "security many" with more events than there can be. cgx_trace_end is wrapped. */
 #include <mpi.h>
 #include <string.h>
 #include <sys/auxv.h>

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* A program that opens a session, and sums on a communicator of that. Alone it never calls MPI_Init
- * and ends without MPI_Finalize, which it does not need; "after" both it opens the session when it
- * has called them; "around" them it opens one before as well, sums between them on MPI_COMM_WORLD,
- * and ends the first session behind them. */
+/* A program that opens an MPI session and sums on a communicator of it. Without an argument it
+ * never calls MPI_Init or MPI_Finalize. "after": it opens the session after it has called both.
+ * "around": it also opens a session before them, sums on MPI_COMM_WORLD between them, and ends the
+ * first session after them. */
 
 #include <string.h>
 

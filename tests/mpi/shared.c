@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sums of ranks that share memory: "shared PART [FILE]", "shared kill DIRECTORY". CGX_TOPOLOGY
- * says how many ranks a node has; where it is not set, all are on one. With a FILE results go
- * there, and the program ends without MPI_Finalize, in which some MPIs hang on slow ways, and after
- * which launchers may drop output. */
+/* Sums of ranks that share memory: "shared PART [FILE]", "shared kill DIRECTORY". CGX_TOPOLOGY sets
+ * the ranks of a node; if it is not set, all are on one. With a FILE, results go there, and the
+ * program ends without MPI_Finalize, since some MPIs hang in it on slow transports, and launchers
+ * may drop output after it. */
 
 #include <dirent.h>
 #include <signal.h>

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What the system refuses when ranks come to share memory: "shared_faults FUNCTION...". Each call
- * of that function which the library makes on one rank fails in turn, on a new communicator's first
- * sum and on a later one that needs more memory: then all ranks go on by MPI, or all do not.
- * Linked with the library's objects, in which the functions are wrapped. */
+/* System calls that fail when ranks set up shared memory: "shared_faults FUNCTION...". Each call
+ * that the library makes of that function on one rank fails in turn, in a new communicator's first
+ * sum and in a later one that needs more memory. Then all ranks go on through MPI, or none. Linked
+ * with the library's objects, with the functions wrapped. */
 
 #define _GNU_SOURCE /* memfd_create */
 

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* A program that is interrupted while it sums: a timer that fires every 0.2 ms, and children that
- * end, some of which exit and some of which run another program. Handlers do not have calls of the
- * system begun again (no SA_RESTART). Last, a thread that is not the first calls MPI_Finalize. */
+/* A program that is interrupted while it sums: by a timer every 0.2 ms, and by children that end,
+ * some of which exit and some of which run another program. Its handlers do not restart system
+ * calls (no SA_RESTART). At the end a thread other than the first calls MPI_Finalize. */
 
 #define _GNU_SOURCE
 

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The gradient of an embedding, of which a step touches one row in ten: "sparse WIDTH TIMES" sums
- * tables of float32 with rows of WIDTH, full ones and such, those that are the same on all ranks
- * with at least TIMES fewer bytes; "sparse WIDTH full" and "sparse WIDTH shared" sum one of them.
- */
+/* The gradient of an embedding, in which a step touches one row in ten: "sparse WIDTH TIMES" sums
+ * tables of float32 with rows of WIDTH elements, full tables and sparse ones; tables with the same
+ * rows on all ranks take at least TIMES fewer bytes. "sparse WIDTH full" and "sparse WIDTH shared"
+ * sum one kind. */
 
 #include <math.h>
 #include <stdlib.h>

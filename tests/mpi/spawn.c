@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* A communicator with members outside the caller's world is exact: parents and spawned children
- * merge into one and sum. */
+/* A communicator with members outside the caller's MPI_COMM_WORLD is exact: parents and spawned
+ * children merge into one and sum. */
 
 #include <stdlib.h>
 #include <string.h>

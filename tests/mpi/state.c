@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sums of state (forces, averaged weights, factors), which must be exact, and gradients like them,
- * which must be compressed: "state NAME [device]", with CGX_BUFFERS=host and else the defaults. */
+/* Sums of state (forces, averaged weights, factors), which must stay exact, and similar gradients,
+ * which must be compressed: "state NAME [device]", with CGX_BUFFERS=host and otherwise the
+ * defaults. */
 
 #include <math.h>
 #include <string.h>

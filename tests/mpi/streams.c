@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Streams of sums as whole programs make them, scaled down, with CGX_BUFFERS=host and
- * CGX_COMPRESSION_MINIMAL_SIZE=1024: "streams NAME". Gradients are compressed from step 50 on; what
- * ranks agree on, and what does not recur, never is. */
+ * CGX_COMPRESSION_MINIMAL_SIZE=1024: "streams NAME". Gradients are compressed from step 50 on. Data
+ * that is alike on all ranks, and sums that do not recur, never are. */
 
 #include "lib/data.h"
 #include "lib/player.h"

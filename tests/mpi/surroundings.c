@@ -1,12 +1,12 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sums in a process of which something is odd: "surroundings date NOTES", in which the time of day
- * goes backwards; "surroundings clocks NOTES", in which all clocks do; "surroundings started
- * NOTES", started without stdin, stdout and stderr, whose numbers are those of files that it opens;
- * "surroundings closes NOTES", which closes them itself; else nothing. What each rank finds goes to
- * the file NOTES.rank: "right" or "wrong" for the sums, "untouched" if nothing is in its own files,
- * and "end". */
+/* Sums in a process with an unusual environment: "surroundings date NOTES": the time of day goes
+ * backwards. "surroundings clocks NOTES": all clocks do. "surroundings started NOTES": stdin,
+ * stdout and stderr are closed at the start, and files that the program opens get their numbers.
+ * "surroundings closes NOTES": the program closes them itself. Any other word: nothing unusual.
+ * Each rank writes what it finds to the file NOTES.rank: "right" or "wrong" for the sums,
+ * "untouched" if nothing was written to its own files, and "end". */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Four sums where rank 1 has no memory for the events of CGX_TRACE. Linked with the library's
- * objects, in which calloc is wrapped. */
+/* Four sums while rank 1 has no memory for the events of CGX_TRACE. Linked with the library's
+ * objects, with calloc wrapped. */
 #include <mpi.h>
 #include <stdlib.h>
 

@@ -1,13 +1,12 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* An MPI call of the library's fails on one rank: "transport_faults CALL NTH RANK RETURN NOTES".
- * CALL: isend, irecv or testsome, of which the NTH from the second compressed call on fails on
- * RANK, or allgather or split, of which the NTH does. With RETURN 1 the communicator returns
- * errors, else they are fatal. What each rank finds goes to the file NOTES.rank, since a launcher
- * that kills a job drops output: "wrong" when a call that reported success gave a wrong sum,
- * "error" when a call reported an error, "end" at the end.
- */
+/* An MPI call of the library fails on one rank: "transport_faults CALL NTH RANK RETURN NOTES".
+ * CALL: isend, irecv or testsome, whose NTH call from the second compressed sum on fails on RANK,
+ * or allgather or split, whose NTH call fails. With RETURN 1 the communicator returns errors,
+ * otherwise they are fatal. Each rank writes what it finds to the file NOTES.rank, since a launcher
+ * that kills a job drops output: "wrong" if a call that reported success gave a wrong sum, "error"
+ * if a call reported an error, and "end". */
 
 #include <stdio.h>
 #include <stdlib.h>

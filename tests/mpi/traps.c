@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* A program that traps floating-point exceptions (as with Fortran's -ffpe-trap), and sums zeros,
- * huge and subnormal numbers, NaN and infinities. None of its compressed sums traps, or raises a
- * flag. Run with warm-up off. */
+ * huge and subnormal numbers, NaN and infinities. No compressed sum traps or raises a flag. Warm-up
+ * is off. */
 #define _GNU_SOURCE
 #include <fenv.h>
 #include <math.h>

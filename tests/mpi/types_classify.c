@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Which datatypes are taken for what, asked of the MPI at hand. One rank, without the library
- * preloaded: it is linked in. */
+/* How the library classifies datatypes of this MPI. For one rank, linked with the library instead
+ * of preloaded. */
 
 #include <mpi.h>
 #include <stddef.h>

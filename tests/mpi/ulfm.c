@@ -1,15 +1,16 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* A program that goes on when a rank fails, as MPIs with user-level failure mitigation let it:
- * "ulfm WHERE NTH RANK NOTES". RANK is killed in the NTH call that the library makes of a function
- * of MPI's: WHERE is "agreement", "exact", "split", "nodes", "widths" or, from step FIRST on,
- * "isend" or "iprobe". In step FIRST it may also "die" before its sum, or "leave": it revokes the
- * communicator and sums nothing; or another of its threads revokes it as the NTH message is sent
- * ("thread"), or in the NTH exchange of widths, whose error does not say so on any rank ("vague").
- * Ranks that get an error of a failure or a revocation revoke, shrink, and sum on. What each rank
- * finds goes to the file NOTES.rank: "fault", "failed", "revoked" or "other" for each error,
- * "wrong" where a sum was, "compressed" or "exact" for the last, and "end RANKS". */
+/* A program that goes on when a rank fails, as MPIs with user-level failure mitigation allow: "ulfm
+ * WHERE NTH RANK NOTES". RANK is killed in the NTH call that the library makes of an MPI function.
+ * WHERE is "agreement", "exact", "split", "nodes", "widths" or, from step FIRST on, "isend" or
+ * "iprobe". In step FIRST the rank may also "die" before its sum, or "leave": it revokes the
+ * communicator and sums nothing. Or another of its threads revokes the communicator as the NTH
+ * message is sent ("thread"), or in the NTH exchange of widths, whose error does not say so on any
+ * rank ("vague"). Ranks that get an error of a failure or a revocation revoke, shrink, and continue
+ * to sum. Each rank writes what it finds to the file NOTES.rank: "fault"; "failed", "revoked" or
+ * "other" for each error; "wrong" for a wrong sum; "compressed" or "exact" for the last sum; and
+ * "end RANKS". */
 
 #define _GNU_SOURCE
 

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sums with CGX_CODEC=uniform, "uniform HOPS [STEPS]": steps of two calls, of a loud buffer and of
- * one that is a hundred times quieter, with a part of zeros. From the third step on both have one
- * step, and together the error of rotated quantisation at the width that is set; in sums that are
- * quantised HOPS times on their way, as much more. */
+/* Sums with CGX_CODEC=uniform, "uniform HOPS [STEPS]": steps of two calls, of a large buffer and of
+ * one that is a hundred times smaller in magnitude and has zeros. From the third step on both have
+ * the same quantisation step, and together the error of rotated quantisation at the width that is
+ * set; in sums that are quantised HOPS times, HOPS times as much. */
 
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Only what recurs is compressed, with CGX_BUFFERS=host and the default warm-up. Every part works
- * on a communicator of its own. */
+/* Only sums that recur are compressed, with CGX_BUFFERS=host and the default warm-up. Every part
+ * has a communicator of its own. */
 
 #include <stdlib.h>
 #include <string.h>
