@@ -111,17 +111,17 @@ static int reduce_quietly(cgx_mpi_comm comm, struct record *record, cgx_mpi_op o
 
 /* A hash of RANK. The sum of all ranks' hashes hardly ever equals a sum in which ranks are missing
  * or counted more than once. */
-static uint32_t mark(uint32_t rank)
+static uint32_t rank_hash(uint32_t rank)
 {
-    uint32_t mark = rank + 0x9E3779B9u;
+    uint32_t hash = rank + 0x9E3779B9u;
 
-    mark = (mark ^ mark >> 16) * 0x85EBCA6Bu;
-    mark = (mark ^ mark >> 13) * 0xC2B2AE35u;
-    return mark ^ mark >> 16;
+    hash = (hash ^ hash >> 16) * 0x85EBCA6Bu;
+    hash = (hash ^ hash >> 13) * 0xC2B2AE35u;
+    return hash ^ hash >> 16;
 }
 
 /* Fills as many words as the record has, so that MPI moves them in the same way. */
-static void fill_marks(struct record *record, uint32_t sum)
+static void fill_multiples(struct record *record, uint32_t sum)
 {
     for (uint32_t i = 0; i < RECORD_WORDS; i++) {
         record->words[i] = sum * (4 * i + 1);
@@ -131,8 +131,8 @@ static void fill_marks(struct record *record, uint32_t sum)
 
 /* Sums a hash of each rank. A rank without this library takes the messages for parts of its own
  * sum, and sends such parts. MPI then finds messages that are too long, or misses the error and
- * adds up what it has. *HERE: every rank was counted exactly once. */
-static int call_roll(cgx_mpi_comm comm, bool *here)
+ * adds up what it has. *ALL_HERE: every rank was counted exactly once. */
+static int check_preloaded(cgx_mpi_comm comm, bool *all_here)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
     struct record sum, expected;
@@ -145,11 +145,11 @@ static int call_roll(cgx_mpi_comm comm, bool *here)
     if (code != CGX_MPI_SUCCESS)
         return code;
     for (int i = 0; i < size; i++)
-        all += mark((uint32_t)i);
-    fill_marks(&sum, mark((uint32_t)rank));
-    fill_marks(&expected, all);
+        all += rank_hash((uint32_t)i);
+    fill_multiples(&sum, rank_hash((uint32_t)rank));
+    fill_multiples(&expected, all);
     code = reduce_quietly(comm, &sum, mpi->SUM);
-    *here = memcmp(&sum, &expected, sizeof sum) == 0;
+    *all_here = memcmp(&sum, &expected, sizeof sum) == 0;
     return code;
 }
 
@@ -160,13 +160,13 @@ int cgx_agree_settings(cgx_mpi_comm comm, const struct cgx_agreement *agreement,
 {
     const struct cgx_mpi *mpi = cgx_mpi();
     struct record record;
-    bool here = false;
+    bool all_here = false;
     int code, rank;
 
     *equal = *final = false;
-    code = call_roll(comm, &here);
+    code = check_preloaded(comm, &all_here);
     fill_record(&record, agreement);
-    if (code == CGX_MPI_SUCCESS && here)
+    if (code == CGX_MPI_SUCCESS && all_here)
         code = reduce_quietly(comm, &record, mpi->MIN);
     if (code != CGX_MPI_SUCCESS) {
         cgx_mpi_log_error(
@@ -177,7 +177,7 @@ int cgx_agree_settings(cgx_mpi_comm comm, const struct cgx_agreement *agreement,
         mpi->Comm_call_errhandler(comm, code);
         return code;
     }
-    if (!here)
+    if (!all_here)
         return cgx_errors_raise(comm,
                                 "a rank of this communicator is not preloaded with this library");
     *equal = true;

@@ -49,7 +49,7 @@ void cgx_callsites_free(struct cgx_callsites *table)
 /* ---- look-up ---- */
 
 /* Sets in SITE what rules and hints say about its calls. */
-static void hear(const struct cgx_comm *state, struct cgx_callsite *site)
+static void evaluate_override(const struct cgx_comm *state, struct cgx_callsite *site)
 {
     struct cgx_callsite_key *key = &site->key;
     const struct cgx_rules_call about = {
@@ -84,7 +84,7 @@ struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx
 
     if (!recurs) {
         table->once = (struct cgx_callsite){.key = *key};
-        hear(state, &table->once);
+        evaluate_override(state, &table->once);
         if (table->once.override.recurs != CGX_RECURS_ALWAYS)
             return &table->once;
     }
@@ -102,7 +102,7 @@ struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx
         *site = (struct cgx_callsite){.used = true, .key = *key, .generation = generation};
     }
     if (is_new || site->hints != state->terms.taken)
-        hear(state, site);
+        evaluate_override(state, site);
     return site;
 }
 
@@ -172,7 +172,7 @@ const struct cgx_schedule *cgx_callsites_schedule(struct cgx_comm *state, struct
 
     /* The layers of the last override belong to hints that may have been freed. */
     if (site->hints != state->terms.taken)
-        hear(state, site);
+        evaluate_override(state, site);
     has = (site->plan && site->plan->dtype == dtype) || cgx_callsites_plan(state, site, dtype) ||
           plan_in_reserve(state, site, dtype);
     return has ? &site->schedule : NULL;

@@ -80,7 +80,7 @@ static struct cgx_input_sample sample_of(size_t count)
 }
 
 /* The class of the op, if it is known, or as tested on a sample of the input. */
-static enum cgx_op_class ask(const struct cgx_capability *capability)
+static enum cgx_op_class classify_op(const struct cgx_capability *capability)
 {
     const struct cgx_input_sample sample = sample_of(capability->count);
     enum cgx_op_class known = cgx_op_known(capability->op, capability->datatype);
@@ -94,13 +94,13 @@ static enum cgx_op_class ask(const struct cgx_capability *capability)
 }
 
 /* Scans all elements, which are copied from a device to the host. False if they cannot be read. */
-static bool see_all(const struct cgx_capability *capability, enum cgx_op_class sum,
-                    struct cgx_op_extremes *seen)
+static bool scan_all(const struct cgx_capability *capability, enum cgx_op_class sum,
+                     struct cgx_op_extremes *seen)
 {
     const size_t size = sizeof(uint16_t),
                  at_once = capability->count < FETCHED ? capability->count : FETCHED;
     const struct cgx_input_sample all = {.stride = 1, .count = 1};
-    bool had = true;
+    bool ok = true;
     void *memory;
 
     if (capability->send.memory == CGX_MEMORY_HOST) {
@@ -109,15 +109,15 @@ static bool see_all(const struct cgx_capability *capability, enum cgx_op_class s
     }
     if (cgx_pinned_take(&capability->send, at_once * size, &memory) != CGX_OK)
         return false;
-    for (size_t first = 0, count; had && first < capability->count; first += count) {
+    for (size_t first = 0, count; ok && first < capability->count; first += count) {
         count = capability->count - first < at_once ? capability->count - first : at_once;
-        had = cgx_input_copy(&capability->send, (const char *)capability->input + first * size,
-                             count * size, &all, memory);
-        if (had)
+        ok = cgx_input_copy(&capability->send, (const char *)capability->input + first * size,
+                            count * size, &all, memory);
+        if (ok)
             cgx_op_scan(sum, memory, count, seen);
     }
     cgx_pinned_give(&capability->send, memory);
-    return had;
+    return ok;
 }
 
 static bool is_sum(enum cgx_op_class class)
@@ -132,9 +132,9 @@ void cgx_capability_ask_op(struct cgx_capability *capability, unsigned ranks)
 
     if (capability->refusal || !capability->op)
         return;
-    sum = ask(capability);
+    sum = classify_op(capability);
     if (is_sum(sum))
-        sum = see_all(capability, sum, &seen)
+        sum = scan_all(capability, sum, &seen)
                   ? cgx_op_confirm(capability->op, capability->datatype, ranks, &seen)
                   : CGX_OP_UNTOLD;
     capability->op = NULL;
@@ -170,10 +170,10 @@ bool cgx_input_gather(const struct cgx_pointer *where, const void *buffer, enum 
 {
     size_t size = cgx_dtype_size(dtype);
     char *elements = malloc(sample->count * size);
-    bool had = elements && cgx_input_copy(where, buffer, size, sample, elements);
+    bool ok = elements && cgx_input_copy(where, buffer, size, sample, elements);
 
-    if (had)
+    if (ok)
         cgx_peek_elements(dtype, elements, sample->count, values);
     free(elements);
-    return had;
+    return ok;
 }

@@ -31,14 +31,14 @@ static void get(struct cgx_kept_memory *kept, struct cgx_backend *backend, size_
 }
 
 /* Logs, once each in the process, that ranks have a history, and that a rank cannot have one. */
-static void tell(const struct cgx_coll *coll, bool all)
+static void log_history(const struct cgx_coll *coll, bool all)
 {
-    static atomic_bool told[2];
+    static atomic_bool logged[2];
     const struct cgx_plan *plan = coll->schedule->plan;
     size_t bytes = cgx_history_bytes(plan->count, plan->bucket_size);
     bool is_auto = cgx_config()->history == CGX_HISTORY_AUTO;
 
-    if (coll->rank != 0 || atomic_exchange(&told[all], true))
+    if (coll->rank != 0 || atomic_exchange(&logged[all], true))
         return;
     if (all)
         cgx_log(CGX_LOG_INFO,
@@ -62,7 +62,7 @@ static int agree(struct cgx_kept_memory *kept, const struct cgx_coll *coll)
         return code;
     kept->agreed = all;
     if (plan->has_history)
-        tell(coll, all);
+        log_history(coll, all);
     if (all)
         return code;
     cgx_backoff_fail(&kept->retry, RETRY, RETRY);

@@ -188,7 +188,7 @@ static int discover(struct cgx_comm *state)
     return code;
 }
 
-static const char *log_grid(const struct cgx_nodes *nodes, const struct cgx_settings *settings)
+static const char *grid_words(const struct cgx_nodes *nodes, const struct cgx_settings *settings)
 {
     if (nodes->nodes < 4)
         return "";
@@ -202,7 +202,7 @@ static const char *log_grid(const struct cgx_nodes *nodes, const struct cgx_sett
 static void describe(const struct cgx_comm *state, const struct cgx_settings *settings)
 {
     const struct cgx_nodes *nodes = state->places.nodes;
-    const char *in_grid = log_grid(nodes, settings);
+    const char *in_grid = grid_words(nodes, settings);
 
     if (state->places.least[1] > settings->minimal_size)
         cgx_log(CGX_LOG_INFO,

@@ -25,7 +25,7 @@ static struct cgx_rules *rules;
 /* Only rank 0 reports, since mistakes in settings are the same on all ranks or found by the
  * agreement. If a mistake ends the job, every rank reports it and ends; the others first leave rank
  * 0 time to do both. */
-static bool speaks(int level)
+static bool reports_here(int level)
 {
     static bool has_waited;
 
@@ -43,7 +43,7 @@ static void report(void *context, int level, const char *message)
 {
     (void)context;
     cgx_log_set_level((enum cgx_log_level)settings.log_level);
-    if (speaks(level))
+    if (reports_here(level))
         cgx_log((enum cgx_log_level)level, "%s", message);
 }
 
@@ -72,7 +72,7 @@ static void read_rules(void)
     if (rules)
         return;
     settings.valid = false;
-    if (speaks(CGX_LOG_ERROR))
+    if (reports_here(CGX_LOG_ERROR))
         cgx_log(CGX_LOG_ERROR, "CGX_RULES=\"%s\" refused: line %u, column %u: %s; %s",
                 cgx_printable(settings.rules_path, path), error.line, error.column, error.message,
                 cgx_settings_consequence(&settings, "every call is exact"));

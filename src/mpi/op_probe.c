@@ -147,7 +147,7 @@ static size_t make_pairs(const struct half *half, const uint16_t *words, size_t 
     return npairs;
 }
 
-static bool can_tell(const struct half *half, const struct pair *pairs, size_t npairs)
+static bool distinguishes_sum(const struct half *half, const struct pair *pairs, size_t npairs)
 {
     for (int rival = 0; rival < RIVALS; rival++) {
         size_t against = 0;
@@ -226,7 +226,7 @@ enum cgx_op_class cgx_op_try(const struct cgx_op_source *source, cgx_mpi_datatyp
     for (size_t i = 0; i < HALVES; i++) {
         size_t npairs = make_pairs(&halves[i], words, count, pairs);
 
-        if (!can_tell(&halves[i], pairs, npairs))
+        if (!distinguishes_sum(&halves[i], pairs, npairs))
             class = CGX_OP_UNTOLD;
         else if (sums(&halves[i], source, datatype, pairs, npairs))
             return halves[i].sum;

@@ -25,7 +25,7 @@ static void on_finalize(void *value)
         function(world_rank, world_size);
 }
 
-static void meet(void)
+static void find_world(void)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
     int keyval;
@@ -46,7 +46,7 @@ bool cgx_world_exists(void)
         cgx_mpi()->Finalized(&finalized);
     if (!initialized || finalized)
         return false;
-    pthread_once(&once, meet);
+    pthread_once(&once, find_world);
     return true;
 }
 
@@ -88,7 +88,7 @@ bool cgx_world_ranks(cgx_mpi_comm comm, int size, int *ranks)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
     cgx_mpi_group members, world;
-    bool had = false;
+    bool ok = false;
 
     if (!cgx_world_exists()) {
         for (int i = 0; ranks && i < size; i++)
@@ -98,11 +98,11 @@ bool cgx_world_ranks(cgx_mpi_comm comm, int size, int *ranks)
     if (mpi->Comm_group(comm, &members) != CGX_MPI_SUCCESS)
         return false;
     if (mpi->Comm_group(mpi->COMM_WORLD, &world) == CGX_MPI_SUCCESS) {
-        had = translate(members, size, world, ranks);
+        ok = translate(members, size, world, ranks);
         mpi->Group_free(&world);
     }
     mpi->Group_free(&members);
-    return had;
+    return ok;
 }
 
 void cgx_world_at_end(cgx_world_end *function)

@@ -50,18 +50,18 @@ bool cgx_compare(enum cgx_dtype dtype, size_t count, const void *result, const v
 {
     struct room *room = malloc(sizeof *room);
     size_t size = cgx_dtype_size(dtype);
-    bool had = room != NULL;
+    bool ok = room != NULL;
 
     *error = *norm = 0;
-    for (size_t first = 0; had && first < count; first += FETCHED) {
+    for (size_t first = 0; ok && first < count; first += FETCHED) {
         size_t some = count - first < FETCHED ? count - first : FETCHED;
 
-        had = cgx_compare_fetch(room->result, (const char *)result + first * size, some * size) &&
-              cgx_compare_fetch(room->exact, (const char *)exact + first * size, some * size);
-        for (size_t i = 0; had && i < some; i += BLOCK)
+        ok = cgx_compare_fetch(room->result, (const char *)result + first * size, some * size) &&
+             cgx_compare_fetch(room->exact, (const char *)exact + first * size, some * size);
+        for (size_t i = 0; ok && i < some; i += BLOCK)
             add(dtype, some - i < BLOCK ? some - i : BLOCK, room->result + i * size,
                 room->exact + i * size, error, norm);
     }
     free(room);
-    return had;
+    return ok;
 }

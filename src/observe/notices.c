@@ -68,7 +68,7 @@ void cgx_notice_memory(enum cgx_reason reason)
 
 /* ---- blocked sums ---- */
 
-static void log_why(const struct cgx_verdict *verdict, char *why, size_t size)
+static void describe_verdict(const struct cgx_verdict *verdict, char *why, size_t size)
 {
     switch (verdict->consensus) {
     case CGX_CONSENSUS_CLOSE:
@@ -99,7 +99,7 @@ void cgx_notice_blocked(const struct cgx_noticed *sum, unsigned calls,
     char text[CGX_NOTICED_BYTES], why[160];
 
     describe(sum, text, sizeof text);
-    log_why(verdict, why, sizeof why);
+    describe_verdict(verdict, why, sizeof why);
     cgx_log(
         is_first ? CGX_LOG_WARN : CGX_LOG_DEBUG,
         "%s %s exact, and so %s the next %u like it: %s and gradients do not; consensus=off in a "
@@ -112,7 +112,7 @@ void cgx_notice_redone(const struct cgx_noticed *sum, const struct cgx_verdict *
     char text[CGX_NOTICED_BYTES], why[160];
 
     describe(sum, text, sizeof text);
-    log_why(verdict, why, sizeof why);
+    describe_verdict(verdict, why, sizeof why);
     cgx_log(CGX_LOG_DEBUG,
             "%s: this call alone %s exact, since in a sample %s; the next ones are compressed "
             "unless ranks find the same again",

@@ -85,7 +85,7 @@ static char *widths_of(const struct cgx_plan *plan)
 }
 
 /* Makes space for one more change. The array grows from one, since most layers have few changes. */
-static bool have_change(struct cgx_stats_layer *layer)
+static bool grow_changes(struct cgx_stats_layer *layer)
 {
     size_t n = layer->nchanges, room = n ? 2 * n : 1;
     struct cgx_stats_change *changes;
@@ -107,7 +107,7 @@ static void follow_plan(struct cgx_stats_layer *layer, const struct cgx_plan *pl
     struct cgx_stats_change *change = cgx_stats_last(layer);
 
     if (!change || change->hash != plan->hash) {
-        if (!have_change(layer))
+        if (!grow_changes(layer))
             return;
         layer->nchanges++;
         change = cgx_stats_last(layer);

@@ -28,7 +28,7 @@
 /* ---- a call ---- */
 
 /* Warns if the process's first three large sums are all in memory that CGX_BUFFERS excludes. */
-static void look_at_memory(const struct cgx_call *call)
+static void warn_of_memory(const struct cgx_call *call)
 {
     enum { FIRST = 3 };
     static atomic_uint sums, refused;
@@ -193,7 +193,7 @@ static int reduce(struct cgx_call *call, struct cgx_comm **state)
     if (comm->terms.refusal)
         return cgx_exact(call, comm->terms.refusal);
     cgx_tables_wait(comm, begun, first != CGX_REASON_NONE);
-    look_at_memory(call);
+    warn_of_memory(call);
     if (first)
         return cgx_exact_noted(call, comm, first, NULL);
     occurrence = cgx_tables_next(comm, (uint64_t)call->count, call->type);

@@ -77,14 +77,14 @@ static bool copy_input(struct sample *sample, const struct cgx_call *call)
 {
     const struct cgx_pointer *where = &call->receive;
     bool entered = enter(where);
-    bool had = true;
+    bool ok = true;
 
-    for (size_t i = 0; had && i < sample->count; i++)
-        had = fetch(sample, where, call->recvbuf, first_of(sample, i),
-                    sample->copy + i * bucket_bytes(sample));
+    for (size_t i = 0; ok && i < sample->count; i++)
+        ok = fetch(sample, where, call->recvbuf, first_of(sample, i),
+                   sample->copy + i * bucket_bytes(sample));
     if (entered)
         cgx_cuda_leave();
-    return had;
+    return ok;
 }
 
 static size_t at_least_one(size_t value)

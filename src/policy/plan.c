@@ -310,13 +310,13 @@ struct cgx_plan *cgx_plan_copy(const struct cgx_plan *plan)
 
 static void switch_family(struct cgx_segment *segment, enum cgx_family family)
 {
-    struct cgx_widths had = {segment->bits, segment->least, segment->most};
+    struct cgx_widths previous = {segment->bits, segment->least, segment->most};
 
     segment->bits = segment->alternatives[family].bits;
     segment->least = segment->alternatives[family].least;
     segment->most = segment->alternatives[family].most;
     segment->alternatives[family] = (struct cgx_widths){0};
-    segment->alternatives[segment->family] = had;
+    segment->alternatives[segment->family] = previous;
     segment->family = (uint8_t)family;
 }
 

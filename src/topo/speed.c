@@ -18,13 +18,13 @@
 static bool read_line(const char *path, char line[LINE_BYTES])
 {
     FILE *file = fopen(path, "re");
-    bool had;
+    bool ok;
 
     if (!file)
         return false;
-    had = fgets(line, LINE_BYTES, file) != NULL;
+    ok = fgets(line, LINE_BYTES, file) != NULL;
     fclose(file);
-    return had;
+    return ok;
 }
 
 static unsigned interface_speed(const char *folder, const char *name)

@@ -23,32 +23,32 @@ static void round_to_nearest(struct cgx_settings *settings)
     settings->rounding = CGX_ROUNDING_NEAREST;
 }
 
-static bool feeds_history(const struct cgx_settings *settings)
+static bool has_feedback_and_history(const struct cgx_settings *settings)
 {
     return settings->history == CGX_HISTORY_ALWAYS && settings->error_feedback;
 }
 
-static bool rounds_history(const struct cgx_settings *settings)
+static bool has_rounding_and_history(const struct cgx_settings *settings)
 {
     return settings->history == CGX_HISTORY_ALWAYS && settings->rounding != CGX_ROUNDING_NEAREST;
 }
 
-static void forget_history(struct cgx_settings *settings)
+static void drop_history(struct cgx_settings *settings)
 {
     settings->history = CGX_HISTORY_NEVER;
 }
 
-static bool feeds_uniform(const struct cgx_settings *settings)
+static bool has_feedback_and_uniform(const struct cgx_settings *settings)
 {
     return settings->codec == CGX_FAMILY_UNIFORM && settings->error_feedback;
 }
 
-static bool divides_bounded(const struct cgx_settings *settings)
+static bool has_bound_and_history(const struct cgx_settings *settings)
 {
     return settings->history == CGX_HISTORY_ALWAYS && settings->error_bound > 0;
 }
 
-static void forget_errors(struct cgx_settings *settings)
+static void drop_feedback(struct cgx_settings *settings)
 {
     settings->error_feedback = false;
 }
@@ -64,12 +64,12 @@ static const struct row {
     {{"CGX_ROUNDING", "stochastic", "CGX_ADAPTIVE", "bits=MIN:MAX, each 2-8"},
      may_round_to_one_bit,
      round_to_nearest},
-    {{"CGX_HISTORY", "1", "CGX_ERROR_FEEDBACK", "0"}, feeds_history, forget_history},
-    {{"CGX_HISTORY", "1", "CGX_ROUNDING", "nearest"}, rounds_history, forget_history},
+    {{"CGX_HISTORY", "1", "CGX_ERROR_FEEDBACK", "0"}, has_feedback_and_history, drop_history},
+    {{"CGX_HISTORY", "1", "CGX_ROUNDING", "nearest"}, has_rounding_and_history, drop_history},
     {{"CGX_ERROR_FEEDBACK", "1", "CGX_CODEC", "maxmin, rotated, auto"},
-     feeds_uniform,
-     forget_errors},
-    {{"CGX_HISTORY", "1", "CGX_CODEC", CGX_CODECS}, divides_bounded, forget_history},
+     has_feedback_and_uniform,
+     drop_feedback},
+    {{"CGX_HISTORY", "1", "CGX_CODEC", CGX_CODECS}, has_bound_and_history, drop_history},
 };
 
 const struct cgx_settings_pair *cgx_settings_pair(size_t index)

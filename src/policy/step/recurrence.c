@@ -215,7 +215,7 @@ static void observe_disorder(struct cgx_recurrence *recurrence, uint64_t key, bo
 }
 
 /* The index of the sum of KEY, which is counted once more. *KNOWN: the sum was known before. */
-static uint16_t see(struct cgx_recurrence *recurrence, uint64_t key, bool *known)
+static uint16_t count_sum(struct cgx_recurrence *recurrence, uint64_t key, bool *known)
 {
     struct cgx_sums *sums = &recurrence->sums;
     uint16_t sum = cgx_sums_find(sums, key);
@@ -284,7 +284,7 @@ struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uin
         recurrence->large /= 2;
         recurrence->small /= 2;
     }
-    sum = see(recurrence, cgx_callsite_word(count, type), &known);
+    sum = count_sum(recurrence, cgx_callsite_word(count, type), &known);
     if (pattern->length > 0)
         place = cgx_pattern_follow(pattern, &recurrence->sums, sum);
     occurrence.recurs = recurs(recurrence, sum);

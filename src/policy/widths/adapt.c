@@ -35,7 +35,7 @@ struct cgx_sampling cgx_adapt_sampling(const struct cgx_adapt *adapt)
 
 /* The next choice from a measurement is due after LEFT steps, the last WINDOW of which are
  * measured. */
-static void aim(struct cgx_adapt *adapt, unsigned left, unsigned window)
+static void plan_next_choice(struct cgx_adapt *adapt, unsigned left, unsigned window)
 {
     adapt->left = left;
     adapt->window = window < left ? window : left;
@@ -265,14 +265,14 @@ enum cgx_adapt_due cgx_adapt_step(struct cgx_adapt *adapt)
     cgx_account_step(adapt);
     if (adapt->choices > 0 && adapt->left > 1 && is_outgrown(adapt)) {
         forget_found(adapt);
-        aim(adapt, 1, 1);
+        plan_next_choice(adapt, 1, 1);
     }
     if (adapt->left == 0) {
         conclude(adapt);
-        aim(adapt, cgx_account_next(adapt), CGX_ADAPT_MEASURED_STEPS);
+        plan_next_choice(adapt, cgx_account_next(adapt), CGX_ADAPT_MEASURED_STEPS);
         due = CGX_ADAPT_MEASURED;
     } else if (cgx_account_is_exceeded(adapt)) {
-        aim(adapt, cgx_account_fall(adapt), CGX_ADAPT_MEASURED_STEPS);
+        plan_next_choice(adapt, cgx_account_fall(adapt), CGX_ADAPT_MEASURED_STEPS);
         due = CGX_ADAPT_SCALED;
     }
     return due;
