@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Where a buffer is. The CUDA driver is queried only if the program has loaded it, since otherwise
- * there are no device buffers. memory.c queries; none.c is for builds without CUDA, where all
+ * there are no device buffers. memory.c queries; no_cuda.c is for builds without CUDA, where all
  * memory is host memory. */
 #ifndef CGX_CUDA_MEMORY_H
 #define CGX_CUDA_MEMORY_H

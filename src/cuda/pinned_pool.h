@@ -3,7 +3,7 @@
 
 /* Host memory that replaces device memory for an MPI that cannot read device memory, and copies
  * between the two. Thread-safe. WHERE describes the device memory. Functions work in its context,
- * which they enter unless the caller has (cgx_cuda_enter). In none.c all of them fail. */
+ * which they enter unless the caller has (cgx_cuda_enter). In no_cuda.c all of them fail. */
 #ifndef CGX_CUDA_PINNED_POOL_H
 #define CGX_CUDA_PINNED_POOL_H
 
