@@ -38,6 +38,7 @@ struct thread {
     uint64_t value;  /* to which it gives this, */
     unsigned source; /* and the lane from which it wants a value */
     uint64_t result;
+    unsigned late; /* a lane of the warp whose first thread this is, which others waited for */
 };
 
 struct softcuda_place softcuda_here;
@@ -207,7 +208,8 @@ static bool meets(const struct thread *thread, const struct thread *other)
     return thread->state == other->state && thread->mask == other->mask && is_at(thread, other);
 }
 
-/* The thread waits for lanes of its warp: if all have come, they go on. */
+/* The thread waits for lanes of its warp: if all have come, they go on. Looks first at the lane
+ * that had not come the last time. */
 static void open_warp(unsigned index, unsigned threads)
 {
     struct thread *thread = &engine.threads[index];
@@ -227,11 +229,15 @@ static void open_warp(unsigned index, unsigned threads)
                  thread->source);
         return;
     }
-    for (unsigned lane = 0; lane < WARP; lane++) {
+    for (unsigned i = 0, first = warp->late; i < WARP; i++) {
+        unsigned lane = (first + i) % WARP;
+
         if ((mask >> lane & 1) == 0)
             continue;
-        if (lane >= lanes || !meets(thread, &warp[lane]))
+        if (lane >= lanes || !meets(thread, &warp[lane])) {
+            warp->late = lane;
             return;
+        }
         ballot |= (unsigned)warp[lane].value << lane;
     }
     for (unsigned lane = 0; lane < WARP; lane++) {

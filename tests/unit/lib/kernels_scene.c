@@ -132,7 +132,8 @@ static void make_elements(const struct scene *scene, uint64_t *state)
         fill_run(state, values + i, n);
         if (dtype == CGX_FLOAT16 && r % 8 != 0) /* of its range, or most were zero or infinite */
             for (size_t j = i; j < i + n; j++)
-                values[j] = fmodf(values[j], 60000);
+                if (fabsf(values[j]) >= 60000)
+                    values[j] = fmodf(values[j], 60000);
         if (r >> 8 & 1 && i > 0) /* the bucket of one run */
             memcpy(values + i, values + i - half, n * sizeof *values);
         if ((r >> 16) % 16 == 0)
