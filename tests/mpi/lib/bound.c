@@ -122,11 +122,9 @@ static void compare_bucket(struct bucket *bucket, enum data_kind kind, uint64_t 
 {
     double before;
 
-    for (int p = 0; p < bucket->ranks; p++) {
-        for (size_t i = 0; i < bucket->count; i++)
-            bucket->inputs[(size_t)p * bucket->scheme->bucket + i] =
-                data_value(kind, bucket->scheme->type, seed, p, first + i);
-    }
+    for (int p = 0; p < bucket->ranks; p++)
+        data_values(kind, bucket->scheme->type, seed, p, first, bucket->count,
+                    bucket->inputs + (size_t)p * bucket->scheme->bucket);
     bound_study(bucket);
     if (is_fragile(bucket)) {
         find_laundered(bucket, first, result, outcome);

@@ -22,9 +22,19 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
+static uint64_t random_stream(uint64_t seed, uint64_t stream)
+{
+    return mix(seed * 0x9E3779B97F4A7C15u + stream);
+}
+
+static uint64_t random_at(uint64_t stream, uint64_t index)
+{
+    return mix(stream + index * 0xD1B54A32D192ED03u);
+}
+
 uint64_t data_random(uint64_t seed, uint64_t stream, uint64_t index)
 {
-    return mix(mix(seed * 0x9E3779B97F4A7C15u + stream) + index * 0xD1B54A32D192ED03u);
+    return random_at(random_stream(seed, stream), index);
 }
 
 /* Box and Muller's method, from the two halves of one hash. */
@@ -70,11 +80,10 @@ static double limit(enum element type, uint64_t seed, uint64_t random, size_t in
     return sign * part * (type == ELEMENT_FLOAT16 ? 65504.0 : 0x1.FEp127);
 }
 
+/* RANDOM: of this rank and element. */
 static double raw_value(enum data_kind kind, enum element type, uint64_t seed, int rank,
-                        size_t index)
+                        size_t index, uint64_t random)
 {
-    uint64_t random = data_random(seed, (uint64_t)rank, index);
-
     switch (kind) {
     case DATA_GAUSSIAN:
         return gaussian(random);
@@ -103,16 +112,34 @@ static double raw_value(enum data_kind kind, enum element type, uint64_t seed, i
     }
 }
 
+void data_values(enum data_kind kind, enum element type, uint64_t seed, int rank, size_t first,
+                 size_t count, double *values)
+{
+    uint64_t stream = random_stream(seed, (uint64_t)rank);
+
+    for (size_t i = 0; i < count; i++)
+        values[i] = element_round(
+            type, raw_value(kind, type, seed, rank, first + i, random_at(stream, first + i)));
+}
+
 double data_value(enum data_kind kind, enum element type, uint64_t seed, int rank, size_t index)
 {
-    double value = raw_value(kind, type, seed, rank, index);
+    double value;
 
-    return type == ELEMENT_FLOAT32 ? (double)(float)value : element_round(type, value);
+    data_values(kind, type, seed, rank, index, 1, &value);
+    return value;
 }
 
 void data_fill(enum data_kind kind, enum element type, uint64_t seed, int rank, size_t count,
                void *buffer)
 {
-    for (size_t i = 0; i < count; i++)
-        element_store(type, buffer, i, data_value(kind, type, seed, rank, i));
+    double values[512];
+
+    for (size_t first = 0; first < count; first += 512) {
+        size_t n = count - first < 512 ? count - first : 512;
+
+        data_values(kind, type, seed, rank, first, n, values);
+        for (size_t i = 0; i < n; i++)
+            element_store(type, buffer, first + i, values[i]);
+    }
 }

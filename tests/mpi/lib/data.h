@@ -36,6 +36,10 @@ uint64_t data_random(uint64_t seed, uint64_t stream, uint64_t index);
 /* Representable in TYPE. */
 double data_value(enum data_kind kind, enum element type, uint64_t seed, int rank, size_t index);
 
+/* Those of elements FIRST to FIRST + COUNT - 1. */
+void data_values(enum data_kind kind, enum element type, uint64_t seed, int rank, size_t first,
+                 size_t count, double *values);
+
 /* Elements 0 to COUNT - 1 of RANK's input; BUFFER may be misaligned. */
 void data_fill(enum data_kind kind, enum element type, uint64_t seed, int rank, size_t count,
                void *buffer);

@@ -92,15 +92,13 @@ static int exponent(enum element type, double value)
     return e < traits[type].smallest ? traits[type].smallest : e;
 }
 
-double element_round(enum element type, double value)
+double element_round_narrow(enum element type, double value)
 {
     int shift = traits[type].digits - exponent(type, value);
     double rounded;
 
     if (!isfinite(value))
         return value;
-    if (type == ELEMENT_FLOAT32)
-        return (double)(float)value;
     rounded = rint(value * power(shift)) * power(-shift);
     return fabs(rounded) >= power(traits[type].largest) ? copysign(INFINITY, value) : rounded;
 }
@@ -134,34 +132,25 @@ static double float16_value(uint16_t bits)
     return bits & 0x8000 ? -value : value;
 }
 
-void element_store(enum element type, void *buffer, size_t index, double value)
+void element_store_narrow(enum element type, void *buffer, size_t index, double value)
 {
     char *place = (char *)buffer + index * traits[type].size;
-    float narrow = (float)value;
+    float narrow = (float)element_round_narrow(type, value);
     uint32_t wide;
     uint16_t half;
 
-    if (type == ELEMENT_FLOAT32) {
-        memcpy(place, &narrow, sizeof narrow);
-        return;
-    }
-    narrow = (float)element_round(type, value);
     memcpy(&wide, &narrow, sizeof wide);
     half = type == ELEMENT_BFLOAT16 ? (uint16_t)(wide >> 16) : float16_bits(narrow);
     memcpy(place, &half, sizeof half);
 }
 
-double element_load(enum element type, const void *buffer, size_t index)
+double element_load_narrow(enum element type, const void *buffer, size_t index)
 {
     const char *place = (const char *)buffer + index * traits[type].size;
     uint32_t wide;
     uint16_t half;
     float value;
 
-    if (type == ELEMENT_FLOAT32) {
-        memcpy(&value, place, sizeof value);
-        return value;
-    }
     memcpy(&half, place, sizeof half);
     if (type == ELEMENT_FLOAT16)
         return float16_value(half);

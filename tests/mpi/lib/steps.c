@@ -45,22 +45,27 @@ void steps_end(struct steps *steps)
 
 static void fill(const struct steps *steps, const struct call *call, int rank)
 {
+    double *values = check_memory(2 * call->count * sizeof *values);
+    double *common = values + call->count;
     size_t element = 0;
 
     for (size_t i = call->first; i < call->end; i++) {
         const struct steps_part *part = &steps->parts[i];
         uint64_t seed = call->seed + i;
 
+        data_values(part->kind, ELEMENT_FLOAT32, seed, rank, 0, part->count, values);
+        if (part->common > 0)
+            data_values(part->kind, ELEMENT_FLOAT32, seed, COMMON, 0, part->count, common);
         for (size_t k = 0; k < part->count; k++) {
-            double value = data_value(part->kind, ELEMENT_FLOAT32, seed, rank, k);
+            double value = values[k];
 
             if (part->common > 0)
-                value += part->common *
-                         (data_value(part->kind, ELEMENT_FLOAT32, seed, COMMON, k) - value);
+                value += part->common * (common[k] - value);
             element_store(steps->type, call->input, element++,
-                          element_round(steps->type, (double)(float)(part->scale * value)));
+                          (double)(float)(part->scale * value));
         }
     }
+    free(values);
 }
 
 static struct call open_call(const struct steps *steps, size_t first, int rank, int ranks)

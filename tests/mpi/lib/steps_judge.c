@@ -28,8 +28,8 @@ static double bucket_steps(const struct judge *judge, size_t first, size_t end)
 
             if (!isfinite(input))
                 return INFINITY;
-            min = fmin(min, input);
-            max = fmax(max, input);
+            min = input < min ? input : min;
+            max = input > max ? input : max;
         }
         inputs += bound_step(&judge->scheme, min, max);
         low += fmin(min, 0);
