@@ -24,6 +24,7 @@ begin() {
     done
     : >"$results"
     : >"$log"
+    print_plan >"$scratch/plan"
     # Programs are given their settings one by one.
     for name in $(env | sed -n 's/^\(CGX_[A-Za-z0-9_]*\)=.*/\1/p'); do
         case $name in
@@ -106,16 +107,18 @@ judge() {
     *) result FAIL "$1: exit status $2" ;;
     esac
     echo "TIME $3 $1" >>"$results"
-    echo "$(tail -n 2 "$results" | head -n 1) ($3 s)"
+    find_plan "$1" || :
+    echo "$(tail -n 2 "$results" | head -n 1) ($3 s; $plan_expected expected, limit $plan_limit)"
 }
 
-# part NAME SECONDS COMMAND...
+# part NAME COMMAND...
 part() {
     part_name=$1
     shift
     part_status=0
     part_began=$(date +%s)
-    limited "$@" || part_status=$?
+    must_plan "$part_name"
+    limited "$plan_limit" "$@" || part_status=$?
     judge "$part_name" "$part_status" $(($(date +%s) - part_began))
     [ "$part_status" -eq 0 ]
 }
@@ -143,11 +146,15 @@ is_hardware() {
 
 # ---- several at a time ----
 
-# together JOBS: runs lines of stdin, "NAME|SECONDS|COMMAND", where NAME has no spaces. What each
+# together JOBS: runs lines of stdin, "NAME|COMMAND", where NAME has no spaces. What each
 # printed is then in $scratch/together/NAME.out, and "STATUS SECONDS" in NAME.end.
 together() {
     rm -rf "$scratch/together"
     mkdir "$scratch/together"
+    while IFS='|' read -r name command; do
+        must_plan "$name"
+        echo "$name|$plan_limit|$command"
+    done >"$scratch/lines"
     # shellcheck disable=SC2016 # expanded by the inner shell
     GPU_CHECK_PART=$$ end=$end patience=$PATIENCE together=$scratch/together xargs -d '\n' -P "$1" -n 1 sh -c '
         name=${1%%|*} rest=${1#*|} status=0 began=$(date +%s)
@@ -161,7 +168,7 @@ together() {
             : >"$together/$name.out"
         fi
         echo "$status $(($(date +%s) - began))" >"$together/$name.end"
-        ' sh
+        ' sh <"$scratch/lines"
     ! grep -q '^124 ' "$scratch"/together/*.end || leave_none
 }
 
@@ -174,10 +181,9 @@ told() {
     read -r told_status told_seconds <"$scratch/together/$1.end" || :
 }
 
-# test_line NAME SECONDS TEST: of a test that is a script, for together.
+# test_line NAME TEST: of a test that is a script, for together.
 test_line() {
-    set -- "$1" "$2" "$3" "$([ "$driver" = real ] || echo "CGX_TEST_DRIVER=soft ")"
-    echo "$1|$2|$4 sh $3"
+    echo "$1|$([ "$driver" = real ] || echo CGX_TEST_DRIVER=soft) sh $2"
 }
 
 # collect_tap NAME: results of a test that printed TAP; each also has "NAME: " before it.
@@ -197,5 +203,6 @@ collect_tap() {
         result FAIL "$1: no test was run"
     fi
     echo "TIME $told_seconds $1" >>"$results"
-    echo "$1: $(grep -c '^PASS' "$scratch/tap") passed ($told_seconds s)"
+    find_plan "$1" || :
+    echo "$1: $(grep -c '^PASS' "$scratch/tap") passed ($told_seconds s; $plan_expected expected, limit $plan_limit)"
 }

@@ -10,7 +10,7 @@ run_facts() {
 }
 
 ask_driver() {
-    into "$out/probe.txt" part "the driver is asked" 90 "$directory/bench/gpu_probe" \
+    into "$out/probe.txt" part "the driver is asked" "$directory/bench/gpu_probe" \
         "$directory/src/cuda/kernels.fatbin"
     is_hardware "what calls of the driver, pins and copies cost"
 }
@@ -18,18 +18,18 @@ ask_driver() {
 measure_stores() {
     is_hardware "how stores and loads fare" || return 0
     # shellcheck disable=SC2086 # words
-    part "bench/gpu_stores.cu is compiled" 60 "$NVCC" -O3 $nvcc_flags -o "$scratch/stores" \
+    part "bench/gpu_stores.cu is compiled" "$NVCC" -O3 $nvcc_flags -o "$scratch/stores" \
         bench/gpu_stores.cu || return 0
-    into "$out/stores.csv" part "how stores and loads fare" 30 "$scratch/stores" || :
+    into "$out/stores.csv" part "how stores and loads fare" "$scratch/stores" || :
 }
 
 # Launches, waits, small copies and words between host and kernel: what a call cannot take less than.
 measure_floor() {
     is_hardware "the steps of a host that drives a device" || return 0
     # shellcheck disable=SC2086 # words
-    part "bench/gpu_floor.cu is compiled" 60 "$NVCC" -O2 -std=c++17 $nvcc_flags -o "$scratch/floor" \
+    part "bench/gpu_floor.cu is compiled" "$NVCC" -O2 -std=c++17 $nvcc_flags -o "$scratch/floor" \
         bench/gpu_floor.cu || return 0
-    into "$out/floor.csv" part "the steps of a host that drives a device" 30 "$scratch/floor" || :
+    into "$out/floor.csv" part "the steps of a host that drives a device" "$scratch/floor" || :
 }
 
 # The kernels' bytes against the host codec's, for all widths, types and roundings.
@@ -37,7 +37,7 @@ check_bytes() {
     set -- kernels_ranges kernels_measure kernels_bytes kernels_hostile kernels_random pinned_pool
     [ "$quick" = no ] || set -- kernels_ranges
     for program in "$@"; do
-        echo "$program|150|$directory/tests/unit/cuda/$program"
+        echo "$program|$directory/tests/unit/cuda/$program"
     done | together 6
     for program in "$@"; do
         collect_tap "$program"
@@ -54,7 +54,7 @@ check_transports() {
             set -- tests/lib/run-mpi -n 2 CGX_BUFFERS=all CGX_ADAPTIVE=0 CGX_WARMUP=0 \
                 CGX_COMPRESSION_MINIMAL_SIZE=1024 CGX_INNER_COMMUNICATOR_TYPE=$transport \
                 CGX_LOG=debug -- "$directory/tests/mpi/device" $type
-            echo "$transport.$type|90|$*" | together 1
+            echo "$transport.$type|$*" | together 1
             collect_tap "$transport.$type"
             if [ $transport = SHM ]; then
                 check_way "$transport.$type" "copied by the devices" info
@@ -84,7 +84,7 @@ count_instructions() {
         skipped "instructions are counted" "no cuobjdump or python3"
         return 0
     }
-    into "$out/instructions.csv" part "instructions are counted" 60 bench/issue_limit \
+    into "$out/instructions.csv" part "instructions are counted" bench/issue_limit \
         "$directory/src/cuda/kernels.fatbin" "$sm" || rm -f "$out/instructions.csv"
 }
 
@@ -98,7 +98,7 @@ measure_kernels() {
         set -- --dtype float32 --bits 4
     fi
     clocks "before bench/codec"
-    part "the kernels' speed" 150 "$directory/bench/codec_device" --device "$@" "$out/codec.csv" || :
+    part "the kernels' speed" "$directory/bench/codec_device" --device "$@" "$out/codec.csv" || :
     measure_other_kinds
     clocks "after bench/codec"
     is_hardware "the kernels' speed against its limits" || return 0
@@ -113,7 +113,7 @@ measure_other_kinds() {
     else
         set -- --kinds rotated+history --dtype bfloat16 --bits 4
     fi
-    part "the speed of rotated kernels, and with history and residuals" 60 \
+    part "the speed of rotated kernels, and with history and residuals" \
         "$directory/bench/codec_device" --device "$@" "$scratch/kinds.csv" || return 0
     [ ! -s "$scratch/kinds.csv" ] || sed 1d "$scratch/kinds.csv" >>"$out/codec.csv"
 }

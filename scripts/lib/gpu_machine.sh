@@ -121,7 +121,7 @@ make_configure() {
     if [ -f configure ]; then
         touch aclocal.m4 && sleep 1 && touch configure && find . -name Makefile.in -exec touch {} +
     elif has autoreconf; then
-        part "bootstrap" 60 ./bootstrap
+        part "bootstrap" ./bootstrap
     else
         result FAIL "there is a configure script, or autoreconf to make one"
         return 1
@@ -138,9 +138,9 @@ build() {
         set -- "$@" tests/mpi/device_fork
     fi
     [ -f "$directory/config.status" ] || {
-        make_configure && part "configure" 60 env -C "$directory" "$PWD/configure" --with-cuda
+        make_configure && part "configure" env -C "$directory" "$PWD/configure" --with-cuda
     } || return 1
-    part "the build" 240 make "$@" || [ -f "$directory/.libs/libcgxpmpi.so" ]
+    part "the build" make "$@" || [ -f "$directory/.libs/libcgxpmpi.so" ]
 }
 
 # ---- ranks ----
@@ -164,8 +164,8 @@ int main(int argc, char **argv)
 }
 END
     ranks_work=yes
-    part "a program of 4 ranks is compiled" 60 "$MPICC" -o "$scratch/smoke" "$scratch/smoke.c" &&
-        part "4 ranks of MPI" 60 "$MPIEXEC" -n 4 "$scratch/smoke" || ranks_work=no
+    part "a program of 4 ranks is compiled" "$MPICC" -o "$scratch/smoke" "$scratch/smoke.c" &&
+        part "4 ranks of MPI" "$MPIEXEC" -n 4 "$scratch/smoke" || ranks_work=no
 }
 
 # has_ranks NAME: false, which is a named skip, where MPI does not work here.

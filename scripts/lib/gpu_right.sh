@@ -15,28 +15,26 @@ run_right() {
 # Unit tests are those of facts.
 run_most_tests() {
     if [ "$quick" = yes ]; then
-        run_tests 110 tests/mpi/examples_gpu.test
+        run_tests tests/mpi/examples_gpu.test
         skipped "the other tests of devices" "make check runs them with the software driver"
     else
-        run_tests 200 tests/mpi/device.test tests/mpi/device_driver.test \
+        run_tests tests/mpi/device.test tests/mpi/device_driver.test \
             tests/mpi/device_adaptive.test tests/mpi/device_segments.test tests/mpi/exact_device.test \
             tests/mpi/examples_gpu.test
     fi
 }
 
 run_rough_tests() {
-    [ "$quick" = yes ] || run_tests 200 tests/mpi/device_peers.test \
+    [ "$quick" = yes ] || run_tests tests/mpi/device_peers.test \
         tests/mpi/device_peers_state.test tests/mpi/device_faults.test
 }
 
-# run_tests SECONDS TEST...
+# run_tests TEST...
 run_tests() {
-    seconds=$1
-    shift
     has_ranks "$*" || return 0
     for test in "$@"; do
         name=${test##*/}
-        test_line "${name%.test}" "$seconds" "$test"
+        test_line "${name%.test}" "$test"
     done | together "$JOBS"
     for test in "$@"; do
         name=${test##*/}
@@ -66,7 +64,7 @@ run_sanitizers() {
     }
     list_sanitized >"$scratch/sanitized"
     while read -r tool program; do
-        echo "$tool.$program|55|compute-sanitizer --tool $tool --error-exitcode 9" \
+        echo "$tool.$program|compute-sanitizer --tool $tool --error-exitcode 9" \
             "$directory/tests/unit/cuda/$program"
     done <"$scratch/sanitized" | together "$JOBS"
     while read -r tool program; do
@@ -101,16 +99,16 @@ METRICS=$METRICS,l1tex__t_requests_pipe_lsu_mem_global_op_st.sum
 run_profiler() {
     set -- "$directory/bench/codec_device" --device --once --dtype float32,float16 --bits 3,4,8
     if [ "$driver" = soft ]; then
-        part "what the profiler runs" 90 "$@" --bits 4 --dtype float32 || :
+        part "what the profiler runs" "$@" --bits 4 --dtype float32 || :
         skipped "the profiler" "only hardware can answer"
     elif has ncu; then
-        into "$out/profile.csv" part "the profiler (ncu)" 50 ncu --clock-control none --target-processes all --csv --page raw \
+        into "$out/profile.csv" part "the profiler (ncu)" ncu --clock-control none --target-processes all --csv --page raw \
             --metrics "$METRICS" --kernel-name 'regex:cgx_(encode|decode|reduce)_' \
             "$@" --size 64 || :
     elif has nsys; then
-        part "the profiler (nsys)" 50 nsys profile --force-overwrite true -o "$scratch/profile" \
+        part "the profiler (nsys)" nsys profile --force-overwrite true -o "$scratch/profile" \
             "$@" --size 64 || return 0
-        into "$out/profile.csv" part "what nsys found" 30 nsys stats --format csv \
+        into "$out/profile.csv" part "what nsys found" nsys stats --format csv \
             --report cuda_gpu_kern_sum "$scratch/profile.nsys-rep" || :
     else
         skipped "the profiler" "neither ncu nor nsys is installed"

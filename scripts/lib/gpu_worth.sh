@@ -23,7 +23,7 @@ sums() {
     shift 3
     on_ranks "$sums_ranks"
     # shellcheck disable=SC2086 # words
-    part "sums, $sums_ranks ranks, $sums_label" 45 $launch env \
+    part "sums, $sums_ranks ranks, $sums_label" $launch env \
         "CGX_INNER_COMMUNICATOR_TYPE=$sums_transport" "$directory/bench/allreduce_device" "$@" \
         --label "$sums_label" "$sums_table" || :
 }
@@ -46,9 +46,9 @@ split_calls() {
     on_ranks 2
     for transport in SHM P2P; do
         # shellcheck disable=SC2086 # words
-        part "a call is traced, $transport" 40 $launch env CGX_INNER_COMMUNICATOR_TYPE=$transport \
+        part "a call is traced, $transport" $launch env CGX_INNER_COMMUNICATOR_TYPE=$transport \
             CGX_TRACE="$scratch/trace.json" "$directory/bench/allreduce_device" --size 4,64 || continue
-        into "$out/trace.csv" part "a call is split, $transport" 20 bench/gpu_trace "$transport" \
+        into "$out/trace.csv" part "a call is split, $transport" bench/gpu_trace "$transport" \
             "$scratch/trace.json" || :
     done
 }
@@ -108,7 +108,7 @@ torch() {
     shift 3
     on_ranks 2
     # shellcheck disable=SC2086 # words
-    into "$out/torch.csv" part "PyTorch: $torch_name" 45 $launch env CGX_INNER_COMMUNICATOR_TYPE="$torch_transport" \
+    into "$out/torch.csv" part "PyTorch: $torch_name" $launch env CGX_INNER_COMMUNICATOR_TYPE="$torch_transport" \
         CGX_ADAPTIVE=0 PYTORCH_CUDA_ALLOC_CONF="$torch_allocator" \
         PYTORCH_ALLOC_CONF="$torch_allocator" "$directory/tools/cgxrun" bench/gpu_torch "$@" \
         "$torch_name" || :
@@ -141,7 +141,7 @@ run_fork() {
         skipped "a fork in mid-run" "make check runs it with the software driver"
         return 0
     }
-    test_line device_fork 60 tests/mpi/device_fork.test | together 1
+    test_line device_fork tests/mpi/device_fork.test | together 1
     collect_tap device_fork
 }
 
@@ -153,7 +153,7 @@ measure_exact() {
     for setting in "" --driver; do
         : >"$scratch/exact"
         # shellcheck disable=SC2086 # words
-        if into "$scratch/exact" part "exact host calls${setting:+, a driver loaded}" 40 $launch \
+        if into "$scratch/exact" part "exact host calls${setting:+, a driver loaded}" $launch \
             "$directory/tools/cgxrun" "$directory/bench/exact_call" $setting --rounds $rounds; then
             sed -n 's/^\([^ ].*[^ ]\)  *[0-9]* ns, plain .*more *\([-0-9]*\) ns of.*/\1|\2/p' \
                 "$scratch/exact" |
@@ -175,7 +175,7 @@ train() {
     else
         set -- "$@" --epochs 3
     fi
-    part "training on the device, $train_name" 60 env RUN_MPI_TIMEOUT=750 tests/lib/run-mpi \
+    part "training on the device, $train_name" env RUN_MPI_TIMEOUT=750 tests/lib/run-mpi \
         -n "$train_ranks" "$@" || return 0
     for what in accuracy seconds allreduce_seconds; do
         value=$(sed -n "s/^result.* $what=\([0-9.]*\).*/\1/p" "$log" | tail -n 1)
@@ -202,7 +202,7 @@ measure_others() {
     }
     for program in "$GPU_CHECK_PEERS"/*; do
         [ -x "$program" ] || continue
-        part "other codecs' kernels: ${program##*/}" 60 "$program" "$scratch/peers.csv" || continue
+        part "other codecs' kernels: ${program##*/}" "$program" "$scratch/peers.csv" || continue
         [ ! -s "$out/peers.csv" ] || sed -i 1d "$scratch/peers.csv"
         cat "$scratch/peers.csv" >>"$out/peers.csv"
         rm -f "$scratch/peers.csv"
