@@ -333,10 +333,10 @@ device_mpi_tests = \
 	tests/mpi/device_fork \
 	tests/mpi/device_peers \
 	tests/mpi/exact_device
-device_mpi_programs = tests/mpi/device_calls tests/mpi/device_contexts tests/mpi/device_counts \
-	tests/mpi/device_hidden tests/mpi/device_input tests/mpi/device_kinds tests/mpi/device_late \
-	tests/mpi/device_none tests/mpi/device_observe tests/mpi/device_order tests/mpi/device_places \
-	tests/mpi/exact_aware tests/mpi/exact_device_errors
+device_mpi_programs = tests/mpi/device_calls tests/mpi/device_capture tests/mpi/device_contexts \
+	tests/mpi/device_counts tests/mpi/device_hidden tests/mpi/device_input tests/mpi/device_kinds \
+	tests/mpi/device_late tests/mpi/device_none tests/mpi/device_observe tests/mpi/device_order \
+	tests/mpi/device_places tests/mpi/exact_aware tests/mpi/exact_device_errors
 mpi_tests += $(device_mpi_tests)
 mpi_programs += $(device_mpi_programs)
 mpi_scripts += \
@@ -348,7 +348,8 @@ mpi_scripts += \
 check_PROGRAMS += $(device_programs) tests/unit/cuda/numa examples/allreduce_gpu
 
 check_LTLIBRARIES += tests/softcuda/libcuda.la tests/unit/lib/libdevice.la
-tests_softcuda_libcuda_la_SOURCES = tests/softcuda/allocate.c tests/softcuda/calls.c tests/softcuda/context.c \
+tests_softcuda_libcuda_la_SOURCES = tests/softcuda/allocate.c tests/softcuda/calls.c \
+	tests/softcuda/capture.c tests/softcuda/context.c \
 	tests/softcuda/copy.c tests/softcuda/device.c tests/softcuda/event.c tests/softcuda/fail.c \
 	tests/softcuda/fork.c tests/softcuda/green.c tests/softcuda/ipc.c tests/softcuda/kernels.cpp \
 	tests/softcuda/launch.c tests/softcuda/mapped.c tests/softcuda/memory.c tests/softcuda/object.c \

@@ -219,6 +219,7 @@ struct softcuda_stream {
     struct softcuda_object object;
     struct softcuda_stream *next;
     bool blocking, destroyed;
+    CUstreamCaptureStatus capture;
     unsigned long long thread;       /* whose default stream it is; 0: nobody's */
     unsigned long long queued, done; /* operations so far */
     struct softcuda_operation *first, *last;
@@ -228,6 +229,8 @@ struct softcuda_stream *softcuda_stream_create(struct softcuda_context *context,
 /* NULL and CU_STREAM_LEGACY are the legacy stream of CONTEXT, CU_STREAM_PER_THREAD is the calling
  * thread's own. */
 struct softcuda_stream *softcuda_stream_find(struct softcuda_context *context, CUstream handle);
+/* CUDA_ERROR_STREAM_CAPTURE_IMPLICIT: it may not be used, and has voided a capture. */
+CUresult softcuda_capture_allows(const struct softcuda_stream *stream);
 /* Takes over OPERATION, after EVENT if that is not NULL. */
 CUresult softcuda_stream_queue(struct softcuda_stream *stream, struct softcuda_operation *operation,
                                const struct softcuda_place_in_stream *event);

@@ -156,7 +156,12 @@ CUresult softcuda_stream_queue(struct softcuda_stream *stream, struct softcuda_o
 {
     struct softcuda_context *context = stream->object.context;
     size_t most = event != NULL;
+    CUresult code = softcuda_capture_allows(stream);
 
+    if (code != CUDA_SUCCESS) {
+        free(operation);
+        return code;
+    }
     drop_destroyed(context);
     for (const struct softcuda_stream *other = context->streams; other; other = other->next)
         most += orders(other, stream);
@@ -257,7 +262,10 @@ static CUresult enter_stream(CUstream handle, struct softcuda_stream **stream)
     if (code != CUDA_SUCCESS)
         return code;
     *stream = softcuda_stream_find(context, handle);
-    return *stream ? (*stream)->object.context->error : CUDA_ERROR_INVALID_HANDLE;
+    if (*stream == NULL)
+        return CUDA_ERROR_INVALID_HANDLE;
+    code = softcuda_capture_allows(*stream);
+    return code == CUDA_SUCCESS ? (*stream)->object.context->error : code;
 }
 
 CUresult cuStreamSynchronize(CUstream handle)
