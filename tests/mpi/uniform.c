@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Sums with CGX_CODEC=uniform, "uniform HOPS [STEPS]": steps of two calls, of a large buffer and of
- * one that is a hundred times smaller in magnitude and has zeros. From the third step on both have
- * the same quantisation step, and together the error of rotated quantisation at the width that is
+ * one that is a hundred times smaller in magnitude and has zeros. At the end both have the same
+ * quantisation step, and together the error of rotated quantisation at the width that is
  * set; in sums that are quantised HOPS times, HOPS times as much. */
 
 #define _GNU_SOURCE /* MAP_ANONYMOUS */

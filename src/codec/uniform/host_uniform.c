@@ -142,8 +142,9 @@ static double squares_of(const struct cgx_walk *walk, const struct cgx_work *wor
     return sum;
 }
 
-/* The step of a piece that has none: that of the error of its width, of elements as large as those
- * it is made of are if they are independent. 0: it has a bound in the place of a width. */
+/* The step of a piece that has none: that of CGX_UNIFORM_FIRST of the error of its width, of
+ * elements as large as those it is made of are if they are independent. 0: it has a bound in the
+ * place of a width. */
 static float own_step(const struct cgx_walk *walk, const struct cgx_work *work)
 {
     const struct cgx_piece *piece = walk->piece;
@@ -152,7 +153,7 @@ static float own_step(const struct cgx_walk *walk, const struct cgx_work *work)
 
     if (width > CGX_UNIFORM_WIDTHS)
         return 0;
-    error = cgx_rotated_error(width);
+    error = CGX_UNIFORM_FIRST * cgx_rotated_error(width);
     if (work->operation == CGX_ENCODE)
         energy = squares_of(walk, work, cgx_walk_element(walk, work->in, piece->first));
     for (size_t p = 0; work->operation == CGX_REDUCE && p < work->nsources; p++) {

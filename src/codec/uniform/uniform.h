@@ -131,6 +131,11 @@ float cgx_uniform_scale(const unsigned char *piece, size_t count, size_t index);
 
 /* ---- arithmetic ---- */
 
+/* The part of its width's squared error that a piece without a step has, for three bits an element
+ * more: that of the first sum, and of those with a young history. Adam divides by the root of a
+ * mean of squares, which begins with these sums: it keeps their errors for a thousand steps. */
+#define CGX_UNIFORM_FIRST 0.015625
+
 /* The step at which the squared error is ERROR, relative to elements whose squares add up to
  * ENERGY; COUNT of them. */
 CGX_QUANT float cgx_uniform_step(double energy, double count, double error)

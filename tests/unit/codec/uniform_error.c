@@ -162,8 +162,8 @@ static void test_steps(const struct cgx_codec *codec)
     data_fill(DATA_GAUSSIAN, 3, values, 2048);
     transmit(codec, 0, 1, 2048);
     own = (double)cgx_uniform_head_of(payload).step;
-    ok(fabs(own * own / 12 / 0.133121 - 1) < 0.1,
-       "%s: without a step a piece has that of its elements", codec->name);
+    ok(fabs(64 * own * own / 12 / 0.133121 - 1) < 0.1,
+       "%s: without a step a piece has that of a 64th of its width's error", codec->name);
     for (size_t i = 1; i < sizeof steps / sizeof *steps; i++)
         refused = refused && transmit(codec, steps[i], 1, 2048) == CGX_ERR_INVALID;
     ok(refused, "%s: nothing is encoded with a step that is none", codec->name);
