@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The kernels that kernels.h names. Each reads what it needs once and keeps it in registers. */
+/* The kernels that kernels.h names. Each reads what it needs once and keeps it in registers. NUMBER
+ * is that of a tile, of all pieces. */
 #include "cuda/kernels.h"
 
 #include "cuda/measure.cuh"
@@ -36,9 +37,9 @@ CGX_DEVICE void ranges(const struct cgx_kernel_args &args)
 /* ---- encode ---- */
 
 template <class Type, bool STOCHASTIC, enum kept KEPT>
-CGX_DEVICE void encode(const struct cgx_kernel_args &args)
+CGX_DEVICE void encode(const struct cgx_kernel_args &args, uint32_t number = blockIdx.x)
 {
-    const struct cgx_tile *tile = find_tile<false>(args, sizeof(typename Type::element));
+    const struct cgx_tile *tile = find_tile<false>(args, number, sizeof(typename Type::element));
     const bool is_exact = tile->bits == CGX_BITS_EXACT;
     const uint32_t bucket_size = is_exact ? CGX_KERNEL_TILE : args.bucket_size;
     const struct cgx_place place = find_place(tile, bucket_size);
@@ -116,9 +117,10 @@ CGX_DEVICE bool load_levels(const struct cgx_kernel_args &args, const struct cgx
     return is_good;
 }
 
-template <class Type, enum kept KEPT> CGX_DEVICE void decode(const struct cgx_kernel_args &args)
+template <class Type, enum kept KEPT>
+CGX_DEVICE void decode(const struct cgx_kernel_args &args, uint32_t number = blockIdx.x)
 {
-    const struct cgx_tile *tile = find_tile<false>(args, sizeof(typename Type::element));
+    const struct cgx_tile *tile = find_tile<false>(args, number, sizeof(typename Type::element));
     const struct cgx_alignment alignment = alignment_of<Type>((int64_t)args.buffer);
     const bool is_exact = tile->bits == CGX_BITS_EXACT;
     const struct cgx_place place = find_place(tile, is_exact ? CGX_KERNEL_TILE : args.bucket_size);
@@ -160,9 +162,9 @@ template <class Type, enum kept KEPT> CGX_DEVICE void decode(const struct cgx_ke
 /* ---- reduce ---- */
 
 template <class Type, bool STOCHASTIC, enum kept KEPT>
-CGX_DEVICE void reduce(const struct cgx_kernel_args &args)
+CGX_DEVICE void reduce(const struct cgx_kernel_args &args, uint32_t number = blockIdx.x)
 {
-    const struct cgx_tile *tile = find_tile<true>(args, sizeof(typename Type::element));
+    const struct cgx_tile *tile = find_tile<true>(args, number, sizeof(typename Type::element));
     uint32_t bucket_size = args.bucket_size;
     struct cgx_place place = find_place(tile, bucket_size);
     cgx_values sums = {};
@@ -214,6 +216,8 @@ CGX_DEVICE void measure(const struct cgx_kernel_args &args)
 
 /* ---- the kernels ---- */
 
+#ifndef CGX_NO_KERNELS /* bench/fused.cuh has its own */
+
 /* BLOCKS at least are on a multiprocessor at once, if the registers suffice: they bound what the
  * compiler uses. */
 #define CGX_BLOCKS 8
@@ -258,3 +262,5 @@ CGX_KERNEL(cgx_ranges, CGX_BLOCKS, ranges)
 CGX_KERNELS_OF(float32)
 CGX_KERNELS_OF(float16)
 CGX_KERNELS_OF(bfloat16)
+
+#endif

@@ -20,9 +20,9 @@ CGX_DEVICE unsigned char *rotated_elements(const struct cgx_kernel_args &args,
 /* ---- encode ---- */
 
 template <class Type, enum kept KEPT>
-CGX_DEVICE void encode_rotated(const struct cgx_kernel_args &args)
+CGX_DEVICE void encode_rotated(const struct cgx_kernel_args &args, uint32_t number = blockIdx.x)
 {
-    const struct cgx_rotated_tile *tile = find_rotated_tile<false>(args, 0);
+    const struct cgx_rotated_tile *tile = find_rotated_tile<false>(args, number, 0);
     const struct cgx_rotated_place place = find_rotated_place(tile);
     struct cgx_quads<Type> quads;
     cgx_residual_quads residuals;
@@ -57,9 +57,9 @@ CGX_DEVICE void encode_rotated(const struct cgx_kernel_args &args)
 /* ---- decode ---- */
 
 template <class Type, enum kept KEPT>
-CGX_DEVICE void decode_rotated(const struct cgx_kernel_args &args)
+CGX_DEVICE void decode_rotated(const struct cgx_kernel_args &args, uint32_t number = blockIdx.x)
 {
-    const struct cgx_rotated_tile *tile = find_rotated_tile<false>(args, 0);
+    const struct cgx_rotated_tile *tile = find_rotated_tile<false>(args, number, 0);
     const struct cgx_rotated_place place = find_rotated_place(tile);
     struct cgx_quads<Type> quads;
     float values[CGX_LANE], step;
@@ -161,10 +161,10 @@ CGX_DEVICE void add_sources(const struct cgx_kernel_args &args, const struct cgx
 }
 
 template <class Type, enum kept KEPT>
-CGX_DEVICE void reduce_rotated(const struct cgx_kernel_args &args)
+CGX_DEVICE void reduce_rotated(const struct cgx_kernel_args &args, uint32_t number = blockIdx.x)
 {
     const struct cgx_rotated_tile *tile =
-        find_rotated_tile<true>(args, sizeof(typename Type::element));
+        find_rotated_tile<true>(args, number, sizeof(typename Type::element));
     const struct cgx_rotated_place place = find_rotated_place(tile);
     struct cgx_power power;
     float sums[CGX_LANE] = {}, level;

@@ -49,15 +49,15 @@ CGX_DEVICE void lay_out_rotated(const struct cgx_kernel_piece *piece, uint32_t i
 /* As find_tile. */
 template <bool SUMS>
 CGX_DEVICE const struct cgx_rotated_tile *find_rotated_tile(const struct cgx_kernel_args &args,
-                                                            uint32_t size)
+                                                            uint32_t number, uint32_t size)
 {
     __shared__ struct cgx_rotated_tile found;
 
     if (threadIdx.x < 32) {
-        uint32_t piece = find_entry(args.pieces, args.npieces, blockIdx.x);
+        uint32_t piece = find_entry(args.pieces, args.npieces, number);
 
         if (threadIdx.x == 0)
-            lay_out_rotated<SUMS>(&args.pieces[piece], blockIdx.x - args.pieces[piece].tile, size,
+            lay_out_rotated<SUMS>(&args.pieces[piece], number - args.pieces[piece].tile, size,
                                   &found);
     }
     __syncthreads();

@@ -103,19 +103,20 @@ CGX_DEVICE void lay_out(const struct cgx_kernel_piece *piece, uint32_t index, ui
         tile->headers = piece->offset + start * size;
 }
 
-/* The tile of this block, found by one warp for all. It stays in shared memory: what is needed of
+/* Tile NUMBER, found by one warp for the block. It stays in shared memory: what is needed of
  * it late takes no registers until then. */
 template <bool SUMS>
-CGX_DEVICE const struct cgx_tile *find_tile(const struct cgx_kernel_args &args, uint32_t size)
+CGX_DEVICE const struct cgx_tile *find_tile(const struct cgx_kernel_args &args, uint32_t number,
+                                            uint32_t size)
 {
     __shared__ struct cgx_tile found;
 
     if (threadIdx.x < 32) {
-        uint32_t piece = find_entry(args.pieces, args.npieces, blockIdx.x);
+        uint32_t piece = find_entry(args.pieces, args.npieces, number);
 
         if (threadIdx.x == 0)
-            lay_out<SUMS>(&args.pieces[piece], blockIdx.x - args.pieces[piece].tile,
-                          CGX_KERNEL_TILE, args.bucket_size, size, &found);
+            lay_out<SUMS>(&args.pieces[piece], number - args.pieces[piece].tile, CGX_KERNEL_TILE,
+                          args.bucket_size, size, &found);
     }
     __syncthreads();
     return &found;
