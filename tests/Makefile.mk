@@ -369,17 +369,28 @@ $(filter tests/unit/softcuda/%,$(unit_programs)): tests/softcuda/libcuda.la
 tests_unit_softcuda_libs = tests/softcuda/libcuda.la tests/unit/lib/libdevice.la tests/lib/libtap.la
 softcuda_engine = tests/softcuda/fibers.c tests/softcuda/order.c tests/softcuda/threads.c
 tests_ptx_machine_SOURCES = tests/ptx/machine.cpp $(softcuda_engine)
+# Of bench/fused.cuh, whose blocks wait for each other. UndefinedBehaviorSanitizer reports the threadIdx of each thread of
+# the process, so that a build with sanitizers is without this test.
+tests_softcuda_fused_SOURCES = tests/softcuda/fused.cpp tests/softcuda/resident.c $(softcuda_engine)
+tests_softcuda_fused_CFLAGS = $(AM_CFLAGS) -DSOFTCUDA_RESIDENT
+tests_softcuda_fused_CXXFLAGS = $(AM_CXXFLAGS) -DSOFTCUDA_RESIDENT -I$(srcdir)
 tests_softcuda_planted_SOURCES = tests/softcuda/planted.cpp $(softcuda_engine)
 tests_softcuda_trust_SOURCES = tests/softcuda/trust.cpp $(softcuda_engine)
 # With each sanitizer, since each catches its own bugs.
 if !SANITIZE
 unit_programs += \
+	tests/softcuda/fused \
+	tests/softcuda/fused_tsan \
 	tests/softcuda/kernels_asan \
 	tests/softcuda/kernels_tsan \
 	tests/softcuda/planted_asan \
 	tests/softcuda/planted_tsan
 ASAN = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 TSAN = -fsanitize=thread
+tests_softcuda_fused_tsan_SOURCES = $(tests_softcuda_fused_SOURCES)
+tests_softcuda_fused_tsan_CFLAGS = $(tests_softcuda_fused_CFLAGS) -DSOFTCUDA_TSAN
+tests_softcuda_fused_tsan_CXXFLAGS = $(tests_softcuda_fused_CXXFLAGS) $(TSAN)
+tests_softcuda_fused_tsan_LDFLAGS = $(TSAN)
 tests_softcuda_planted_asan_SOURCES = $(tests_softcuda_planted_SOURCES)
 tests_softcuda_planted_asan_CFLAGS = $(AM_CFLAGS) $(ASAN)
 tests_softcuda_planted_asan_CXXFLAGS = $(AM_CXXFLAGS) $(ASAN) -fsanitize-sections=softcuda_shared

@@ -43,7 +43,11 @@
 
 /* Blocks run one after the other. A section of its own lets the engine fill it between them; with
  * AddressSanitizer, -fsanitize-sections=softcuda_shared puts red zones around each variable. */
+#ifdef SOFTCUDA_RESIDENT /* a block is a thread of the process */
+#define __shared__ static thread_local
+#else
 #define __shared__ static __attribute__((section("softcuda_shared")))
+#endif
 
 /* ---- types ---- */
 

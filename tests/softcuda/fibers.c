@@ -132,7 +132,7 @@ static bool make_stack(struct softcuda_fiber *fiber)
 }
 
 /* Who switches to whom. */
-static struct softcuda_fiber *leaving, *arriving;
+static SOFTCUDA_LOCAL struct softcuda_fiber *leaving, *arriving;
 
 static void leave(struct softcuda_fiber *from, struct softcuda_fiber *to)
 {

@@ -15,6 +15,13 @@
 #include <ucontext.h>
 #endif
 
+/* Of each thread of the process that has fibers: one alone, or those of resident.h. */
+#ifdef SOFTCUDA_RESIDENT
+#define SOFTCUDA_LOCAL __thread
+#else
+#define SOFTCUDA_LOCAL
+#endif
+
 struct softcuda_fiber {
 #ifdef SOFTCUDA_UCONTEXT
     ucontext_t context;

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fibers.h"
+
 enum kind { FORWARD, REVERSE, RANDOM };
 
 struct order {
@@ -17,7 +19,7 @@ struct order {
     uint64_t seed, random;
 };
 
-static struct {
+static SOFTCUDA_LOCAL struct {
     struct order threads, blocks;
     unsigned *shuffled; /* blocks of this launch, by turn; kept for later launches */
     unsigned count, room;

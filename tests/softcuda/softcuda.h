@@ -126,6 +126,21 @@ size_t softcuda_calls(struct softcuda_call *calls, size_t most);
 typedef void softcuda_kernel(const void *args);
 bool softcuda_run(softcuda_kernel *kernel, const void *args, unsigned blocks, unsigned threads);
 
+/* A grid of a kernel. */
+struct softcuda_grid {
+    softcuda_kernel *kernel;
+    const void *args;
+    unsigned blocks, threads;
+    unsigned long rounds; /* resident.h: after so many of its blocks' rounds it is gone; 0: never */
+};
+
+/* Runs BLOCK of GRID alone. After each round, in which all of its threads that could went on, and
+ * some with PROGRESS, not only with softcuda_poll, BETWEEN is called; false: the block is given up,
+ * and so says the result. */
+typedef bool softcuda_between(bool progress);
+bool softcuda_run_block(const struct softcuda_grid *grid, unsigned block,
+                        softcuda_between *between);
+
 #ifdef __cplusplus
 }
 #endif

@@ -3,7 +3,8 @@
 
 /* The threads of a block as fibers: each runs until it waits for others or exits, and then the next
  * one in order that can run does. A block that leaves nobody able to run before all have exited is
- * stuck, and that is reported. One call of softcuda_run at a time; it may be left by siglongjmp. */
+ * stuck, and that is reported. One call of softcuda_run at a time; it may be left by siglongjmp.
+ * With SOFTCUDA_RESIDENT each thread of the process runs a block of its own (resident.c). */
 
 #include "fibers.h"
 
@@ -26,7 +27,8 @@ enum state {
     STATE_BARRIER,
     STATE_SHUFFLE,
     STATE_BALLOT,
-    STATE_SYNCWARP
+    STATE_SYNCWARP,
+    STATE_POLL
 };
 
 struct thread {
@@ -41,13 +43,13 @@ struct thread {
     unsigned late; /* a lane of the warp whose first thread this is, which others waited for */
 };
 
-struct softcuda_place softcuda_here;
+SOFTCUDA_LOCAL struct softcuda_place softcuda_here;
 
 /* The section of the kernels' shared memory, if there are such kernels here. */
 extern unsigned char __start_softcuda_shared[] __attribute__((weak, visibility("hidden")));
 extern unsigned char __stop_softcuda_shared[] __attribute__((weak, visibility("hidden")));
 
-static struct {
+static SOFTCUDA_LOCAL struct {
     softcuda_kernel *kernel;
     const void *args;
     unsigned running; /* the thread */
@@ -57,6 +59,7 @@ static struct {
     /* Names for what happens before: a block, its end, a barrier in each phase. */
     char begin, end, phases[2];
     bool failed;
+    softcuda_between *between; /* rounds of the block; NULL: nothing */
     struct softcuda_fiber scheduler;
     unsigned turns[MAX_THREADS];
     struct thread threads[MAX_THREADS];
@@ -165,6 +168,11 @@ void softcuda_syncwarp(const char *file, int line, unsigned mask)
         if (mask >> lane & 1)
             softcuda_fiber_acquire(&engine.threads[first + lane]);
     }
+}
+
+void softcuda_poll(void)
+{
+    wait_as(STATE_POLL, NULL, 0, 0, 0, 0);
 }
 
 /* ---- the scheduler's side ---- */
@@ -282,34 +290,49 @@ static void run_thread(unsigned index)
     softcuda_fiber_switch(&engine.scheduler, &thread->fiber);
 }
 
+/* A turn of each thread that can run. PROGRESS: some thread did more than poll once again. False:
+ * none can. */
+static bool run_round(unsigned threads, bool *progress)
+{
+    bool ran = false;
+
+    *progress = false;
+    softcuda_order_threads(engine.turns, threads);
+    for (unsigned turn = 0; turn < threads && !engine.failed; turn++) {
+        unsigned index = engine.turns[turn];
+        struct thread *thread = &engine.threads[index];
+        bool polled = thread->state == STATE_POLL;
+
+        if (thread->state != STATE_READY && !polled)
+            continue;
+        ran = true;
+        run_thread(index);
+        *progress |= !polled || thread->state != STATE_POLL;
+        if (thread->state == STATE_BARRIER)
+            engine.barrier++;
+        else if (thread->state == STATE_EXITED)
+            engine.left--;
+        else if (thread->state != STATE_POLL)
+            open_warp(index, threads);
+        if (engine.barrier > 0 && engine.barrier == engine.left)
+            open_barrier(threads);
+    }
+    return ran;
+}
+
 static bool run_block(unsigned threads)
 {
-    bool progress = true;
+    bool ran = true, progress;
 
     softcuda_fiber_release(&engine.begin);
     engine.left = threads;
+    engine.barrier = 0;
     for (unsigned i = 0; i < threads; i++)
         engine.threads[i].state = STATE_READY;
-    while (engine.left > 0 && progress && !engine.failed) {
-        progress = false;
-        softcuda_order_threads(engine.turns, threads);
-        for (unsigned turn = 0; turn < threads && !engine.failed; turn++) {
-            unsigned index = engine.turns[turn];
-            struct thread *thread = &engine.threads[index];
-
-            if (thread->state != STATE_READY)
-                continue;
-            progress = true;
-            run_thread(index);
-            if (thread->state == STATE_BARRIER)
-                engine.barrier++;
-            else if (thread->state == STATE_EXITED)
-                engine.left--;
-            else
-                open_warp(index, threads);
-            if (engine.barrier > 0 && engine.barrier == engine.left)
-                open_barrier(threads);
-        }
+    while (engine.left > 0 && ran && !engine.failed) {
+        ran = run_round(threads, &progress);
+        if (engine.between && !engine.between(progress))
+            return false;
     }
     if (engine.left > 0)
         complain_stuck(threads);
@@ -326,18 +349,15 @@ __attribute__((no_sanitize_address)) static void spoil_shared(void)
         *byte = 0xE7;
 }
 
-bool softcuda_run(softcuda_kernel *kernel, const void *args, unsigned blocks, unsigned threads)
+static bool begin(softcuda_kernel *kernel, const void *args, unsigned blocks, unsigned threads)
 {
     if (threads < 1 || threads > MAX_THREADS) {
         fprintf(stderr, "softcuda: a block has 1 to %d threads, not %u\n", MAX_THREADS, threads);
         return false;
     }
-    if (!softcuda_order_begin(blocks))
-        return false;
     engine.kernel = kernel;
     engine.args = args;
     engine.failed = false;
-    engine.barrier = 0;
     softcuda_here = (struct softcuda_place){{0, 0, 0}, {0, 0, 0}, {threads, 1, 1}, {blocks, 1, 1}};
     for (unsigned i = 0; i < threads; i++) {
         struct thread *thread = &engine.threads[i];
@@ -349,6 +369,13 @@ bool softcuda_run(softcuda_kernel *kernel, const void *args, unsigned blocks, un
         thread->state = STATE_EXITED;
     }
     softcuda_fiber_adopt(&engine.scheduler);
+    return true;
+}
+
+bool softcuda_run(softcuda_kernel *kernel, const void *args, unsigned blocks, unsigned threads)
+{
+    if (!softcuda_order_begin(blocks) || !begin(kernel, args, blocks, threads))
+        return false;
     for (unsigned turn = 0; turn < blocks; turn++) {
         softcuda_here.block.x = softcuda_order_block(turn);
         spoil_shared();
@@ -356,4 +383,13 @@ bool softcuda_run(softcuda_kernel *kernel, const void *args, unsigned blocks, un
             return false;
     }
     return true;
+}
+
+bool softcuda_run_block(const struct softcuda_grid *grid, unsigned block, softcuda_between *between)
+{
+    if (!softcuda_order_begin(1) || !begin(grid->kernel, grid->args, grid->blocks, grid->threads))
+        return false;
+    engine.between = between;
+    softcuda_here.block.x = block;
+    return run_block(grid->threads);
 }

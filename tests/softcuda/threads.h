@@ -21,7 +21,11 @@ struct softcuda_dim {
 struct softcuda_place {
     struct softcuda_dim thread, block, threads, blocks;
 };
+#ifdef SOFTCUDA_RESIDENT
+extern __thread struct softcuda_place softcuda_here;
+#else
 extern struct softcuda_place softcuda_here;
+#endif
 
 /* Waits for all threads that have not exited. */
 void softcuda_barrier(const char *file, int line);
@@ -33,6 +37,9 @@ uint64_t softcuda_shuffle(const char *file, int line, unsigned mask, uint64_t va
 /* A bit for each lane with PREDICATE. */
 unsigned softcuda_ballot(const char *file, int line, unsigned mask, bool predicate);
 void softcuda_syncwarp(const char *file, int line, unsigned mask);
+
+/* Lets other threads and blocks go on: to be called in each round of a loop that waits for them. */
+void softcuda_poll(void);
 
 #ifdef __cplusplus
 }
