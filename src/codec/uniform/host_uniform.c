@@ -64,7 +64,7 @@ static uint32_t begin_of(const struct place *place, const unsigned char *payload
 static struct cgx_uniform_group group_of(const struct cgx_bucket *bucket, const struct place *place,
                                          const struct cgx_uniform_head *head, unsigned exponent)
 {
-    float step = ldexpf(head->step, (int)exponent);
+    float step = exponent == 0 ? head->step : ldexpf(head->step, (int)exponent);
 
     return (struct cgx_uniform_group){.step = step,
                                       .inverse = 1.0f / step,
@@ -259,25 +259,25 @@ static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work
 
 /* ---- decode ---- */
 
-/* Decodes a group to all elements of its blocks, or adds it to VALUES. */
+/* Decodes the group at PLACE to all elements of its blocks, or adds it to VALUES. */
 static enum cgx_status restore(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                               const unsigned char *payload, bool add, cgx_float32 *values)
+                               const struct place *place, const unsigned char *payload, bool add,
+                               cgx_float32 *values)
 {
-    const struct place place = place_of(walk, bucket);
-    struct cgx_uniform_head head = cgx_uniform_head_of(payload + place.piece);
-    size_t begin = begin_of(&place, payload), end = end_of(&place, payload);
+    struct cgx_uniform_head head = cgx_uniform_head_of(payload + place->piece);
+    size_t begin = begin_of(place, payload), end = end_of(place, payload);
     struct cgx_uniform_group group;
     uint64_t kinds;
 
     if (!cgx_uniform_is_step(head.step) || begin > end ||
         end > cgx_uniform_most_words(walk->piece->count, walk->piece->bits))
         return CGX_ERR_FORMAT;
-    group = group_of(bucket, &place, &head, payload[place.exponent]);
-    memcpy(&kinds, payload + place.kinds, sizeof kinds);
+    group = group_of(bucket, place, &head, payload[place->exponent]);
+    memcpy(&kinds, payload + place->kinds, sizeof kinds);
     if (!cgx_uniform_is_step(group.step) ||
-        !kernels_of(walk)->decode(
-            &group, kinds, (const uint64_t *)(const void *)(payload + word_at(&place, begin)),
-            end - begin, add, values))
+        !kernels_of(walk)->decode(&group, kinds,
+                                  (const uint64_t *)(const void *)(payload + word_at(place, begin)),
+                                  end - begin, add, values))
         return CGX_ERR_FORMAT;
     return CGX_OK;
 }
@@ -289,11 +289,12 @@ static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work
     size_t size = cgx_dtype_size(dtype);
     unsigned char *elements = (unsigned char *)work->out + bucket->first * size;
     bool in_place = dtype == CGX_FLOAT32 && bucket->count % CGX_UNIFORM_BLOCK == 0;
+    const struct place place = place_of(walk, bucket);
     cgx_uniform_values room;
     cgx_float32 *values = in_place ? (cgx_float32 *)elements : room;
 
     cgx_walk_prefetch(elements, bucket->count * size);
-    if (restore(walk, bucket, work->in, false, values) != CGX_OK)
+    if (restore(walk, bucket, &place, work->in, false, values) != CGX_OK)
         return CGX_ERR_FORMAT;
     if (cgx_has_history(walk, work)) {
         cgx_history_multiply(walk, work, bucket, values);
@@ -336,7 +337,7 @@ static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work
 
         if (elements)
             add_elements(walk, work, bucket, elements, p == 0, sum);
-        else if (restore(walk, bucket, work->sources[p], p > 0, sum) != CGX_OK)
+        else if (restore(walk, bucket, &place, work->sources[p], p > 0, sum) != CGX_OK)
             return CGX_ERR_FORMAT;
     }
     /* Behind the elements that are there sources have the dither of theirs. */
@@ -353,7 +354,7 @@ static enum cgx_status peek(const struct cgx_walk *walk, const struct cgx_bucket
     const struct place place = place_of(walk, bucket);
     cgx_uniform_values room;
 
-    if (restore(walk, bucket, payload, false, room) != CGX_OK)
+    if (restore(walk, bucket, &place, payload, false, room) != CGX_OK)
         return CGX_ERR_FORMAT;
     memcpy(values, room, bucket->count * sizeof *values);
     *scale = cgx_uniform_scale(payload + place.piece, walk->piece->count, place.index);

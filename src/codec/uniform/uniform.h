@@ -187,8 +187,8 @@ CGX_QUANT unsigned cgx_uniform_parameter(uint32_t sum)
     uint32_t scaled = sum * 45 >> 12;
     unsigned parameter = 0;
 
-    while (parameter < 6 && scaled >> parameter != 0)
-        parameter++;
+    for (unsigned i = 0; i < 6; i++)
+        parameter += scaled >> i != 0;
     return 64 * parameter + 64 + (sum >> parameter) < 512 ? parameter : (unsigned)CGX_UNIFORM_PLAIN;
 }
 

@@ -14,14 +14,13 @@ typedef __m512i codes;
 /* What is beyond a byte is saturated, and NaN becomes the least. */
 #define TOO_LARGE 253
 
-/* For the 16 lanes of a block. */
-INLINE __m512i hash(const struct cgx_uniform_group *group, uint32_t block)
+/* The hashes of the 16 lanes of a block. */
+INLINE codes hash(const struct cgx_uniform_group *group, uint32_t block)
 {
     const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    __m512i h = _mm512_add_epi32(lanes, _mm512_set1_epi32((int)(16 * block)));
+    __m512i h = _mm512_mullo_epi32(lanes, _mm512_set1_epi32((int)0x9E3779B9u));
 
-    h = _mm512_mullo_epi32(h, _mm512_set1_epi32((int)0x9E3779B9u));
-    h = _mm512_add_epi32(h, _mm512_set1_epi32((int)group->key));
+    h = _mm512_add_epi32(h, _mm512_set1_epi32((int)(16 * block * 0x9E3779B9u + group->key)));
     h = _mm512_xor_si512(h, _mm512_srli_epi32(h, 16));
     h = _mm512_mullo_epi32(h, _mm512_set1_epi32((int)0x85EBCA6Bu));
     h = _mm512_xor_si512(h, _mm512_srli_epi32(h, 13));
@@ -38,16 +37,14 @@ INLINE __m512 dither_of(__m512i hash, unsigned quarter)
                            _mm512_set1_ps(-255 * 0x1p-9f));
 }
 
-INLINE codes quantise(const struct cgx_uniform_group *group, uint32_t block,
-                      const cgx_float32 *values)
+INLINE codes quantise(const cgx_float32 *values, float inverse, codes hash)
 {
-    const __m512 inverse = _mm512_set1_ps(group->inverse);
-    __m512i h = hash(group, block), k[4], bytes;
+    __m512i k[4], bytes;
 
     for (unsigned j = 0; j < 4; j++) {
-        __m512 scaled = _mm512_mul_ps(_mm512_loadu_ps(values + 16 * j), inverse);
+        __m512 scaled = _mm512_mul_ps(_mm512_loadu_ps(values + 16 * j), _mm512_set1_ps(inverse));
 
-        k[j] = _mm512_cvtps_epi32(_mm512_add_ps(scaled, dither_of(h, j)));
+        k[j] = _mm512_cvtps_epi32(_mm512_add_ps(scaled, dither_of(hash, j)));
     }
     /* The packs keep to the 128-bit quarters of their operands. */
     bytes = _mm512_packs_epi16(_mm512_packs_epi32(k[0], k[1]), _mm512_packs_epi32(k[2], k[3]));
@@ -67,11 +64,6 @@ INLINE uint64_t bit_of(codes block, unsigned bit)
     return _mm512_test_epi8_mask(block, _mm512_set1_epi8((char)(1u << bit)));
 }
 
-INLINE codes shifted(codes block, unsigned by)
-{
-    return _mm512_and_si512(_mm512_srli_epi16(block, by), _mm512_set1_epi8((char)(255u >> by)));
-}
-
 INLINE uint64_t at_least(codes block, unsigned level)
 {
     return _mm512_cmpge_epu8_mask(block, _mm512_set1_epi8((char)level));
@@ -82,24 +74,24 @@ INLINE codes none(void)
     return _mm512_setzero_si512();
 }
 
-INLINE codes with(codes block, uint64_t mask, unsigned value)
+INLINE codes twice(codes block, uint64_t mask)
 {
-    return _mm512_mask_add_epi8(block, mask, block, _mm512_set1_epi8((char)value));
+    return _mm512_sub_epi8(_mm512_add_epi8(block, block), _mm512_movm_epi8(mask));
 }
 
-INLINE void restore(const struct cgx_uniform_group *group, uint32_t block, codes of, bool add,
-                    cgx_float32 *values)
+INLINE codes signed_by(codes block, uint64_t mask)
 {
-    const __m512 step = _mm512_set1_ps(group->step);
-    __m512i h = hash(group, block), half = shifted(of, 1);
-    __m512i signs = _mm512_movm_epi8(_mm512_test_epi8_mask(of, _mm512_set1_epi8(1)));
-    __m512i k = _mm512_xor_si512(half, signs);
+    return _mm512_xor_si512(block, _mm512_movm_epi8(mask));
+}
+
+INLINE void restore(codes k, codes hash, float step, bool add, cgx_float32 *values)
+{
     const __m128i quarters[4] = {_mm512_castsi512_si128(k), _mm512_extracti32x4_epi32(k, 1),
                                  _mm512_extracti32x4_epi32(k, 2), _mm512_extracti32x4_epi32(k, 3)};
 
     for (unsigned j = 0; j < 4; j++) {
         __m512 code = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(quarters[j]));
-        __m512 level = _mm512_mul_ps(_mm512_sub_ps(code, dither_of(h, j)), step);
+        __m512 level = _mm512_mul_ps(_mm512_sub_ps(code, dither_of(hash, j)), _mm512_set1_ps(step));
 
         if (add)
             level = _mm512_add_ps(_mm512_loadu_ps(values + 16 * j), level);
@@ -115,6 +107,11 @@ INLINE uint64_t extract(uint64_t value, uint64_t mask)
 INLINE uint64_t deposit(uint64_t value, uint64_t mask)
 {
     return _pdep_u64(value, mask);
+}
+
+INLINE uint64_t lowest(uint64_t value, unsigned count)
+{
+    return _bzhi_u64(value, count);
 }
 
 #define CGX_UNIFORM_SET cgx_uniform_avx512

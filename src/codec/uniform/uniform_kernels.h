@@ -28,8 +28,8 @@ struct cgx_uniform_kernels {
     size_t (*encode)(const struct cgx_uniform_group *group, const cgx_float32 *values, bool poisons,
                      uint64_t *kinds, uint64_t *words);
 
-    /* Decodes a group of COUNT WORDS, or adds it to VALUES if ADD. It may read one word more. False
-     * if they are not what an encoder writes; then VALUES holds anything. */
+    /* Decodes a group of COUNT WORDS, or adds it to VALUES if ADD. It may read two words more.
+     * False if they are not what an encoder writes; then VALUES holds anything. */
     bool (*decode)(const struct cgx_uniform_group *group, uint64_t kinds, const uint64_t *words,
                    size_t count, bool add, cgx_float32 *values);
 };

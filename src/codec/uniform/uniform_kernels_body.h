@@ -4,15 +4,17 @@
 /* What the kernel sets of uniform quantisation have in common. A file that includes this has
  * defined the name of its set CGX_UNIFORM_SET, INLINE, the type `codes` of 64 bytes, those of the
  * codes k of a block as 2k or -2k - 1, and
+ *   hash               the bytes that the dither of a block depends on, in whatever order
  *   quantise           codes of 64 values; those that are too large become TOO_LARGE or more
  *   sum_of             the sum of codes
  *   bit_of             a mask of the codes that have bit I
- *   shifted            codes without their P lowest bits
  *   at_least           a mask of the codes that are LEVEL or more
  *   none               codes of 0
- *   with               codes plus VALUE where a mask has a bit
- *   restore            writes the levels of codes to 64 values, or adds them
+ *   twice              codes doubled, plus 1 where a mask has a bit
+ *   signed_by          k of codes without their lowest bits, which a mask has
+ *   restore            writes the levels of these k to 64 values, or adds them
  *   extract, deposit   the bits of a value that a mask has, next to each other, and back
+ *   lowest             the COUNT lowest bits of a value; 0 to 64
  * Bit i of a mask is of element i of a block. */
 
 #include <string.h>
@@ -25,7 +27,7 @@ struct writer {
     unsigned bits; /* in it, below 64 */
 };
 
-/* Writes the COUNT lowest bits of VALUE, which has no others; 1 to 64. */
+/* Writes the COUNT lowest bits of VALUE, which has no others; 0 to 64. */
 INLINE void put(struct writer *writer, uint64_t value, unsigned count)
 {
     uint64_t word = writer->last | value << writer->bits;
@@ -34,7 +36,7 @@ INLINE void put(struct writer *writer, uint64_t value, unsigned count)
 
     *writer->words = word;
     writer->words += bits / 64;
-    writer->last = bits >= 64 ? rest : word;
+    writer->last = word ^ ((word ^ rest) & -(uint64_t)(bits / 64)); /* a branch would be random */
     writer->bits = bits % 64;
 }
 
@@ -54,26 +56,27 @@ INLINE bool has(const struct reader *reader, size_t bits)
     return bits <= reader->end - reader->at;
 }
 
-/* The next COUNT bits, which are there; 1 to 64. */
+/* 64 bits from AT on, which need not all be there. */
+INLINE uint64_t peek(const uint64_t *words, size_t at)
+{
+    return words[at / 64] >> at % 64 | words[at / 64 + 1] << 1 << (63 - at % 64);
+}
+
+/* The next COUNT bits, which are there; 0 to 64. */
 INLINE uint64_t get(struct reader *reader, unsigned count)
 {
-    const uint64_t *words = reader->words + reader->at / 64;
-    unsigned shift = reader->at % 64;
-    uint64_t value = words[0] >> shift | words[1] << 1 << (63 - shift);
+    uint64_t value = lowest(peek(reader->words, reader->at), count);
 
     reader->at += count;
-    return value & UINT64_MAX >> (64 - count);
+    return value;
+}
+
+INLINE unsigned count_of(uint64_t mask)
+{
+    return (unsigned)__builtin_popcountll(mask);
 }
 
 /* ---- blocks ---- */
-
-/* Writes the next LEVEL of those elements that have reached the one before, which LEFT says, and
- * makes LEFT those that have reached it. Where there are none nothing is written. */
-INLINE void put_level(struct writer *writer, uint64_t level, uint64_t *left)
-{
-    put(writer, extract(level, *left), (unsigned)__builtin_popcountll(*left));
-    *left = level;
-}
 
 /* The elements whose quotients are LEVEL or more. */
 INLINE uint64_t reaching(codes block, unsigned parameter, unsigned level)
@@ -81,58 +84,145 @@ INLINE uint64_t reaching(codes block, unsigned parameter, unsigned level)
     return level << parameter < 256 ? at_least(block, level << parameter) : 0;
 }
 
-/* Most blocks have up to four levels: a branch for each would be taken at random. */
-INLINE void put_rice(struct writer *writer, codes block, unsigned parameter)
+/* The three lowest bits of the quotients of a block, where quotients above seven count as seven. */
+INLINE void take_quotients(codes block, unsigned parameter, uint64_t bits[3])
 {
-    uint64_t one = bit_of(block, parameter), two = bit_of(block, parameter + 1);
-    uint64_t more = reaching(block, parameter, 4), left = UINT64_MAX;
+    uint64_t more = reaching(block, parameter, 8);
+
+    for (unsigned i = 0; i < 3; i++)
+        bits[i] = bit_of(block, parameter + i) | more;
+}
+
+/* Most blocks have up to seven levels: a branch for each would be taken at random. */
+INLINE void put_rice(struct writer *writer, codes block, unsigned parameter,
+                     const uint64_t quotients[3])
+{
+    uint64_t left = UINT64_MAX;
+    unsigned level = 1;
 
     for (unsigned i = 0; i < parameter; i++)
         put(writer, bit_of(block, i), 64);
-    put_level(writer, one | two | more, &left);
-    put_level(writer, two | more, &left);
-    put_level(writer, (one & two) | more, &left);
-    put_level(writer, more, &left);
-    for (unsigned level = 5; left != 0; level++)
-        put_level(writer, reaching(block, parameter, level), &left);
+    if (parameter < 6) {
+        const uint64_t one = quotients[0], two = quotients[1], four = quotients[2];
+        const uint64_t levels[7] = {one | two | four,   two | four, (one & two) | four, four,
+                                    four & (one | two), four & two, four & two & one};
+        uint64_t bits = 0;
+        unsigned used = 0;
+
+        put(writer, levels[0], 64);
+        put(writer, extract(levels[1], levels[0]), count_of(levels[0]));
+        for (unsigned i = 2; i < 7; i++) {
+            bits |= extract(levels[i], levels[i - 1]) << used % 64;
+            used += count_of(levels[i - 1]);
+        }
+        left = levels[1];
+        level = 3;
+        if (used <= 64) {
+            put(writer, bits, used);
+            left = levels[6];
+            level = 8;
+        }
+    }
+    for (; left != 0; level++) {
+        uint64_t next = reaching(block, parameter, level);
+
+        put(writer, extract(next, left), count_of(left));
+        left = next;
+    }
 }
 
-/* The quotients are counted in planes: bit i of all changes with each 2^i th level. */
+/* The quotients of a block in planes: with each 2^i th level plane i changes. */
+struct quotients {
+    uint64_t planes[8];
+    uint64_t left; /* the elements that have reached LEVEL */
+    unsigned level;
+};
+
+INLINE void add_level(struct quotients *quotients, uint64_t left)
+{
+    quotients->left = left;
+    quotients->level++;
+    for (unsigned i = 0; i < 8; i++)
+        quotients->planes[i] ^= quotients->level % (1u << i) == 0 ? left : 0;
+}
+
+/* Five levels behind the second, as most blocks have no more: a branch for each would be taken at
+ * random. How many bits a level has follows from those of the one before it, wherever their
+ * elements are. */
+INLINE void get_five(struct reader *reader, struct quotients *quotients)
+{
+    struct quotients result = *quotients;
+    uint64_t bits = peek(reader->words, reader->at);
+    unsigned count = count_of(result.left), used = 0;
+
+    for (unsigned i = 0; i < 5; i++) {
+        unsigned next = count_of(lowest(bits, count));
+
+        add_level(&result, deposit(bits, result.left));
+        bits >>= count % 64;
+        used += count;
+        count = next;
+    }
+    if (used <= 64) {
+        reader->at += used;
+        *quotients = result;
+    }
+}
+
+INLINE bool get_quotients(struct reader *reader, unsigned parameter, struct quotients *quotients)
+{
+    *quotients = (struct quotients){0};
+    add_level(quotients, get(reader, 64));
+    if (!has(reader, count_of(quotients->left)))
+        return false;
+    add_level(quotients, deposit(get(reader, count_of(quotients->left)), quotients->left));
+    if (parameter < 6)
+        get_five(reader, quotients);
+    while (quotients->left != 0) {
+        unsigned count = count_of(quotients->left);
+
+        if (quotients->level << parameter >= 256 || !has(reader, count))
+            return false;
+        add_level(quotients, deposit(get(reader, count), quotients->left));
+    }
+    return reader->at <= reader->end;
+}
+
 INLINE bool get_rice(struct reader *reader, unsigned parameter, codes *block)
 {
-    uint64_t left = UINT64_MAX, ones = 0, twos = 0, fours = 0;
+    size_t planes = reader->at;
+    struct quotients quotients;
     codes result = none();
-    unsigned level = 0;
+    uint64_t signs;
 
-    if (!has(reader, 64 * (size_t)parameter))
+    if (!has(reader, 64 * (size_t)parameter + 64))
         return false;
-    for (unsigned i = 0; i < parameter; i++)
-        result = with(result, get(reader, 64), 1u << i);
-    for (; left != 0; level++) {
-        unsigned count = (unsigned)__builtin_popcountll(left);
-
-        if (level << parameter >= 256 || !has(reader, count))
-            return false;
-        left = deposit(get(reader, count), left);
-        ones ^= left;
-        twos ^= level % 2 == 1 ? left : 0;
-        fours ^= level % 4 == 3 ? left : 0;
-        if (level % 8 == 7)
-            result = with(result, left, 8u << parameter);
+    reader->at += 64 * (size_t)parameter;
+    if (!get_quotients(reader, parameter, &quotients))
+        return false;
+    if (quotients.level > 7)
+        for (unsigned i = 7; i > 2; i--)
+            result = twice(result, quotients.planes[i]);
+    result = twice(twice(result, quotients.planes[2]), quotients.planes[1]);
+    signs = quotients.planes[0];
+    for (unsigned i = parameter; i > 0; i--) {
+        result = twice(result, signs);
+        signs = peek(reader->words, planes + 64 * (size_t)(i - 1));
     }
-    result = with(result, ones, 1u << parameter);
-    result = with(result, twos, 2u << parameter);
-    *block = level > 4 ? with(result, fours, 4u << parameter) : result;
+    *block = signed_by(result, signs);
     return true;
 }
 
 INLINE bool get_plain(struct reader *reader, codes *block)
 {
-    *block = none();
+    codes result = none();
+
     if (!has(reader, 512))
         return false;
-    for (unsigned i = 0; i < 8; i++)
-        *block = with(*block, get(reader, 64), 1u << i);
+    reader->at += 512;
+    for (unsigned i = 7; i > 0; i--)
+        result = twice(result, peek(reader->words, reader->at - 64 * (size_t)(8 - i)));
+    *block = signed_by(result, peek(reader->words, reader->at - 512));
     return true;
 }
 
@@ -201,30 +291,42 @@ INLINE bool put_large(struct writer *writer, const uint64_t *end, const cgx_floa
     return true;
 }
 
+/* In passes, since a processor works on several blocks at once only if each takes few
+ * instructions. */
 static size_t encode(const struct cgx_uniform_group *group, const cgx_float32 *values, bool poisons,
                      uint64_t *kinds, uint64_t *words)
 {
     struct writer writer = {words, 0, 0};
     const uint64_t *end = words + (size_t)group->blocks * group->room;
-    uint64_t all = 0;
+    codes blocks[CGX_UNIFORM_BLOCKS];
+    uint32_t sums[CGX_UNIFORM_BLOCKS] = {0}, parameters[CGX_UNIFORM_BLOCKS];
+    uint64_t quotients[CGX_UNIFORM_BLOCKS][3], all = 0;
 
+    for (unsigned b = 0; b < group->blocks; b++)
+        blocks[b] = hash(group, group->first + b);
+    for (unsigned b = 0; b < group->blocks; b++)
+        blocks[b] = quantise(values + (size_t)CGX_UNIFORM_BLOCK * b, group->inverse, blocks[b]);
+    for (unsigned b = 0; b < group->blocks; b++)
+        sums[b] = sum_of(blocks[b]);
+    for (unsigned b = 0; b < CGX_UNIFORM_BLOCKS; b++)
+        parameters[b] = cgx_uniform_parameter(sums[b]);
+    for (unsigned b = 0; b < group->blocks; b++)
+        take_quotients(blocks[b], parameters[b], quotients[b]);
     for (unsigned b = 0; b < group->blocks; b++, values += CGX_UNIFORM_BLOCK) {
-        codes block = quantise(group, group->first + b, values);
-        uint32_t sum = sum_of(block);
-        unsigned kind = cgx_uniform_parameter(sum);
+        unsigned kind = parameters[b];
 
-        if (at_least(block, TOO_LARGE) != 0) {
+        if (sums[b] >= TOO_LARGE && at_least(blocks[b], TOO_LARGE) != 0) {
             if (!put_large(&writer, end, values, poisons, &kind))
                 return CGX_UNIFORM_TOO_MANY;
-        } else if (sum == 0) {
+        } else if (sums[b] == 0) {
             kind = are_zeros(values) ? CGX_UNIFORM_ZEROS : CGX_UNIFORM_NONE;
         } else if (room(&writer, end) < 512) { /* raw blocks before it have left too little */
             return CGX_UNIFORM_TOO_MANY;
         } else if (kind == CGX_UNIFORM_PLAIN) {
             for (unsigned i = 0; i < 8; i++)
-                put(&writer, bit_of(block, i), 64);
+                put(&writer, bit_of(blocks[b], i), 64);
         } else {
-            put_rice(&writer, block, kind);
+            put_rice(&writer, blocks[b], kind, quotients[b]);
         }
         all |= (uint64_t)kind << 4 * b;
     }
@@ -237,6 +339,10 @@ static size_t encode(const struct cgx_uniform_group *group, const cgx_float32 *v
 INLINE bool decode_blocks(const struct cgx_uniform_group *group, uint64_t kinds,
                           struct reader *reader, bool add, cgx_float32 *values)
 {
+    codes hashes[CGX_UNIFORM_BLOCKS];
+
+    for (unsigned b = 0; b < group->blocks; b++)
+        hashes[b] = hash(group, group->first + b);
     for (unsigned b = 0; b < group->blocks; b++, kinds >>= 4, values += CGX_UNIFORM_BLOCK) {
         unsigned kind = kinds & 15;
         codes block = none();
@@ -256,7 +362,7 @@ INLINE bool decode_blocks(const struct cgx_uniform_group *group, uint64_t kinds,
         if (!read)
             return false;
         if (kind <= CGX_UNIFORM_NONE)
-            restore(group, group->first + b, block, add, values);
+            restore(block, hashes[b], group->step, add, values);
     }
     return kinds == 0;
 }

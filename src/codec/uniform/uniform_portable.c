@@ -13,20 +13,25 @@ typedef struct {
 
 #define TOO_LARGE 255
 
-INLINE float dither_of(const struct cgx_uniform_group *group, uint32_t block, uint32_t i)
+INLINE codes hash(const struct cgx_uniform_group *group, uint32_t block)
 {
-    uint32_t hash = cgx_uniform_hash(group->key, block, i % 16);
+    codes result;
 
-    return cgx_uniform_dither(hash >> 8 * (i / 16) & 255);
+    for (uint32_t lane = 0; lane < 16; lane++) {
+        uint32_t h = cgx_uniform_hash(group->key, block, lane);
+
+        for (uint32_t j = 0; j < 4; j++)
+            result.of[16 * j + lane] = (uint8_t)(h >> 8 * j);
+    }
+    return result;
 }
 
-INLINE codes quantise(const struct cgx_uniform_group *group, uint32_t block,
-                      const cgx_float32 *values)
+INLINE codes quantise(const cgx_float32 *values, float inverse, codes hash)
 {
     codes result;
 
     for (uint32_t i = 0; i < CGX_UNIFORM_BLOCK; i++) {
-        float scaled = values[i] * group->inverse, x = scaled + dither_of(group, block, i);
+        float scaled = values[i] * inverse, x = scaled + cgx_uniform_dither(hash.of[i]);
         bool fits = x >= -(CGX_UNIFORM_MOST_CODE + 0.5f) && x <= CGX_UNIFORM_MOST_CODE + 0.5f;
         int32_t code = fits ? (int32_t)(cgx_float_bits(x + 0x1.8p23f) - 0x4B400000u) : 0;
 
@@ -53,13 +58,6 @@ INLINE uint64_t bit_of(codes block, unsigned bit)
     return mask;
 }
 
-INLINE codes shifted(codes block, unsigned by)
-{
-    for (unsigned i = 0; i < CGX_UNIFORM_BLOCK; i++)
-        block.of[i] = (uint8_t)(block.of[i] >> by);
-    return block;
-}
-
 INLINE uint64_t at_least(codes block, unsigned level)
 {
     uint64_t mask = 0;
@@ -74,19 +72,24 @@ INLINE codes none(void)
     return (codes){{0}};
 }
 
-INLINE codes with(codes block, uint64_t mask, unsigned value)
+INLINE codes twice(codes block, uint64_t mask)
 {
     for (unsigned i = 0; i < CGX_UNIFORM_BLOCK; i++)
-        block.of[i] = (uint8_t)(block.of[i] + (mask >> i & 1) * value);
+        block.of[i] = (uint8_t)(2 * block.of[i] + (mask >> i & 1));
     return block;
 }
 
-INLINE void restore(const struct cgx_uniform_group *group, uint32_t block, codes of, bool add,
-                    cgx_float32 *values)
+INLINE codes signed_by(codes block, uint64_t mask)
+{
+    for (unsigned i = 0; i < CGX_UNIFORM_BLOCK; i++)
+        block.of[i] ^= (uint8_t) - (mask >> i & 1);
+    return block;
+}
+
+INLINE void restore(codes k, codes hash, float step, bool add, cgx_float32 *values)
 {
     for (uint32_t i = 0; i < CGX_UNIFORM_BLOCK; i++) {
-        int32_t code = of.of[i] % 2 == 0 ? of.of[i] / 2 : -(of.of[i] / 2) - 1;
-        float level = ((float)code - dither_of(group, block, i)) * group->step;
+        float level = ((float)(int8_t)k.of[i] - cgx_uniform_dither(hash.of[i])) * step;
 
         values[i] = add ? values[i] + level : level;
     }
@@ -108,6 +111,11 @@ INLINE uint64_t deposit(uint64_t value, uint64_t mask)
     for (; mask != 0; value >>= 1, mask &= mask - 1)
         result |= (value & 1) << __builtin_ctzll(mask);
     return result;
+}
+
+INLINE uint64_t lowest(uint64_t value, unsigned count)
+{
+    return count < 64 ? value & ((UINT64_C(1) << count) - 1) : value;
 }
 
 #define CGX_UNIFORM_SET cgx_uniform_portable
