@@ -30,6 +30,7 @@ libcgxcore_la_SOURCES = \
 	src/codec/bucket.c src/codec/bucket.h \
 	src/codec/codec.h \
 	src/codec/encoding.c src/codec/encoding.h \
+	src/codec/energy.c src/codec/energy.h \
 	src/codec/format.c src/codec/format.h \
 	src/codec/history.h \
 	src/codec/host_backend.c \
@@ -188,7 +189,7 @@ cuda_sources = src/cuda/device_backend.c src/cuda/backends.c src/cuda/context.c 
 cuda_headers = src/cuda/context.h src/cuda/driver.h src/cuda/exported.h src/cuda/host_memory.h \
 	src/cuda/kernels.h src/cuda/launch.h src/cuda/module.h src/cuda/work.h
 kernel_sources = src/cuda/kernels.cu src/cuda/codes.cuh src/cuda/elements.cuh \
-	src/cuda/encode.cuh src/cuda/history.cuh src/cuda/measure.cuh \
+	src/cuda/encode.cuh src/cuda/energies.cuh src/cuda/history.cuh src/cuda/measure.cuh \
 	src/cuda/residuals.cuh src/cuda/rotated.cuh src/cuda/rotated_codes.cuh \
 	src/cuda/rotated_history.cuh src/cuda/rotated_residuals.cuh src/cuda/rotated_tile.cuh \
 	src/cuda/rotation.cuh src/cuda/scales.cuh src/cuda/sums.cuh src/cuda/tile.cuh
@@ -203,7 +204,8 @@ endif
 # The arithmetic is that of the host: no contraction, no flush to zero, IEEE division.
 NVCC_FLAGS = -O3 -fmad=false -ftz=false -prec-div=true -prec-sqrt=true
 src/cuda/kernels.fatbin: $(kernel_sources) src/cuda/kernels.h \
-		src/codec/format.h src/codec/history.h src/codec/measure.h src/codec/quant.h src/codec/rotated/rotated.h \
+		src/codec/energy.h src/codec/format.h src/codec/history.h src/codec/measure.h src/codec/quant.h \
+		src/codec/rotated/rotated.h \
 		src/util/settings.h Makefile
 	$(AM_V_GEN)$(MKDIR_P) src/cuda && $(NVCC) $(NVCC_ARCHITECTURES) $(NVCC_FLAGS) \
 		-I$(srcdir)/src --fatbin -o $@ $(srcdir)/src/cuda/kernels.cu

@@ -20,6 +20,7 @@ AM_TESTS_ENVIRONMENT = \
 
 unit_programs = \
 	tests/unit/codec/bytes \
+	tests/unit/codec/energies \
 	tests/unit/codec/environment \
 	tests/unit/codec/error \
 	tests/unit/codec/history \
@@ -41,6 +42,7 @@ unit_programs = \
 	tests/unit/codec/uniform_error \
 	tests/unit/coll/exchange \
 	tests/unit/coll/layout \
+	tests/unit/coll/mirrored \
 	tests/unit/coll/pull \
 	tests/unit/coll/residuals_room \
 	tests/unit/coll/schedule \
@@ -240,7 +242,7 @@ tests_lib_yield_la_SOURCES = tests/lib/yield.c
 # Without an -rpath libtool would make it a static library.
 tests_lib_yield_la_LDFLAGS = -module -avoid-version -rpath $(abs_top_builddir)/tests/lib
 tests_unit_lib_libunit_la_SOURCES = tests/unit/lib/codec_reference.c tests/unit/lib/codec_reference_sums.c \
-	tests/unit/lib/fake_mpi.c tests/unit/lib/loopback.c tests/unit/lib/replay.c \
+	tests/unit/lib/fake_mpi.c tests/unit/lib/loopback.c tests/unit/lib/mirror.c tests/unit/lib/replay.c \
 	tests/unit/lib/rotated_bucket.c tests/unit/lib/rotated_reference.c tests/unit/lib/scene.c \
 	tests/unit/lib/stages_reference.c tests/unit/lib/watch_scene.c
 tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/bound.c tests/mpi/lib/bound_study.c \
@@ -323,9 +325,9 @@ unit_scripts += \
 	tests/unit/cuda/numa.test
 # What devices.test runs.
 device_programs = tests/unit/cuda/events tests/unit/cuda/exported tests/unit/cuda/holding \
-	tests/unit/cuda/kernels_bytes tests/unit/cuda/kernels_history tests/unit/cuda/kernels_hostile \
-	tests/unit/cuda/kernels_measure tests/unit/cuda/kernels_random tests/unit/cuda/kernels_ranges \
-	tests/unit/cuda/kernels_requests tests/unit/cuda/pinned_pool
+	tests/unit/cuda/kernels_bytes tests/unit/cuda/kernels_energies tests/unit/cuda/kernels_history \
+	tests/unit/cuda/kernels_hostile tests/unit/cuda/kernels_measure tests/unit/cuda/kernels_random \
+	tests/unit/cuda/kernels_ranges tests/unit/cuda/kernels_requests tests/unit/cuda/pinned_pool
 device_mpi_tests = \
 	tests/mpi/device \
 	tests/mpi/device_adaptive \

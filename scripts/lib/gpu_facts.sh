@@ -35,7 +35,8 @@ measure_floor() {
 
 # The kernels' bytes against the host codec's, for all widths, types and roundings.
 check_bytes() {
-    set -- kernels_ranges kernels_measure kernels_bytes kernels_hostile kernels_random pinned_pool
+    set -- kernels_energies kernels_ranges kernels_measure kernels_bytes kernels_hostile kernels_random \
+        pinned_pool
     [ "$quick" = no ] || set -- kernels_ranges
     for program in "$@"; do
         echo "$program|$directory/tests/unit/cuda/$program"

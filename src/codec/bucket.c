@@ -42,25 +42,6 @@ bool cgx_bucket_zero(const unsigned char *data, size_t index, int32_t *zero)
     return cgx_header_is_grid(header);
 }
 
-double cgx_bucket_energy(const struct cgx_piece *piece, unsigned bucket_size,
-                         const unsigned char *data)
-{
-    size_t buckets = cgx_piece_buckets(piece, bucket_size);
-    bool whole = cgx_encoding_quantiser(piece->bits)->whole;
-    double sum = 0;
-
-    if (cgx_encoding_is_exact(piece->bits))
-        return 0;
-    for (size_t i = 0; i < buckets; i++) {
-        double u = (double)cgx_bucket_scale(piece, data, i);
-        size_t count = whole ? cgx_encoding_bucket(piece->bits, bucket_size)
-                             : cgx_bucket_elements(piece, bucket_size, i);
-
-        sum += (double)count * u * u;
-    }
-    return sum;
-}
-
 /* ---- sums beyond the type ---- */
 
 /* Whether the exact sum may be beyond the type's range: what was quantised is no further than half

@@ -18,12 +18,6 @@ float cgx_bucket_scale(const struct cgx_piece *piece, const unsigned char *data,
 /* Whether bucket INDEX, of an encoding with bounds, has a grid; sets *ZERO to its zero point. */
 bool cgx_bucket_zero(const unsigned char *data, size_t index, int32_t *zero);
 
-/* The quantisation energy of PIECE: the sum of n u^2 over its buckets of n elements; NaN if a
- * bucket is poisoned, 0 if PIECE is exact. Not for pieces that vary, which store the energy of all
- * their quantisations (uniform/uniform.h). */
-double cgx_bucket_energy(const struct cgx_piece *piece, unsigned bucket_size,
-                         const unsigned char *data);
-
 /* Poisons bucket INDEX of PIECE, a sum, if the exact sum may exceed the type's range; returns
  * whether it did. Never poisons an encoding without bounds. SCALES: the sum of the steps of all
  * quantisations before this one. FACTOR: the largest factor that decoding multiplies its elements

@@ -85,14 +85,16 @@ static inline struct cgx_history cgx_history_in(void *memory, size_t count, uint
 
 enum cgx_operation {
     /* Quantises the pieces of IN, elements, into OUT, a payload. Writes every byte of each piece,
-     * padding as zeros; of a piece that varies (quantiser.h), every byte it uses. CGX_ERR_INVALID,
-     * also from reduce: a piece that varies cannot be encoded. */
+     * padding as zeros; of a piece that varies (quantiser.h), every byte it uses; and its energy
+     * (energy.h), if it has one. CGX_ERR_INVALID, also from reduce: a piece that varies cannot be
+     * encoded. */
     CGX_ENCODE,
 
     /* Decodes SOURCES, one or more payloads, sums them in float32 in the given order, and encodes
      * the sum into OUT, a payload. OUT may be a source that is not raw, unless pieces vary
      * (quantiser.h). A source of NULL stands for the unquantised elements IN and may occur once,
-     * among raw sources too. PIECES describe every payload and raw source alike.
+     * among raw sources too. PIECES describe every payload and raw source alike. The energies of
+     * payloads among SOURCES are added to those of OUT.
      *
      * A bucket is poisoned if the sum may exceed the type's range (float32's for a partial sum),
      * given the scales of its sources; unquantised elements have none. Without bounds (quantiser.h)
@@ -139,6 +141,7 @@ struct cgx_work {
     void *out;
     const struct cgx_shown *ranges; /* show */
     size_t nranges;
+    bool shows; /* encode, reduce: energies also go to the staging memory, as with show */
     struct cgx_residuals residuals;        /* encode, reduce */
     struct cgx_history history;            /* encode, reduce, measure, decode; not with residuals */
     const struct cgx_meanwhile *meanwhile; /* NULL: nothing; devices ignore it */

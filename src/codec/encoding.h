@@ -120,7 +120,7 @@ static inline enum cgx_rounding cgx_encoding_rounding(unsigned encoding, enum cg
 
 /* ---- energy and error ---- */
 
-/* A piece's energy (bucket.h) times this range is comparable across the encodings of a family. */
+/* A piece's energy (energy.h) times this range is comparable across the encodings of a family. */
 static inline double cgx_encoding_range(unsigned encoding, enum cgx_rounding rounding)
 {
     return cgx_encoding_quantiser(encoding)->range(cgx_encoding_width(encoding), rounding);

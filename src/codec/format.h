@@ -81,6 +81,7 @@ struct cgx_piece {
     unsigned bits; /* the encoding */
     size_t offset; /* bytes from the start of the payload area; a multiple of 16 */
     size_t raw;    /* bytes from the start of each raw source (codec.h), if any; a multiple of 16 */
+    size_t energy; /* like OFFSET, of its energy (energy.h), a multiple of 4; 0: it has none */
 };
 
 /* Buckets of COUNT elements. */
@@ -98,24 +99,6 @@ static inline size_t cgx_bucket_count(size_t count, unsigned bucket_size)
 #define CGX_ENERGY_BYTES 4   /* per piece, after all pieces, if widths are adaptive */
 #define CGX_BOUND_BYTES 2    /* per bucket, after the energies, if sums of sums need bounds */
 #define CGX_WATCHED_BYTES 32 /* per part, last, if a call is watched */
-
-/* The upper half of a float64, as stored behind pieces; its range covers squares of all float32. */
-static inline uint32_t cgx_upper_half(double value)
-{
-    uint64_t bits;
-
-    memcpy(&bits, &value, sizeof bits);
-    return (uint32_t)(bits >> 32);
-}
-
-static inline double cgx_from_upper_half(uint32_t half)
-{
-    uint64_t bits = (uint64_t)half << 32;
-    double value;
-
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
 
 /* Bits per element in plane I (0, 1 or 2) of a piece of width BITS (1-8); 0: no such plane. */
 static inline unsigned cgx_plane_width(unsigned bits, int i)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "codec/encoding.h"
+#include "codec/energy.h"
 #include "codec/host_kernels.h"
 #include "codec/host_walk.h"
 #include "codec/maxmin/host_maxmin.h"
@@ -91,6 +92,23 @@ static void pad(const struct cgx_walk *walk, const struct cgx_work *work)
     memset(at + end, 0, layout->bytes - end);
 }
 
+/* Writes the energy of the piece, which is complete. */
+static void write_energy(const struct cgx_walk *walk, const struct cgx_work *work)
+{
+    const struct cgx_piece *piece = walk->piece;
+    unsigned char *out = work->out;
+    double sum;
+
+    if (piece->energy == 0)
+        return;
+    sum = cgx_energy_of_piece(piece, walk->coding->bucket_size, out + piece->offset);
+    for (size_t p = 0; p < work->nsources; p++) {
+        if (work->sources[p] && !cgx_is_raw(walk->coding, p))
+            sum += cgx_energy_read(work->sources[p], piece);
+    }
+    cgx_energy_write(sum, piece, out);
+}
+
 static enum cgx_status run_piece(struct cgx_walk *walk, const struct cgx_work *work)
 {
     const struct cgx_host_family *family =
@@ -144,8 +162,10 @@ static enum cgx_status run(const struct cgx_host_kernels *kernels, const struct 
         status = run_piece(&walk, work);
         if (status != CGX_OK)
             return status;
-        if (work->operation == CGX_ENCODE || work->operation == CGX_REDUCE)
+        if (work->operation == CGX_ENCODE || work->operation == CGX_REDUCE) {
             pad(&walk, work);
+            write_energy(&walk, work);
+        }
     }
     return CGX_OK;
 }

@@ -38,7 +38,7 @@ struct cgx_quantiser {
     /* The least width that uses residuals (codec.h) with nearest rounding; above WIDTHS: none. */
     unsigned residual_bits;
 
-    /* A factor for each width: a piece's energy (bucket.h) times it is the same at all widths. */
+    /* A factor for each width: a piece's energy (energy.h) times it is the same at all widths. */
     double (*range)(unsigned width, enum cgx_rounding rounding);
 
     /* The squared error relative to the squared elements. NULL: depends on the elements. */

@@ -8,6 +8,7 @@
 
 #include "codec/bucket.h"
 #include "codec/encoding.h"
+#include "codec/energy.h"
 
 static const struct cgx_plan *plan_of(const struct cgx_slice *slice)
 {
@@ -38,13 +39,23 @@ void cgx_feedback_void(const struct cgx_coll *coll)
 
 /* ---- sums of n u^2 ---- */
 
-double cgx_feedback_weight(const struct cgx_plan *plan, const struct cgx_piece *piece,
-                           const unsigned char *headers)
+/* What energies lose as they are stored, relative to their sum: the sum and its terms at most 2^-20
+ * each. */
+#define ENERGY_LOST 0x1p-19
+
+/* The weight (finding.h) of PIECE, a sum of FROM in the slice's staging memory: its energy without
+ * theirs. NaN if a bucket is poisoned. */
+static double weight_of(const struct cgx_slice *slice, const struct cgx_piece *piece,
+                        const struct cgx_payloads *from)
 {
-    return cgx_encoding_is_exact(piece->bits)
-               ? 0
-               : cgx_bucket_energy(piece, plan->bucket_size, headers) *
-                     cgx_encoding_range(piece->bits, plan->rounding);
+    const struct cgx_piece in_source = {.energy = piece->energy - from->origin};
+    double all = cgx_energy_read(slice->slot->staging, piece), own = all;
+
+    for (size_t p = 0; p < from->count; p++)
+        own -= cgx_energy_read(from->at[p], &in_source);
+    if (own < ENERGY_LOST * all)
+        own = 0;
+    return own * cgx_encoding_range(piece->bits, slice->coding.rounding);
 }
 
 /* ---- measured errors ---- */
@@ -82,13 +93,12 @@ static void add_samples(const struct cgx_plan *plan, const struct cgx_piece *pie
     }
 }
 
-void cgx_feedback_errors(const struct cgx_slice *slice)
+void cgx_feedback_errors(const struct cgx_slice *slice, const struct cgx_payloads *from)
 {
     const struct cgx_plan *plan = plan_of(slice);
     const struct cgx_measuring *measuring = &slice->measuring;
-    const unsigned char *staging = slice->slot->staging;
     const struct cgx_sample *samples =
-        (const struct cgx_sample *)(const void *)(staging + slice->samples);
+        (const struct cgx_sample *)(const void *)(slice->slot->staging + slice->samples);
 
     for (size_t i = 0; i < measuring->npieces; i++) {
         const struct cgx_piece *piece = &measuring->pieces[i];
@@ -98,7 +108,7 @@ void cgx_feedback_errors(const struct cgx_slice *slice)
 
         if (cgx_encoding_is_exact(piece->bits))
             continue;
-        finding->quantised += cgx_feedback_weight(plan, piece, staging + piece->offset);
+        finding->quantised += weight_of(slice, piece, from);
         if (!measuring->failed)
             add_samples(plan, piece, slice->coding.sampling, samples, count, finding);
         samples += count;
@@ -129,7 +139,8 @@ static void add_second_moment(const struct cgx_slice *slice, const struct cgx_pi
     finding->sampled += weight;
 }
 
-void cgx_feedback_second_moment(const struct cgx_slice *slice, const struct cgx_block *part)
+void cgx_feedback_second_moment(const struct cgx_slice *slice, const struct cgx_block *part,
+                                const struct cgx_payloads *from)
 {
     const struct cgx_coll *coll = slice->coll;
     const struct cgx_plan *plan = plan_of(slice);
@@ -147,7 +158,7 @@ void cgx_feedback_second_moment(const struct cgx_slice *slice, const struct cgx_
 
         if (cgx_encoding_is_exact(piece->bits))
             continue;
-        finding->owned += cgx_feedback_weight(plan, piece, slice->slot->staging + piece->offset);
+        finding->owned += weight_of(slice, piece, from);
         sampling.phase &= ~1u; /* two steps running look at the same buckets */
         samples = cgx_sample_count(cgx_piece_buckets(piece, plan->bucket_size), sampling);
         for (size_t s = 0; is_here && s < samples; s++)

@@ -26,6 +26,9 @@ static void lay_part(struct cgx_slice *slice, unsigned chunk)
                      part->trailers);
     slice->end = part->trailers[CGX_TRAILERS];
     part->bytes = slice->end - payload;
+    for (size_t i = 0; i < part->npieces && cgx_slice_has_trailer(part, CGX_TRAILER_ENERGIES); i++)
+        cgx_slice_pieces(slice, part)[i].energy =
+            part->trailers[CGX_TRAILER_ENERGIES] + i * CGX_ENERGY_BYTES;
     slice->pieces += part->npieces;
 }
 
@@ -185,6 +188,7 @@ void cgx_slice_list_raw(const struct cgx_slice *slice, const struct cgx_block *r
 
             piece.bits = CGX_BITS_EXACT;
             piece.offset = block->message + piece.raw;
+            piece.energy = 0;
             pieces[listed++] = piece;
         }
     }

@@ -37,6 +37,8 @@ static struct cgx_piece *list_again(const struct cgx_slice *slice, const struct 
     for (size_t i = 0; i < block->npieces; i++) {
         pieces[i] = cgx_slice_pieces(slice, block)[i];
         pieces[i].offset -= origin;
+        if (pieces[i].energy > 0)
+            pieces[i].energy -= origin;
     }
     return pieces;
 }
@@ -95,10 +97,10 @@ static void measure(struct cgx_slice *slice, const struct cgx_coding *coding,
 
 /* ---- what stands behind pieces ---- */
 
-/* Leaves of NSOURCES sources of a sum those that are payloads, where the host sees them; returns
- * how many these are. */
-static size_t leave_payloads(struct cgx_slice *slice, const struct cgx_coding *coding,
-                             size_t nsources)
+/* Leaves of NSOURCES sources of a sum, from staging offset ORIGIN on, those that are payloads,
+ * where the host sees them. */
+static struct cgx_payloads leave_payloads(struct cgx_slice *slice, const struct cgx_coding *coding,
+                                          size_t nsources, size_t origin)
 {
     const unsigned char **sources = slice->coll->scratch->sources;
     size_t left = 0;
@@ -107,7 +109,7 @@ static size_t leave_payloads(struct cgx_slice *slice, const struct cgx_coding *c
         if (is_payload(slice, coding, i))
             sources[left++] = cgx_slice_seen(slice, sources[i]);
     }
-    return left;
+    return (struct cgx_payloads){sources, left, origin};
 }
 
 /* Adds the scales of PART to those of the buffer's buckets. */
@@ -129,9 +131,10 @@ static void add_scales(const struct cgx_slice *slice, const struct cgx_block *pa
 static void seal_part(struct cgx_slice *slice, const struct cgx_block *part,
                       const struct cgx_payloads *from, bool last)
 {
-    size_t begin = part->trailers[0], end = part->trailers[CGX_TRAILERS];
+    bool has_energies = cgx_slice_has_trailer(part, CGX_TRAILER_ENERGIES);
+    size_t begin = part->trailers[0] + (has_energies ? part->npieces * CGX_ENERGY_BYTES : 0);
 
-    memset(slice->slot->staging + begin, 0, end - begin);
+    memset(slice->slot->staging + begin, 0, part->trailers[CGX_TRAILERS] - begin);
     for (int i = 0; i < CGX_TRAILERS; i++) {
         if (cgx_trailers[i]->correct && cgx_slice_has_trailer(part, i))
             cgx_trailers[i]->correct(slice, part, from, last);
@@ -142,13 +145,12 @@ static void seal_part(struct cgx_slice *slice, const struct cgx_block *part,
     }
 }
 
-/* Completes the parts within BLOCK, which are sums of NPAYLOADS of the scratch memory's sources and
- * of elements, by what stands behind their pieces. */
-static void seal(struct cgx_slice *slice, const struct cgx_block *block, size_t npayloads,
-                 bool partial)
+/* Completes the parts within BLOCK, which are sums of FROM and of elements, by what stands behind
+ * their pieces. */
+static void seal(struct cgx_slice *slice, const struct cgx_block *block,
+                 const struct cgx_payloads *from, bool partial)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
-    const struct cgx_payloads from = {slice->coll->scratch->sources, npayloads, block->message};
     union cgx_float_state caller;
 
     if (slice->vote != CGX_ABLE || block->npieces == 0)
@@ -162,11 +164,11 @@ static void seal(struct cgx_slice *slice, const struct cgx_block *block, size_t 
         /* Between the parts of a shard there is no header. */
         if (part->message > block->message)
             memset(slice->slot->staging + part->message, 0, CGX_MESSAGE_HEADER_BYTES);
-        seal_part(slice, part, &from, !partial);
+        seal_part(slice, part, from, !partial);
         if (slice->coll->scales)
             add_scales(slice, part, slice->coll->scales);
         if (!partial)
-            cgx_feedback_second_moment(slice, part);
+            cgx_feedback_second_moment(slice, part, from);
     }
     cgx_float_leave(&caller);
 }
@@ -179,15 +181,13 @@ static size_t list_shown(const struct cgx_slice *slice, const struct cgx_block *
     size_t nranges = 0;
 
     for (int i = 0; i < CGX_TRAILERS; i++) {
-        const struct cgx_trailer *trailer = cgx_trailers[i];
-        size_t before = nranges;
-
         if (!cgx_slice_has_trailer(part, i))
             continue;
-        if (trailer->list_shown)
-            nranges += trailer->list_shown(slice, part, ranges + nranges);
-        headers = headers || !trailer->list_shown || nranges > before;
+        if (cgx_trailers[i]->list_shown)
+            nranges += cgx_trailers[i]->list_shown(slice, part, ranges + nranges);
+        headers = headers || cgx_trailers[i]->correct;
     }
+    headers = headers || nranges > 0;
     for (size_t i = 0; headers && i < part->npieces; i++) {
         const struct cgx_piece *piece = &cgx_slice_pieces(slice, part)[i];
 
@@ -207,9 +207,17 @@ static enum cgx_status show(struct cgx_slice *slice, const struct cgx_block *blo
         if (cgx_slice_has(block, &slice->parts[chunk]))
             nranges += list_shown(slice, &slice->parts[chunk], ranges + nranges);
     }
+    if (nranges == 0)
+        return CGX_OK;
     return encoder_run(slice,
                        &(struct cgx_work){CGX_SHOW, &slice->coding, .in = slice->slot->staging,
                                           .ranges = ranges, .nranges = nranges});
+}
+
+/* Whether payloads within REACH stay on the device. */
+static bool stays(const struct cgx_slice *slice, enum cgx_reach reach)
+{
+    return slice->pull == CGX_PULL_DEVICE && reach == CGX_REACH_NODE;
 }
 
 /* Brings what was queued of BLOCK to the host, as far as it is needed there. */
@@ -218,7 +226,7 @@ static enum cgx_status fetch(struct cgx_slice *slice, const struct cgx_block *bl
 {
     struct cgx_backend *encoder = slice->coll->encoder;
 
-    if (slice->pull != CGX_PULL_DEVICE || reach == CGX_REACH_ALL)
+    if (!stays(slice, reach))
         return encoder->ops->fetch(encoder, slice->slot_number,
                                    slice->slot->staging + block->message + CGX_MESSAGE_HEADER_BYTES,
                                    block->bytes);
@@ -239,6 +247,7 @@ void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_block *block, en
     coll->scratch->sources[0] = NULL;
     if (encoder_run(slice, &(struct cgx_work){CGX_ENCODE, &slice->coding, pieces, block->npieces,
                                               .in = coll->input, .out = slice->slot->staging,
+                                              .shows = stays(slice, reach),
                                               .residuals = cgx_residuals_of_input(slice, block),
                                               .history = coll->history,
                                               .meanwhile = coll->state.meanwhile}) == CGX_OK &&
@@ -249,7 +258,8 @@ void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_block *block, en
     cgx_trace_span(CGX_TRACE_ENCODE, begun, slice->number, slice->slot_number);
 }
 
-static void wait_for_work(struct cgx_slice *slice)
+/* What is measured is quantised from elements and FROM. */
+static void wait_for_work(struct cgx_slice *slice, const struct cgx_payloads *from)
 {
     struct cgx_backend *encoder = slice->coll->encoder;
     union cgx_float_state caller;
@@ -259,17 +269,18 @@ static void wait_for_work(struct cgx_slice *slice)
         cgx_slice_give_up(slice);
     cgx_float_enter(&caller);
     if (slice->vote == CGX_ABLE)
-        cgx_feedback_errors(slice);
+        cgx_feedback_errors(slice, from);
     cgx_float_leave(&caller);
     slice->measuring.npieces = 0;
 }
 
 void cgx_slice_settle(struct cgx_slice *slice, const struct cgx_block *block)
 {
+    const struct cgx_payloads none = {.count = 0};
     int64_t begun = cgx_trace_now();
 
-    wait_for_work(slice);
-    seal(slice, block, 0, true);
+    wait_for_work(slice, &none);
+    seal(slice, block, &none, true);
     cgx_trace_span(CGX_TRACE_WAIT_ENCODER, begun, slice->number, slice->slot_number);
 }
 
@@ -288,6 +299,7 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, si
     unsigned char *payload = slice->slot->staging + block->message;
     struct cgx_residuals residuals;
     struct cgx_coding coding = slice->coding;
+    struct cgx_payloads from;
     struct cgx_piece *pieces;
     int64_t begun = cgx_trace_now();
 
@@ -301,12 +313,14 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, si
     pieces = list_again(slice, block, block->message);
     if (encoder_run(slice, &(struct cgx_work){CGX_REDUCE, &coding, pieces, block->npieces,
                                               coll->scratch->sources, nsources, .in = coll->input,
-                                              .out = payload, .residuals = residuals,
-                                              .history = coll->history}) != CGX_OK ||
+                                              .out = payload, .shows = stays(slice, reach),
+                                              .residuals = residuals, .history = coll->history}) !=
+            CGX_OK ||
         fetch(slice, block, reach) != CGX_OK)
         cgx_slice_give_up(slice);
-    wait_for_work(slice);
-    seal(slice, block, leave_payloads(slice, &coding, nsources), partial);
+    from = leave_payloads(slice, &coding, nsources, block->message);
+    wait_for_work(slice, &from);
+    seal(slice, block, &from, partial);
     cgx_trace_span(CGX_TRACE_SUM, begun, slice->number, slice->slot_number);
 }
 

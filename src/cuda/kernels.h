@@ -11,22 +11,26 @@
  *   cgx_decode_TYPE_history
  *
  * for max-min quantisation; other families (codec/quantiser.h) have those that they need, with the
- * family before TYPE. One kernel serves all types:
+ * family before TYPE. Two kernels serve all types and families:
  *
- *   cgx_ranges
+ *   cgx_energies, cgx_ranges
  *
  * They implement the operations of codec/codec.h, with the same bytes. Each takes one struct
  * cgx_kernel_args by value, CGX_KERNEL_THREADS threads per block and one block per tile. A family's
  * kernels handle only its pieces; those of max-min quantisation also handle unquantised pieces.
  * measure has tiles of cgx_kernel_measured elements, skips pieces that are not max-min quantised,
  * and writes samples to the payload. ranges has tiles of CGX_KERNEL_RANGE_TILE words and copies the
- * ranges of PAYLOAD to the same places of BUFFER, which is aligned as PAYLOAD is. */
+ * ranges of PAYLOAD to the same places of BUFFER, which is aligned as PAYLOAD is. energies has a
+ * block for CGX_KERNEL_ENERGIES pieces, of any family, and comes after encode or reduce: it writes
+ * their energies to PAYLOAD and, unless that is NULL, to the same places of BUFFER. */
 #ifndef CGX_CUDA_KERNELS_H
 #define CGX_CUDA_KERNELS_H
 
+#include "codec/energy.h"
 #include "codec/measure.h"
 
 #define CGX_KERNEL_THREADS 128
+#define CGX_KERNEL_ENERGIES (CGX_KERNEL_THREADS / CGX_ENERGY_LANES)
 #define CGX_KERNEL_TILE 4096 /* elements; whole buckets of one piece */
 #define CGX_KERNEL_RANGE_TILE 1024
 
@@ -36,6 +40,7 @@ struct cgx_kernel_piece {
     uint64_t count;
     uint64_t offset;
     uint64_t raw;
+    uint64_t energy;
     uint32_t bits;
     uint32_t tile;
 };

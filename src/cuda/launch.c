@@ -118,6 +118,7 @@ static bool put_pieces(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *
                                          .count = piece->count,
                                          .offset = piece->offset,
                                          .raw = piece->raw,
+                                         .energy = piece->energy,
                                          .bits = piece->bits,
                                          .tile = group->tiles};
 
@@ -179,22 +180,27 @@ static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table
     return changed ? at : 0;
 }
 
-/* The elements; of show, where the device finds the staging memory itself. */
+/* Where the device finds the staging memory itself that REQUEST is about. */
+static void *shown_to(const struct cgx_cuda_slot *slot, const struct cgx_work *request)
+{
+    return (void *)(uintptr_t)(slot->there + (CUdeviceptr)(staged_of(request) - slot->host));
+}
+
+/* The elements; of show, the staging memory. */
 static const void *elements_of(const struct cgx_cuda_slot *slot, const struct cgx_work *request)
 {
     if (request->operation == CGX_SHOW)
-        return (const void *)(uintptr_t)(slot->there +
-                                         (CUdeviceptr)(staged_of(request) - slot->host));
+        return shown_to(slot, request);
     return request->operation == CGX_DECODE ? request->out : request->in;
 }
 
-static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx_cuda_slot *slot,
-                              const struct cgx_cuda_table *table, const struct cgx_work *request,
-                              int family, const struct group *group)
+static struct cgx_kernel_args args_of(const struct cgx_cuda_slot *slot,
+                                      const struct cgx_cuda_table *table,
+                                      const struct cgx_work *request, const struct group *group)
 {
     const struct cgx_coding *coding = request->coding;
-    CUfunction kernel = cgx_cuda_module_kernel(work->module, (enum cgx_family)family, request);
-    struct cgx_kernel_args args = {
+
+    return (struct cgx_kernel_args){
         .pieces = (const void *)(uintptr_t)(table->device + group->at),
         .sources = (const void *)(uintptr_t)table->device,
         .buffer = (void *)(uintptr_t)elements_of(slot, request),
@@ -214,12 +220,41 @@ static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx
         .partial = coding->partial,
         .key = cgx_call_key(coding->seed, coding->call),
         .sampling = coding->sampling};
-    void *parameters[] = {&args};
+}
+
+static enum cgx_status launch(const struct cgx_cuda_work *work, CUfunction kernel, uint32_t blocks,
+                              struct cgx_kernel_args *args)
+{
+    void *parameters[] = {args};
 
     if (!kernel) /* a rule has a family that devices do not have */
         return CGX_ERR_DEVICE;
-    return CGX_CUDA_CALL(cuLaunchKernel, kernel, group->tiles, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0,
+    return CGX_CUDA_CALL(cuLaunchKernel, kernel, blocks, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0,
                          work->streams[CGX_STREAM_COMPUTE], parameters, NULL);
+}
+
+static bool has_energies(const struct cgx_work *request)
+{
+    bool writes = request->operation == CGX_ENCODE || request->operation == CGX_REDUCE;
+    size_t i = 0;
+
+    while (writes && i < request->npieces && request->pieces[i].energy == 0)
+        i++;
+    return writes && i < request->npieces;
+}
+
+/* Queues the energies of all pieces, which the table has from FIRST on. */
+static enum cgx_status launch_energies(const struct cgx_cuda_work *work,
+                                       const struct cgx_cuda_slot *slot,
+                                       const struct cgx_cuda_table *table,
+                                       const struct cgx_work *request, const struct group *first)
+{
+    struct cgx_kernel_args args = args_of(slot, table, request, first);
+    uint32_t blocks = ((uint32_t)request->npieces + CGX_KERNEL_ENERGIES - 1) / CGX_KERNEL_ENERGIES;
+
+    args.npieces = (uint32_t)request->npieces;
+    args.buffer = request->shows ? shown_to(slot, request) : NULL;
+    return launch(work, work->module->energies, blocks, &args);
 }
 
 enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
@@ -255,12 +290,17 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot
     if (status == CGX_OK)
         status = cgx_cuda_follow(work, slot, CGX_STREAM_COMPUTE);
     for (int i = 0; status == CGX_OK && i < CGX_FAMILIES; i++) {
+        struct cgx_kernel_args args = args_of(slot, table, request, &groups[i]);
+
         if (groups[i].tiles == 0)
             continue;
-        status = launch(work, slot, table, request, i, &groups[i]);
+        status = launch(work, cgx_cuda_module_kernel(work->module, (enum cgx_family)i, request),
+                        groups[i].tiles, &args);
         if (status == CGX_OK)
             *launched |= 1u << i;
     }
+    if (status == CGX_OK && has_energies(request))
+        status = launch_energies(work, slot, table, request, &groups[0]);
     if (status == CGX_OK)
         status = cgx_cuda_record(work, slot, CGX_STREAM_COMPUTE);
     return status;

@@ -69,6 +69,8 @@ static enum cgx_status get_kernels(struct cgx_cuda_module *module)
 {
     enum cgx_status status = get_kernel(module, "cgx_ranges", &module->ranges);
 
+    if (status == CGX_OK)
+        status = get_kernel(module, "cgx_energies", &module->energies);
     for (int family = 0; family < CGX_FAMILIES; family++)
         for (int i = 0; cgx_quantisers[family].kernels && i <= CGX_MEASURE; i++)
             for (int type = 0; status == CGX_OK && type <= CGX_BFLOAT16; type++)

@@ -6,6 +6,7 @@
  * touched. */
 #include "codec/bucket.h"
 #include "codec/encoding.h"
+#include "codec/energy.h"
 #include "codec/host_kernels.h"
 #include "fuzz/fuzz.h"
 
@@ -123,7 +124,7 @@ static bool peek(const struct scene *scene)
             fuzz_require(runs[n - 1].offset + runs[n - 1].bytes <= scene->bytes,
                          "codes are in the payload");
     }
-    cgx_bucket_energy(&scene->piece, scene->coding.bucket_size, scene->payload);
+    cgx_energy_of_piece(&scene->piece, scene->coding.bucket_size, scene->payload);
     for (size_t i = 0; i < scene->buckets; i++)
         cgx_bucket_poison(&scene->coding, &scene->piece, i, 1, 1, scene->payload);
     return all;

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* PTX instructions on float32, and on the 16-bit types: a part of machine.h. Nothing is flushed to
- * zero, and what is no number is the canonical NaN. Nothing here is the codec's own: an error of
- * its conversions must not hide one of the kernels. */
+/* PTX instructions on float32, float64 and the 16-bit types: a part of machine.h. Nothing is
+ * flushed to zero, and what is no number is the canonical NaN. Nothing here is the codec's own: an
+ * error of its conversions must not hide one of the kernels. */
 #ifndef PTX_FLOAT_H
 #define PTX_FLOAT_H
 
@@ -89,6 +89,49 @@ static inline uint32_t ptx_rcp_approx_ftz_f32(uint32_t x)
     if (x >> 23 != 127)
         abort();
     return __float_as_uint(1.0f / ptx_float(x)) + hash % 3 - 1;
+}
+
+/* ---- float64: which NaN, is left open ---- */
+
+PTX double ptx_double(uint64_t bits)
+{
+    double value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+PTX uint64_t ptx_number_64(double value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return value != value ? 0xFFFFFFFFFFFFFFFFu : bits;
+}
+
+PTX uint64_t ptx_add_rn_f64(uint64_t x, uint64_t y)
+{
+    return ptx_number_64(ptx_double(x) + ptx_double(y));
+}
+
+PTX uint64_t ptx_mul_rn_f64(uint64_t x, uint64_t y)
+{
+    return ptx_number_64(ptx_double(x) * ptx_double(y));
+}
+
+PTX uint64_t ptx_cvt_f64_f32(uint32_t x)
+{
+    return ptx_number_64(static_cast<double>(ptx_float(x)));
+}
+
+PTX uint64_t ptx_cvt_rn_f64_u32(uint32_t x)
+{
+    return ptx_number_64(static_cast<double>(x));
+}
+
+PTX bool ptx_setp_nan_f64(uint64_t x, uint64_t y)
+{
+    return ptx_double(x) != ptx_double(x) || ptx_double(y) != ptx_double(y);
 }
 
 /* ---- order: -0 is below +0 ---- */

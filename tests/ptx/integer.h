@@ -29,6 +29,7 @@ PTX_MOVE(u32, uint32_t)
 PTX_MOVE(f32, uint32_t)
 PTX_MOVE(b64, uint64_t)
 PTX_MOVE(u64, uint64_t)
+PTX_MOVE(f64, uint64_t)
 
 PTX uint32_t ptx_pack_b32(uint16_t low, uint16_t high)
 {

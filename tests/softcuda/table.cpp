@@ -34,6 +34,7 @@
 FOR_KERNELS(DECLARE, float32)
 FOR_KERNELS(DECLARE, float16)
 FOR_KERNELS(DECLARE, bfloat16)
+DECLARE(cgx_energies)
 DECLARE(cgx_ranges)
 #undef DECLARE
 
@@ -60,5 +61,5 @@ static void softcuda_test_stuck(const struct add_args args)
 
 const struct softcuda_entry softcuda_table[] = {
     FOR_KERNELS(ENTRY, float32) FOR_KERNELS(ENTRY, float16) FOR_KERNELS(ENTRY, bfloat16)
-        ENTRY(cgx_ranges) TEST_ENTRY(softcuda_test_add)
+        ENTRY(cgx_energies) ENTRY(cgx_ranges) TEST_ENTRY(softcuda_test_add)
             TEST_ENTRY(softcuda_test_stuck){nullptr, nullptr, 0}};

@@ -7,10 +7,12 @@
  * these are sums themselves, the scales of what went into them follow their pieces: for each bucket
  * their sum as a bfloat16, rounded up, its overflow bound. Behind the last sum its bucket is
  * poisoned by the bounds of its sources. */
+#include <math.h>
 #include <string.h>
 
 #include "codec/bucket.h"
 #include "codec/encoding.h"
+#include "codec/energy.h"
 #include "codec/history.h"
 #include "coll/slice.h"
 
@@ -112,6 +114,21 @@ static float scales_before(const struct bucket *bucket, const struct cgx_payload
     return scales;
 }
 
+/* Poisons bucket INDEX of PIECE, of the last sum, if the exact sum may be beyond the type. SCALES:
+ * those of all that went into it. */
+static void poison(struct cgx_slice *slice, const struct cgx_piece *piece, size_t index,
+                   float scales)
+{
+    const float factor = slice->coll->has_history ? CGX_HISTORY_WIDEST : 1;
+    unsigned char *staging = slice->slot->staging;
+
+    if (!cgx_bucket_poison(&slice->coding, piece, index, scales, factor, staging + piece->offset))
+        return;
+    slice->changed = true;
+    if (piece->energy > 0)
+        cgx_energy_write(NAN, piece, staging);
+}
+
 /* ---- a part ---- */
 
 static void correct(struct cgx_slice *slice, const struct cgx_block *part,
@@ -120,7 +137,6 @@ static void correct(struct cgx_slice *slice, const struct cgx_block *part,
     const struct cgx_coding *coding = &slice->coding;
     unsigned char *staging = slice->slot->staging;
     struct bucket bucket = {.part = part};
-    float factor = slice->coll->has_history ? CGX_HISTORY_WIDEST : 1;
 
     for (size_t i = 0; from->count > 0 && i < part->npieces; i++) {
         const struct cgx_piece *piece = &cgx_slice_pieces(slice, part)[i];
@@ -138,8 +154,7 @@ static void correct(struct cgx_slice *slice, const struct cgx_block *part,
             scales = scales_before(&bucket, from, &hidden);
             write_bound(scales, staging + part->trailers[CGX_TRAILER_BOUNDS], bucket.in_part);
             if (last && hidden > 0)
-                slice->changed |=
-                    cgx_bucket_poison(coding, piece, k, scales, factor, staging + piece->offset);
+                poison(slice, piece, k, scales);
         }
     }
 }

@@ -26,8 +26,9 @@ struct cgx_trailer {
     size_t by_piece, by_bucket, by_first;
 
     /* Both are called after every quantisation of PART, a sum of FROM; LAST: the final sum. All
-     * correct functions run before any seal. correct may change the pieces of the final sum; seal
-     * writes the trailer over zeros. NULL, here and below: nothing to do. */
+     * correct functions run before any seal. correct may change the pieces of the final sum, and
+     * then their energies; seal writes the trailer over zeros. NULL, here and below: nothing to do.
+     * The codec writes the energies. */
     void (*correct)(struct cgx_slice *slice, const struct cgx_block *part,
                     const struct cgx_payloads *from, bool last);
     void (*seal)(struct cgx_slice *slice, const struct cgx_block *part,
@@ -38,7 +39,7 @@ struct cgx_trailer {
 
     /* For payloads that go from device to device: lists the ranges of PART, besides bucket headers,
      * that the host reads in the sum and in local peers' messages to be summed. Returns their
-     * number; 0: not even the headers. NULL: the headers only. */
+     * number; 0: not even the headers. */
     size_t (*list_shown)(const struct cgx_slice *slice, const struct cgx_block *part,
                          struct cgx_shown *ranges);
     size_t shown, shown_by_part; /* the most ranges of a slice, or of a part if more */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "codec/bucket.h"
+#include "codec/energy.h"
 #include "util/float_state.h"
 
 /* Elements whose buckets all have one sign, when that is no chance any more. */

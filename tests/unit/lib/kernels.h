@@ -22,6 +22,7 @@ struct kernels_job {
     struct cgx_history history;     /* in place of residuals */
     unsigned char *buffer;
     unsigned char *payload; /* of MEASURE: the samples */
+    unsigned char *shown;   /* where the energies of pieces go too; NULL: nowhere */
 };
 
 /* False: there is no device, which is a skip. */

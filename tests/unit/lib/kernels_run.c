@@ -10,7 +10,7 @@
 #include "lib/tap.h"
 #include "mpi/lib/device.h"
 
-enum { MOST_PIECES = 64, MOST_RANGES = 1200, MOST_SOURCES = 16 };
+enum { MOST_PIECES = 64, MOST_RANGES = 1200, MOST_SOURCES = 70 };
 
 /* What a launch needs beside the memory, as it is on the device. */
 struct tables {
@@ -80,6 +80,7 @@ static struct part fill_pieces(const struct kernels_job *job, int family, uint32
                                                                            .count = piece->count,
                                                                            .offset = piece->offset,
                                                                            .raw = piece->raw,
+                                                                           .energy = piece->energy,
                                                                            .bits = piece->bits,
                                                                            .tile = part.tiles};
         part.tiles += tiles_of(job, piece);
@@ -106,6 +107,18 @@ static void fill_tables(const struct kernels_job *job, const unsigned char *memo
     }
 }
 
+static void launch(CUfunction kernel, uint32_t blocks, struct cgx_kernel_args args)
+{
+    void *parameters[] = {&args};
+    CUresult code = cgx_cuda()->cuLaunchKernel(kernel, blocks, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0,
+                                               NULL, parameters, NULL);
+
+    if (code == CUDA_SUCCESS)
+        code = cgx_cuda()->cuCtxSynchronize();
+    if (code != CUDA_SUCCESS)
+        bail_out("a kernel failed: CUDA error %d", code);
+}
+
 static CUfunction kernel_of(const struct kernels_job *job, int family)
 {
     const struct cgx_work work = {.operation = job->operation,
@@ -116,12 +129,9 @@ static CUfunction kernel_of(const struct kernels_job *job, int family)
     return cgx_cuda_module_kernel(module, (enum cgx_family)family, &work);
 }
 
-static void launch(const struct kernels_job *job, int family, const struct part *part,
-                   struct cgx_kernel_args args)
+static void launch_part(const struct kernels_job *job, int family, const struct part *part,
+                        struct cgx_kernel_args args)
 {
-    void *parameters[] = {&args};
-    CUresult code;
-
     if (part->tiles == 0)
         return;
     if (job->operation == CGX_SHOW)
@@ -129,12 +139,21 @@ static void launch(const struct kernels_job *job, int family, const struct part 
     else
         args.pieces = device_tables->pieces + part->first;
     args.npieces = part->entries;
-    code = cgx_cuda()->cuLaunchKernel(kernel_of(job, family), part->tiles, 1, 1, CGX_KERNEL_THREADS,
-                                      1, 1, 0, NULL, parameters, NULL);
-    if (code == CUDA_SUCCESS)
-        code = cgx_cuda()->cuCtxSynchronize();
-    if (code != CUDA_SUCCESS)
-        bail_out("a kernel failed: CUDA error %d", code);
+    launch(kernel_of(job, family), part->tiles, args);
+}
+
+/* All pieces, if they have energies. */
+static void launch_energies(const struct kernels_job *job, const unsigned char *memory,
+                            struct cgx_kernel_args args)
+{
+    uint32_t npieces = (uint32_t)job->npieces;
+
+    if (job->operation > CGX_REDUCE || npieces == 0 || job->pieces[0].energy == 0)
+        return;
+    args.pieces = device_tables->pieces;
+    args.npieces = npieces;
+    args.buffer = job->shown ? device_memory + (job->shown - memory) : NULL;
+    launch(module->energies, (npieces + CGX_KERNEL_ENERGIES - 1) / CGX_KERNEL_ENERGIES, args);
 }
 
 enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory, size_t bytes)
@@ -176,7 +195,8 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
     device_upload(device_tables, &tables, sizeof tables);
     device_upload(device_memory, memory, bytes);
     for (int i = 0; i < CGX_FAMILIES; i++)
-        launch(job, i, &parts[i], args);
+        launch_part(job, i, &parts[i], args);
+    launch_energies(job, memory, args);
     device_download(memory, device_memory, bytes);
     device_download(&tables, device_tables, sizeof tables);
     return tables.status == CGX_KERNEL_BAD_HEADER ? CGX_ERR_FORMAT : CGX_OK;

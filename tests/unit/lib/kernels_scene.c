@@ -165,6 +165,9 @@ static void make_pieces(struct scene *scene)
                   (i % 2 ? 0 : 16);
         raw += (plan->counts[i] * element_size(scene) + 15) / 16 * 16 + (i % 3 ? 0 : 32);
     }
+    offset = (offset + 15) / 16 * 16;
+    for (size_t i = 0; i < plan->npieces; i++, offset += CGX_ENERGY_BYTES)
+        scene->pieces[i].energy = offset;
     scene->payload_bytes = offset;
     scene->raw_bytes = raw;
     if (scene->elements > ELEMENTS || offset + GUARD > PAYLOAD_BYTES ||
@@ -293,6 +296,10 @@ static void forgive_destination(const struct scene *scene, const struct kernels_
                         .bytes;
         }
         memcpy(expected + at, actual + at, bytes);
+        if (job->operation == CGX_REDUCE) {
+            at = (size_t)(job->payload - expected) + piece->energy;
+            memcpy(expected + at, actual + at, CGX_ENERGY_BYTES);
+        }
     }
 }
 

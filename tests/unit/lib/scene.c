@@ -13,6 +13,7 @@
 #include "unit/lib/codec_data.h"
 #include "unit/lib/codec_reference.h"
 #include "unit/lib/loopback.h"
+#include "unit/lib/mirror.h"
 
 static void *need(void *memory)
 {
@@ -103,6 +104,7 @@ void scene_prepare(struct scene *scene)
         scene->outputs[r] = need(calloc(scene->count, cgx_dtype_size(scene->dtype)));
         scene->scales[r] = need(calloc(buckets(scene), sizeof(float)));
         scene->energies[r] = need(calloc(scene->plan->nsegments, sizeof(double)));
+        scene->findings[r] = need(calloc(scene->plan->nsegments, sizeof(struct cgx_finding)));
     }
 }
 
@@ -123,6 +125,7 @@ void scene_free(struct scene *scene)
         free(scene->outputs[r]);
         free(scene->scales[r]);
         free(scene->energies[r]);
+        free(scene->findings[r]);
     }
     cgx_plan_free(scene->plan);
     cgx_nodes_free(scene->nodes);
@@ -242,7 +245,8 @@ static void run_rank(void *context, unsigned rank)
     struct cgx_backend backend = {.ops = &ops};
     struct cgx_scratch scratch = {0};
     struct cgx_mpi mpi = loopback_mpi;
-    struct cgx_feedback feedback = {.energies = scene->energies[rank]};
+    struct cgx_feedback feedback = {.energies = scene->energies[rank],
+                                    .findings = scene->measured ? scene->findings[rank] : NULL};
     struct cgx_coll coll = {.mpi = &mpi,
                             .rank = rank,
                             .pace = {.fragment = scene->fragment},
@@ -262,7 +266,8 @@ static void run_rank(void *context, unsigned rank)
                                          .ignored = scene->ignored,
                                          .sees_input = true,
                                          .recent = scene->recent[rank]},
-                            .scales = scene->scales[rank]};
+                            .pull = scene->mirrored ? CGX_PULL_DEVICE : CGX_PULL_NONE,
+                            .scales = scene->mirrored ? NULL : scene->scales[rank]};
 
     rank_now = rank;
     operations = messages = 0;
@@ -276,10 +281,16 @@ static void run_rank(void *context, unsigned rank)
     scratch.local_peers = scene->shm ? scene->nodes->most : 0;
     if (cgx_scratch_reserve(&scratch, &scene->schedule.needs) != CGX_OK)
         abort();
+    if (scene->mirrored)
+        mirror_open(rank, scene->nodes, &scratch, &ops);
     if (scene->shm)
         coll.shm = connect(scene, rank, &scratch);
     scene->outcomes[rank] = cgx_coll_run(&coll);
     scene->seen[rank] = coll.seen;
+    if (scene->mirrored) {
+        pthread_barrier_wait(&barrier);
+        scene->shown[rank] = mirror_close(rank);
+    }
     cgx_scratch_release(&scratch);
     cgx_shm_free(coll.shm);
 }

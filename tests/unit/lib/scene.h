@@ -35,8 +35,9 @@ struct scene {
     unsigned ranks;
     int keys[SCENE_MOST_RANKS]; /* ranks with equal ones share a node */
     bool leaders;
-    bool raw; /* nothing is compressed inside nodes */
-    bool shm; /* ranks of a node share memory */
+    bool raw;      /* nothing is compressed inside nodes */
+    bool shm;      /* ranks of a node share memory */
+    bool mirrored; /* and their payloads go from mirror to mirror (mirror.h); without scales */
     enum cgx_reduction intra, inter;
     bool grid; /* nodes stand in one, and INTER does not count */
     enum cgx_dtype dtype;
@@ -46,6 +47,7 @@ struct scene {
     size_t count;
     bool skip_incomplete, in_place;
     bool adaptive;   /* segments of different widths, beginning with BITS */
+    bool measured;   /* there are findings */
     bool watched;    /* owners say how far ranks are apart */
     float consensus; /* the distance below which the call is not compressed */
     struct cgx_recent *recent[SCENE_MOST_RANKS]; /* the last sums; NULL: not kept */
@@ -61,7 +63,9 @@ struct scene {
     struct cgx_schedule schedule;
     unsigned char *inputs[SCENE_MOST_RANKS], *outputs[SCENE_MOST_RANKS];
     float *scales[SCENE_MOST_RANKS];
-    double *energies[SCENE_MOST_RANKS]; /* by segment, if ADAPTIVE */
+    double *energies[SCENE_MOST_RANKS];             /* by segment, if ADAPTIVE */
+    struct cgx_finding *findings[SCENE_MOST_RANKS]; /* if also MEASURED */
+    size_t shown[SCENE_MOST_RANKS];                 /* bytes, if MIRRORED */
     enum cgx_outcome outcomes[SCENE_MOST_RANKS];
     struct cgx_verdict seen[SCENE_MOST_RANKS];
     size_t crossing; /* bytes of messages between ranks of different nodes */

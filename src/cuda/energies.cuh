@@ -1,0 +1,70 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The energies of pieces that have been encoded (codec/energy.h): a warp for each, a lane of it for
+ * each lane of the sum. */
+#ifndef CGX_CUDA_ENERGIES_CUH
+#define CGX_CUDA_ENERGIES_CUH
+
+#include "codec/energy.h"
+#include "cuda/rotated.cuh"
+
+/* What the buckets of PIECE that are of this lane add up to. */
+CGX_DEVICE double lane_energy(const struct cgx_kernel_args &args,
+                              const struct cgx_kernel_piece *piece, uint32_t lane)
+{
+    const bool is_rotated = piece->bits - CGX_ROTATED - 1 < CGX_ROTATED_WIDTHS;
+    const uint32_t size = is_rotated ? CGX_ROTATED_BUCKET : args.bucket_size;
+    const uint32_t *headers = (const uint32_t *)(args.payload + piece->offset);
+    double sum = 0;
+
+    if (piece->bits == CGX_BITS_EXACT)
+        return 0;
+    for (uint64_t i = lane; i * size < piece->count; i += CGX_ENERGY_LANES) {
+        const uint64_t left = is_rotated ? size : piece->count - i * size;
+
+        sum += cgx_energy_of(cgx_header_scale(headers[i]), left < size ? (uint32_t)left : size);
+    }
+    return sum;
+}
+
+/* SUM and, in order, the energies that the payloads among the sources have of PIECE. */
+CGX_DEVICE double add_energies(const struct cgx_kernel_args &args,
+                               const struct cgx_kernel_piece *piece, uint32_t lane, double sum)
+{
+    for (uint32_t s = 0; s < args.nsources; s += CGX_ENERGY_LANES) {
+        const int64_t source = s + lane < args.nsources ? args.sources[s + lane] : 0;
+        uint32_t half = 0;
+
+        if (source > 0)
+            half = *(const uint32_t *)(global_memory(source) + piece->energy);
+        for (uint32_t i = 0; i < CGX_ENERGY_LANES && s + i < args.nsources; i++)
+            sum += cgx_from_upper_half(__shfl_sync(CGX_WARP, half, (int)i));
+    }
+    return sum;
+}
+
+/* Of the piece of this warp: to the payload and, if the host is to see it, to the buffer. */
+CGX_DEVICE void energies(const struct cgx_kernel_args &args)
+{
+    const uint32_t lane = threadIdx.x % CGX_ENERGY_LANES;
+    const uint32_t index = blockIdx.x * CGX_KERNEL_ENERGIES + threadIdx.x / CGX_ENERGY_LANES;
+    double sum;
+
+    if (index >= args.npieces)
+        return;
+
+    const struct cgx_kernel_piece *piece = &args.pieces[index];
+
+    sum = lane_energy(args, piece, lane);
+    for (int distance = CGX_ENERGY_LANES / 2; distance > 0; distance /= 2)
+        sum += __shfl_xor_sync(CGX_WARP, sum, distance);
+    sum = add_energies(args, piece, lane, sum);
+    if (lane != 0 || piece->energy == 0)
+        return;
+    *(uint32_t *)(args.payload + piece->energy) = cgx_upper_half(sum);
+    if (args.buffer)
+        *(uint32_t *)((unsigned char *)args.buffer + piece->energy) = cgx_upper_half(sum);
+}
+
+#endif
