@@ -78,7 +78,8 @@ static double entropy(const struct cgx_uniform_head *head)
 
     memset(counts, 0, sizeof counts);
     for (uint32_t i = 0; i < COUNT; i++) {
-        uint32_t h = cgx_uniform_hash(head->key, i / 64, i % 16) >> 8 * (i % 64 / 16) & 255;
+        uint32_t h =
+            ((cgx_uniform_hash(head->key, i / 64, i % 16) >> 8 * (i % 64 / 16)) + head->key) & 255;
         double code = nearbyint((double)(values[i] / head->step + cgx_uniform_dither(h)));
 
         counts[h / 8][(int)fmin(fmax(code + (int)(CODES / 2), 0), CODES - 1)]++;

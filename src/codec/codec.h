@@ -21,6 +21,7 @@ struct cgx_coding {
     uint64_t seed;
     uint32_t call;   /* compressed calls on this communicator so far */
     uint32_t stream; /* which rank quantises, in which stage */
+    uint32_t turn;   /* compressed calls of the same sum so far: the shift of dithers */
     float step;      /* of uniform quantisation (uniform/uniform.h); 0: from a piece's elements */
     /* reduce and measure: the RAWS sources (maybe none) from FIRST_RAW on are raw. A raw source
      * holds the unquantised elements of each piece, contiguous, from the piece's RAW on. */

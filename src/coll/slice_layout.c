@@ -230,6 +230,7 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
                                       .rounding = plan->rounding,
                                       .seed = coll->seed,
                                       .call = coll->call,
+                                      .turn = coll->turn,
                                       .step = coll->step,
                                       .stream = coll->rank}};
     if (coll->feedback)

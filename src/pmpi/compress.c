@@ -272,6 +272,7 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     /* A young history changes from step to step, and what is divided by it does too. */
     if (!coll.has_history || coll.age >= CGX_HISTORY_YOUNG)
         coll.step = cgx_positions_step_size(state, site, schedule->plan);
+    coll.turn = site->runs;
     cgx_backoff_due(&kind->p2p_suspended);
     if (state->rank == 0 && !cgx_notice_was_compressed())
         notice_first(state, site, schedule->plan);

@@ -97,6 +97,40 @@ static void sum(unsigned step, double scale, size_t count, struct totals *totals
     totals->same = check_same(output, count * sizeof *output, MPI_COMM_WORLD) && totals->same;
 }
 
+/* Sums of elements that do not change, with the other calls of the step between them. The square of
+ * all errors together is the sum of their squares if they are independent, less if they cancel each
+ * other. Sums that are judged become exact. */
+static void test_still(void)
+{
+    enum { BEFORE = 16, CALLS = 34 };
+    double *errors = check_memory(COUNT * sizeof *errors);
+    double apart = 0, together = 0;
+
+    memset(errors, 0, COUNT * sizeof *errors);
+    memset(expected, 0, COUNT * sizeof *expected);
+    for (int rank = 0; rank < check_size; rank++) {
+        fill(rank, 1000, 1, COUNT);
+        for (size_t i = 0; i < COUNT; i++)
+            expected[i] += (double)values[i];
+    }
+    fill(check_rank, 1000, 1, COUNT);
+    for (int call = 0; call < BEFORE + CALLS; call++) {
+        MPI_Allreduce(values, output, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        for (size_t i = 0; call >= BEFORE && i < COUNT; i++) {
+            double error = (double)output[i] - expected[i];
+
+            apart += error * error;
+            errors[i] += error;
+        }
+        MPI_Allreduce(values, output, QUIET, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    }
+    for (size_t i = 0; i < COUNT; i++)
+        together += errors[i] * errors[i];
+    check(together < 0.3 * apart || apart < 1e-6 * COUNT,
+          "errors of elements that do not change cancel each other (%.3f)", together / apart);
+    free(errors);
+}
+
 /* What one rank brings that is no number, or is far beyond all others. */
 static void test_special(unsigned step)
 {
@@ -150,6 +184,7 @@ int main(int argc, char **argv)
     check(fabs(loud.shrunk) < 5 * sqrt(loud.shrunk_squares),
           "and they do not depend on the sums (%.1f deviations)",
           loud.shrunk / sqrt(loud.shrunk_squares));
+    test_still();
     test_special(steps);
     free(expected);
     free(output);

@@ -97,9 +97,10 @@ static unsigned most_exponent(const cgx_float32 *values, float step)
 /* What is written to a piece before its first group is: the head but for the own energy. */
 static struct cgx_uniform_head head_for(const struct cgx_walk *walk, const struct cgx_work *work)
 {
-    struct cgx_uniform_head head = {.step = walk->coding->step,
-                                    .key = cgx_uniform_key(walk->key, walk->coding->stream),
-                                    .elements = walk->piece->count};
+    struct cgx_uniform_head head = {
+        .step = walk->coding->step,
+        .key = cgx_uniform_key(walk->coding->seed, walk->coding->stream, walk->coding->turn),
+        .elements = walk->piece->count};
 
     for (size_t p = 0; work->operation == CGX_REDUCE && p < work->nsources; p++) {
         struct cgx_uniform_head source;
@@ -107,6 +108,7 @@ static struct cgx_uniform_head head_for(const struct cgx_walk *walk, const struc
         if (cgx_walk_unquantised(walk, work, p, walk->piece->first))
             continue;
         source = cgx_uniform_head_of(work->sources[p] + walk->piece->offset);
+        head.key = cgx_uniform_shifted(head.key, source.key);
         head.energy += source.energy;
         head.elements += source.elements;
     }

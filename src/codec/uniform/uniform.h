@@ -154,17 +154,30 @@ CGX_QUANT float cgx_uniform_bounded_step(float bound, unsigned ranks)
     return 2 * bound / ((float)ranks + 1);
 }
 
-/* The key of the dither of what STREAM quantises in a call with the key CALL. */
-CGX_QUANT uint32_t cgx_uniform_key(uint32_t call, uint32_t stream)
+/* The key of the dither of what STREAM quantises when its sum has been compressed TURN times. The
+ * lowest byte shifts the dithers of all elements, by multiples of the golden section from turn to
+ * turn; in turns 256n to 256n + 255 the others do not change. So the errors of an element that
+ * hardly changes cancel each other within a few turns (Weyl's sequence), while the error of a
+ * single turn is as random as with a key of its own. */
+CGX_QUANT uint32_t cgx_uniform_key(uint64_t seed, uint32_t stream, uint32_t turn)
 {
-    return cgx_mix((call ^ stream) + 0x9E3779B9u);
+    uint32_t key = cgx_mix((cgx_call_key(seed, turn / 256) ^ stream) + 0x9E3779B9u);
+
+    return (key & ~255u) | turn * 0x9E3779B9u >> 24;
 }
 
-/* Byte j, from the lowest, is for the dither of element 16j + LANE of block number BLOCK of the
- * buffer. */
+/* The KEY of a sum that has a source with the key SOURCE. Where all have one step the fractions of
+ * quotients shift with the dithers of sources; the shift of the sum is apart from that of all. */
+CGX_QUANT uint32_t cgx_uniform_shifted(uint32_t key, uint32_t source)
+{
+    return (key & ~255u) | ((key + source) & 255);
+}
+
+/* Byte j, from the lowest, plus that of KEY, modulo 256, is for the dither of element 16j + LANE of
+ * block number BLOCK of the buffer. */
 CGX_QUANT uint32_t cgx_uniform_hash(uint32_t key, uint32_t block, uint32_t lane)
 {
-    uint32_t h = (16 * block + lane) * 0x9E3779B9u + key;
+    uint32_t h = (16 * block + lane) * 0x9E3779B9u + (key & ~255u);
 
     h ^= h >> 16;
     h *= 0x85EBCA6Bu;
@@ -173,8 +186,8 @@ CGX_QUANT uint32_t cgx_uniform_hash(uint32_t key, uint32_t block, uint32_t lane)
     return h ^ h >> 16;
 }
 
-/* Of a byte: an odd number of 512ths from -255 to 255. An element that is smaller than the least of
- * them leaves no trace, however often it is summed, so there are many. */
+/* Of a sum as above: an odd number of 512ths from -255 to 255. An element that is smaller than the
+ * least of them leaves no trace, however often it is summed, so there are many. */
 CGX_QUANT float cgx_uniform_dither(uint32_t byte)
 {
     return (float)(2 * (int32_t)byte - 255) * 0x1p-9f;

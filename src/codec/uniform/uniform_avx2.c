@@ -22,7 +22,7 @@ INLINE codes hash(const struct cgx_uniform_group *group, uint32_t block)
     codes result;
 
     for (unsigned i = 0; i < 2; i++) {
-        uint32_t first = (16 * block + 8 * i) * 0x9E3779B9u + group->key;
+        uint32_t first = (16 * block + 8 * i) * 0x9E3779B9u + (group->key & ~255u);
         __m256i h = _mm256_mullo_epi32(lanes, _mm256_set1_epi32((int)0x9E3779B9u));
 
         h = _mm256_add_epi32(h, _mm256_set1_epi32((int)first));
@@ -30,7 +30,8 @@ INLINE codes hash(const struct cgx_uniform_group *group, uint32_t block)
         h = _mm256_mullo_epi32(h, _mm256_set1_epi32((int)0x85EBCA6Bu));
         h = _mm256_xor_si256(h, _mm256_srli_epi32(h, 13));
         h = _mm256_mullo_epi32(h, _mm256_set1_epi32((int)0xC2B2AE35u));
-        result.half[i] = _mm256_xor_si256(h, _mm256_srli_epi32(h, 16));
+        h = _mm256_xor_si256(h, _mm256_srli_epi32(h, 16));
+        result.half[i] = _mm256_add_epi8(h, _mm256_set1_epi8((char)group->key));
     }
     return result;
 }

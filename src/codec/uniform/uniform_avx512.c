@@ -20,12 +20,14 @@ INLINE codes hash(const struct cgx_uniform_group *group, uint32_t block)
     const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     __m512i h = _mm512_mullo_epi32(lanes, _mm512_set1_epi32((int)0x9E3779B9u));
 
-    h = _mm512_add_epi32(h, _mm512_set1_epi32((int)(16 * block * 0x9E3779B9u + group->key)));
+    h = _mm512_add_epi32(h,
+                         _mm512_set1_epi32((int)(16 * block * 0x9E3779B9u + (group->key & ~255u))));
     h = _mm512_xor_si512(h, _mm512_srli_epi32(h, 16));
     h = _mm512_mullo_epi32(h, _mm512_set1_epi32((int)0x85EBCA6Bu));
     h = _mm512_xor_si512(h, _mm512_srli_epi32(h, 13));
     h = _mm512_mullo_epi32(h, _mm512_set1_epi32((int)0xC2B2AE35u));
-    return _mm512_xor_si512(h, _mm512_srli_epi32(h, 16));
+    h = _mm512_xor_si512(h, _mm512_srli_epi32(h, 16));
+    return _mm512_add_epi8(h, _mm512_set1_epi8((char)group->key));
 }
 
 /* Exact, in whatever order it is computed. */

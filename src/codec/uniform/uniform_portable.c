@@ -21,7 +21,7 @@ INLINE codes hash(const struct cgx_uniform_group *group, uint32_t block)
         uint32_t h = cgx_uniform_hash(group->key, block, lane);
 
         for (uint32_t j = 0; j < 4; j++)
-            result.of[16 * j + lane] = (uint8_t)(h >> 8 * j);
+            result.of[16 * j + lane] = (uint8_t)((h >> 8 * j) + group->key);
     }
     return result;
 }

@@ -39,17 +39,18 @@ static inline uint32_t uniform_key(const struct cgx_coding *coding)
     uint32_t key = uniform_mix((uint32_t)coding->seed + c);
 
     key = uniform_mix((key ^ (uint32_t)(coding->seed >> 32)) + c);
-    key = uniform_mix((key ^ coding->call) + c);
-    return uniform_mix((key ^ coding->stream) + c);
+    key = uniform_mix((key ^ coding->turn / 256) + c);
+    key = uniform_mix((key ^ coding->stream) + c);
+    return (key & 0xFFFFFF00u) + (coding->turn * c >> 24);
 }
 
 /* 512ths of element I of the buffer. */
 static inline int uniform_dither(uint32_t key, size_t i)
 {
     uint32_t n = (uint32_t)(i / 64 * 16 + i % 16);
-    uint32_t h = uniform_mix(n * 0x9E3779B9u + key);
+    uint32_t h = uniform_mix(n * 0x9E3779B9u + key / 256 * 256);
 
-    return (int)(h >> (8 * (i % 64 / 16)) & 255) * 2 - 255;
+    return (int)(((h >> (8 * (i % 64 / 16))) + key) & 255) * 2 - 255;
 }
 
 /* 2k or -2k - 1; 255: there is no code. */
@@ -134,12 +135,13 @@ static inline bool uniform_group(const float *x, size_t first, size_t blocks, si
     return true;
 }
 
-/* What the sources of a sum say of all that they come from, and the mean square of the errors in
- * one of its elements; zeros: it is none. */
+/* What the sources of a sum say of all that they come from, the mean square of the errors in one of
+ * its elements, and their keys, added up; zeros: it is none. */
 struct uniform_before {
     double energy;
     uint64_t elements;
     double noise;
+    uint32_t keys;
 };
 
 /* Encodes COUNT values in uniform ENCODING, FIRST being the number of the first in the buffer, to
@@ -154,6 +156,7 @@ static inline size_t uniform_encode(const struct cgx_coding *coding, unsigned en
     uint64_t elements = before.elements + count;
     double energy = before.energy;
 
+    key = key / 256 * 256 + (key + before.keys) % 256;
     exponents = ends + (4 * groups + 15) / 16 * 16;
     kinds = exponents + (groups + 15) / 16 * 16;
     words = kinds + (8 * groups + 15) / 16 * 16;
