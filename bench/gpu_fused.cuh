@@ -154,7 +154,7 @@ void make_pieces(Scene *scene, unsigned maxmin)
             bool rotated = i >= maxmin;
 
             pieces.push_back({owner * scene->share + i * scene->share / 2, scene->share / 2,
-                              i * scene->message / 2, 0, rotated ? kRotated : kWidth,
+                              i * scene->message / 2, 0, 0, rotated ? kRotated : kWidth,
                               (rotated ? i - maxmin : i) * tiles});
         }
     for (unsigned family = 0; family < 2; family++)

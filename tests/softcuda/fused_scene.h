@@ -90,7 +90,7 @@ static void draw_part(uint32_t owner)
 
         if (owner + 1 == scene.ranks && i + 1 == scene.npieces[owner])
             count -= draw(unit); // the buffer's end
-        scene.pieces[owner][i] = {scene.elements, count, bits, offset, 0};
+        scene.pieces[owner][i] = {scene.elements, count, bits, offset, 0, 0};
         offset += cgx_piece_layout(count, bits, scene.coding.bucket_size, scene.coding.dtype).bytes;
         scene.elements += count;
     }
@@ -109,8 +109,8 @@ static uint32_t list_part(uint32_t owner, uint32_t entry)
 
             if ((cgx_encoding_family(piece.bits) == CGX_FAMILY_ROTATED) != rotated)
                 continue;
-            scene.table[entry++] = {piece.first, piece.count, piece.offset,
-                                    piece.raw,   piece.bits,  table->tiles};
+            scene.table[entry++] = {piece.first,  piece.count, piece.offset, piece.raw,
+                                    piece.energy, piece.bits,  table->tiles};
             table->count++;
             table->tiles += (uint32_t)cgx_kernel_tiles(&piece);
         }

@@ -96,6 +96,12 @@ static softcuda_kernel *kernel_of(const struct kernels_job *job, bool rotated)
 
 enum { MOST_PIECES = 64, MOST_SOURCES = 16 };
 
+static struct cgx_kernel_piece entry_of(const struct cgx_piece *piece, uint32_t tile)
+{
+    return {piece->first,  piece->count, piece->offset, piece->raw,
+            piece->energy, piece->bits,  tile};
+}
+
 /* With the pieces that are rotated, or with the others. */
 static void run_pieces(const struct kernels_job *job, bool rotated, struct cgx_kernel_args args)
 {
@@ -108,13 +114,30 @@ static void run_pieces(const struct kernels_job *job, bool rotated, struct cgx_k
 
         if ((cgx_encoding_family(piece->bits) == CGX_FAMILY_ROTATED) != rotated)
             continue;
-        pieces[args.npieces++] = {piece->first, piece->count, piece->offset,
-                                  piece->raw,   piece->bits,  tiles};
+        pieces[args.npieces++] = entry_of(piece, tiles);
         tiles += (uint32_t)(job->operation == CGX_MEASURE
                                 ? cgx_kernel_measured_tiles(piece, job->coding->sampling)
                                 : cgx_kernel_tiles(piece));
     }
     if (tiles > 0 && !softcuda_run(kernel_of(job, rotated), &args, tiles, CGX_KERNEL_THREADS))
+        bail_out("the threads of a block did not meet");
+}
+
+/* The energies of all pieces, if they have any. */
+static void run_energies(const struct kernels_job *job, struct cgx_kernel_args args)
+{
+    struct cgx_kernel_piece pieces[MOST_PIECES];
+    uint32_t blocks = (uint32_t)((job->npieces + CGX_KERNEL_ENERGIES - 1) / CGX_KERNEL_ENERGIES);
+
+    if (job->operation > CGX_REDUCE || job->npieces == 0 || job->pieces[0].energy == 0)
+        return;
+    for (size_t i = 0; i < job->npieces; i++)
+        pieces[i] = entry_of(&job->pieces[i], 0);
+    args.pieces = pieces;
+    args.npieces = (uint32_t)job->npieces;
+    args.buffer = job->shown;
+    if (!softcuda_run(SOFTCUDA_KERNEL(cgx_energies, cgx_kernel_args), &args, blocks,
+                      CGX_KERNEL_THREADS))
         bail_out("the threads of a block did not meet");
 }
 
@@ -147,6 +170,7 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size
     run_pieces(job, false, args);
     if (job->operation != CGX_MEASURE)
         run_pieces(job, true, args);
+    run_energies(job, args);
     return status == 0 ? CGX_OK : CGX_ERR_FORMAT;
 }
 }
