@@ -26,9 +26,10 @@ static void lay_part(struct cgx_slice *slice, unsigned chunk)
                      part->trailers);
     slice->end = part->trailers[CGX_TRAILERS];
     part->bytes = slice->end - payload;
-    for (size_t i = 0; i < part->npieces && cgx_slice_has_trailer(part, CGX_TRAILER_ENERGIES); i++)
-        cgx_slice_pieces(slice, part)[i].energy =
-            part->trailers[CGX_TRAILER_ENERGIES] + i * CGX_ENERGY_BYTES;
+    for (int i = 0; i < CGX_TRAILERS; i++) {
+        if (cgx_trailers[i]->lay && cgx_slice_has_trailer(part, i))
+            cgx_trailers[i]->lay(slice, part);
+    }
     slice->pieces += part->npieces;
 }
 

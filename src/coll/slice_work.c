@@ -131,10 +131,14 @@ static void add_scales(const struct cgx_slice *slice, const struct cgx_block *pa
 static void seal_part(struct cgx_slice *slice, const struct cgx_block *part,
                       const struct cgx_payloads *from, bool last)
 {
-    bool has_energies = cgx_slice_has_trailer(part, CGX_TRAILER_ENERGIES);
-    size_t begin = part->trailers[0] + (has_energies ? part->npieces * CGX_ENERGY_BYTES : 0);
+    for (int i = 0; i < CGX_TRAILERS; i++) {
+        size_t written = cgx_trailers[i]->lay && cgx_slice_has_trailer(part, i)
+                             ? part->npieces * cgx_trailers[i]->by_piece
+                             : 0;
+        size_t begin = part->trailers[i] + written;
 
-    memset(slice->slot->staging + begin, 0, part->trailers[CGX_TRAILERS] - begin);
+        memset(slice->slot->staging + begin, 0, part->trailers[i + 1] - begin);
+    }
     for (int i = 0; i < CGX_TRAILERS; i++) {
         if (cgx_trailers[i]->correct && cgx_slice_has_trailer(part, i))
             cgx_trailers[i]->correct(slice, part, from, last);

@@ -8,6 +8,13 @@
 #include "codec/energy.h"
 #include "coll/slice.h"
 
+static void lay(const struct cgx_slice *slice, const struct cgx_block *part)
+{
+    for (size_t i = 0; i < part->npieces; i++)
+        cgx_slice_pieces(slice, part)[i].energy =
+            part->trailers[CGX_TRAILER_ENERGIES] + i * CGX_ENERGY_BYTES;
+}
+
 static void take(struct cgx_coll *coll, const struct cgx_slice *slice)
 {
     for (unsigned chunk = 0; coll->feedback && chunk < cgx_schedule_chunks(coll->schedule);
@@ -24,4 +31,4 @@ static void take(struct cgx_coll *coll, const struct cgx_slice *slice)
     }
 }
 
-const struct cgx_trailer cgx_energies = {.by_piece = CGX_ENERGY_BYTES, .take = take};
+const struct cgx_trailer cgx_energies = {.by_piece = CGX_ENERGY_BYTES, .lay = lay, .take = take};

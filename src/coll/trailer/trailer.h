@@ -25,10 +25,14 @@ struct cgx_trailer {
     /* Bytes of the trailer per piece, per bucket, and per part of the first slice. */
     size_t by_piece, by_bucket, by_first;
 
+    /* If the codec writes the trailer, BY_PIECE bytes for each piece: tells the pieces of PART
+     * where. Called when PART is laid out. */
+    void (*lay)(const struct cgx_slice *slice, const struct cgx_block *part);
+
     /* Both are called after every quantisation of PART, a sum of FROM; LAST: the final sum. All
      * correct functions run before any seal. correct may change the pieces of the final sum, and
-     * then their energies; seal writes the trailer over zeros. NULL, here and below: nothing to do.
-     * The codec writes the energies. */
+     * then their energies; seal writes the trailer over zeros. NULL, here and in other functions:
+     * nothing to do. */
     void (*correct)(struct cgx_slice *slice, const struct cgx_block *part,
                     const struct cgx_payloads *from, bool last);
     void (*seal)(struct cgx_slice *slice, const struct cgx_block *part,
