@@ -60,6 +60,7 @@ CGX_DEVICE void energies(const struct cgx_kernel_args &args)
     for (int distance = CGX_ENERGY_LANES / 2; distance > 0; distance /= 2)
         sum += __shfl_xor_sync(CGX_WARP, sum, distance);
     sum = add_energies(args, piece, lane, sum);
+    __syncwarp(); /* the payload may be one of the sources */
     if (lane != 0 || piece->energy == 0)
         return;
     *(uint32_t *)(args.payload + piece->energy) = cgx_upper_half(sum);
