@@ -18,7 +18,7 @@ static struct cgx_slice *slice_of(const struct cgx_coll *coll, unsigned number)
     return &coll->scratch->slices[number % CGX_SLOTS];
 }
 
-/* Until a backend has failed, the encoder first. */
+/* Begins the encoder, then the decoder if that is another backend, until one fails. */
 static void begin_backends(struct cgx_coll *coll)
 {
     struct cgx_backend *backends[] = {coll->encoder, coll->decoder};
@@ -34,7 +34,7 @@ static void begin_backends(struct cgx_coll *coll)
     }
 }
 
-/* From the last. */
+/* Ends the backends that have begun, the decoder first. */
 static void end_backends(const struct cgx_coll *coll)
 {
     if (coll->state.backends > 1)
@@ -50,8 +50,8 @@ static void start(const struct cgx_coll *coll, unsigned number)
 
     cgx_slice_begin(coll, number, slice);
     slice->begun = begun;
-    /* The slot's last slice may still be decoded from what is about to be overwritten; a backend
-     * that does both keeps the order itself. */
+    /* The decoder may still read the slot's last slice, which is about to be overwritten. A backend
+     * that encodes and decodes keeps the order itself. */
     if (slice->vote == CGX_ABLE && coll->decoder != coll->encoder) {
         if (coll->decoder->ops->wait(coll->decoder, slice->slot_number) != CGX_OK)
             cgx_slice_decline(slice, CGX_DECLINED);
@@ -60,7 +60,7 @@ static void start(const struct cgx_coll *coll, unsigned number)
     cgx_stages_start(slice);
 }
 
-/* Of SLICE, whose work is over. */
+/* Records SLICE, whose work is over, in the timeline. */
 static void trace(const struct cgx_slice *slice)
 {
     if (slice->begun != 0)
@@ -71,7 +71,7 @@ static void trace(const struct cgx_slice *slice)
                                                   .row = (uint8_t)(1 + slice->slot_number)});
 }
 
-/* ---- work that may be put off ---- */
+/* ---- work during exchanges ---- */
 
 static bool is_by_host(const struct cgx_coll *coll)
 {
@@ -79,7 +79,7 @@ static bool is_by_host(const struct cgx_coll *coll)
            coll->decoder == coll->encoder;
 }
 
-/* Moves the messages of the slice that is under way, and nothing else. */
+/* Progresses only the messages of the current slice. */
 static void move_on(void *state)
 {
     struct cgx_coll *coll = state;
@@ -89,8 +89,8 @@ static void move_on(void *state)
         coll->state.failed = cgx_exchange_poll(coll->scratch->exchange, &complete) != CGX_OK;
 }
 
-/* Does what is next of the work around the slice that is under way: decodes the slice before it,
- * then starts the one after it, in the same slot. False: nothing is left. */
+/* Does the next piece of work: decodes the last finished slice or, if that is done, starts the
+ * slice after the current one, in the same slot. Returns false if no work is left. */
 static bool catch_up(struct cgx_coll *coll)
 {
     const struct cgx_meanwhile meanwhile = {move_on, coll};
@@ -117,11 +117,12 @@ static void catch_up_all(struct cgx_coll *coll)
         ;
 }
 
-/* ---- what comes of slices ---- */
+/* ---- results of slices ---- */
 
-/* Whether this rank lacks what others may act on after the last slice: they do a call of one slice
- * exactly where they find a consensus, choose widths by the energies, and have another history. It
- * must not meet them in another collective. What it lacks of other slices it tells in the next. */
+/* Whether this rank lacks data of the last slice that other ranks act on: they repeat a call of one
+ * slice exactly if they find a consensus, choose widths by the energies, and update their
+ * histories. Without that data this rank must not meet them in another collective. A loss in an
+ * earlier slice is reported with the next one. */
 static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
 {
     unsigned slices = coll->schedule->slices;
@@ -132,7 +133,8 @@ static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
            (slice->missed && slices == 1 && coll->watching.threshold > 0);
 }
 
-/* What the pieces of SLICE say of all quantisations that they come from. */
+/* Adds the energies and elements that the uniformly quantised pieces of SLICE store, which cover
+ * all quantisations that went into them. */
 static void add_quantised(struct cgx_coll *coll, const struct cgx_slice *slice)
 {
     for (size_t i = 0; i < slice->pieces; i++) {
@@ -147,7 +149,7 @@ static void add_quantised(struct cgx_coll *coll, const struct cgx_slice *slice)
     }
 }
 
-/* What comes of SLICE, whose stages are over. */
+/* Takes the results of SLICE, whose stages are over; returns the outcome so far. */
 static enum cgx_outcome conclude(struct cgx_coll *coll, struct cgx_slice *slice)
 {
     coll->state.lent |= slice->lent;
@@ -165,7 +167,7 @@ static enum cgx_outcome conclude(struct cgx_coll *coll, struct cgx_slice *slice)
     }
     /* The first slice may show that the call must not be compressed. */
     coll->state.consensus = slice->number == 0 && cgx_verdict_forbids(&coll->seen);
-    /* A rank that has missed it hears of it with the next slice, as long as there is one. */
+    /* The next slice, if there is one, tells ranks that have missed the verdict. */
     if (coll->state.consensus)
         return coll->schedule->slices > 1 ? CGX_OUTCOME_DONE : CGX_OUTCOME_CONSENSUS;
     if (slice->lost) {
@@ -177,7 +179,7 @@ static enum cgx_outcome conclude(struct cgx_coll *coll, struct cgx_slice *slice)
     return CGX_OUTCOME_DONE;
 }
 
-/* Until nothing is queued on the buffers any more. */
+/* Waits until the backends have no work queued on the buffers. */
 static enum cgx_status drain(const struct cgx_coll *coll)
 {
     enum cgx_status status = CGX_OK;
@@ -192,18 +194,19 @@ static enum cgx_status drain(const struct cgx_coll *coll)
     return status;
 }
 
-/* Slice NUMBER is under way; the one after it is started, and the one before it decoded. */
+/* Makes NUMBER the current slice. Unless work is put off, decodes the slice before it and starts
+ * the slice after it. */
 static void take_up(struct cgx_coll *coll, unsigned number)
 {
     struct cgx_slice *slice = slice_of(coll, number);
 
-    /* What the last slice is to tell others must be known before its messages are sent. */
+    /* The messages of the last slice report losses, which must be known before they are sent. */
     if (number > 0 && (!coll->state.puts_off || number + 1 == coll->schedule->slices))
         catch_up_all(coll);
     coll->state.slice = number;
     if (!coll->state.puts_off)
         catch_up_all(coll);
-    /* What not all ranks know becomes known to them in the next slice. */
+    /* This slice tells all ranks of a loss or a verdict that some do not know. */
     if (coll->state.lost || coll->state.consensus)
         cgx_slice_decline(slice, CGX_DECLINED);
     slice->consensus = coll->state.consensus;
@@ -232,10 +235,10 @@ static enum cgx_outcome finish(struct cgx_coll *coll, enum cgx_outcome outcome)
 
 /* ---- leaving ---- */
 
-/* Begins to wait until local peers have decoded what this rank has lent them: after the call the
- * program may destroy the context that it is in. Every local peer releases it at the end of the
- * call, whatever the outcome there. A rank whose outcome is BROKEN waits for nobody. Returns
- * whether there is anything to wait for. */
+/* Begins to wait until local peers have decoded this rank's sums in place, since the program may
+ * destroy the context of that memory after the call. Every local peer releases the sums at the end
+ * of the call, whatever its outcome. A rank whose outcome is BROKEN does not wait. Returns whether
+ * there is anything to wait for. */
 static bool begin_leaving(struct cgx_coll *coll)
 {
     const struct cgx_nodes *nodes = coll->schedule->nodes;
@@ -261,7 +264,7 @@ static bool begin_leaving(struct cgx_coll *coll)
     return true;
 }
 
-/* Whether that is over. */
+/* Returns whether that wait is over. */
 static bool leave(struct cgx_coll *coll, enum cgx_outcome *outcome)
 {
     bool complete;
@@ -277,7 +280,8 @@ static bool leave(struct cgx_coll *coll, enum cgx_outcome *outcome)
 
 /* ---- a call ---- */
 
-/* Ranks whose histories are not of the same sums must not take each other's payloads. */
+/* The hash in all messages. It includes the history's age, so that ranks with histories of
+ * different sums refuse each other's payloads. */
 static uint32_t hash_of(const struct cgx_coll *coll)
 {
     uint32_t hash = coll->schedule->hash;
@@ -310,7 +314,8 @@ bool cgx_coll_poll(struct cgx_coll *coll, enum cgx_outcome *outcome)
     *outcome = CGX_OUTCOME_BROKEN;
     if (!coll->state.failed && cgx_stages_poll(slice, &complete) == CGX_OK) {
         if (!complete) {
-            /* Decoding goes with the reduce-scatter, encoding with the allgather. */
+            /* The slice before is decoded during the reduce-scatter. The next one is encoded during
+             * the allgather or, behind the first slice, at once. */
             if (coll->state.undecoded || slice->number == 0 || !cgx_slice_is_early(slice))
                 catch_up(coll);
             return false;

@@ -12,34 +12,34 @@
 #include "codec/format.h"
 #include "coll/exchange_shared.h"
 
-/* The most fragments of one transfer that are under way, and of all of many, which have one each at
- * the least. */
+/* The most fragments under way of one transfer, and of all transfers; each transfer may have at
+ * least one. */
 #define WINDOW 8
 #define SLOTS 2048
 
-/* Polls without progress before the processor is given away, and before the rank sleeps if it
- * shares one. */
+/* Polls without progress before the rank yields its processor, and before it sleeps if ranks share
+ * processors. */
 #define POLLS_BEFORE_YIELD 32
 #define POLLS_BEFORE_SLEEP 512
 #define SLEEP_NANOSECONDS 20000
-/* And before it looks again whether the program's communicator was revoked. */
+/* Polls without progress between queries whether the program's communicator was revoked. */
 #define POLLS_BEFORE_QUERY 1024
 
 struct cgx_exchange {
     size_t most;   /* transfers */
     size_t window; /* fragments of each */
-    /* By slot: the request of a fragment, the MPI's own, and whose it is. */
+    /* By slot: a fragment's request, in the MPI library's format, and its transfer. */
     unsigned char *requests;
     struct cgx_transfer **owners;
-    unsigned char *statuses; /* of those that are complete, the MPI's own, and ... */
+    unsigned char *statuses; /* of completed fragments, in the same format, and ... */
     int *indices;            /* ... their slots */
-    /* What is under way. */
+    /* The current exchange: */
     struct cgx_transports transports;
     struct cgx_transfer *transfers;
     size_t ntransfers;
-    size_t nfragments; /* in the first so many slots */
-    unsigned idle;     /* polls without progress, since the last */
-    int code;          /* MPI's, of what failed */
+    size_t nfragments; /* under way, in the first slots */
+    unsigned idle;     /* polls since the last progress */
+    int code;          /* MPI's error code after a failure */
 };
 
 struct cgx_exchange *cgx_exchange_create(size_t transfers)
@@ -82,7 +82,7 @@ static unsigned char *request_of(const struct cgx_exchange *exchange, size_t slo
     return exchange->requests + slot * exchange->transports.mpi->request_bytes;
 }
 
-/* The next fragment of TRANSFER goes into SLOT. */
+/* Posts the next fragment of TRANSFER in SLOT. */
 static int post_fragment(struct cgx_exchange *exchange, struct cgx_transfer *transfer, size_t slot)
 {
     const struct cgx_transports *by = &exchange->transports;
@@ -103,8 +103,8 @@ static int post_fragment(struct cgx_exchange *exchange, struct cgx_transfer *tra
                           by->tag, by->comm, request);
 }
 
-/* The first fragment of TRANSFER has come, and says how many bytes there are: posts as many more
- * fragments as may be under way. */
+/* Takes the size of TRANSFER from its first fragment, which has arrived, and posts further
+ * fragments up to the window. */
 static int post_rest(struct cgx_exchange *exchange, struct cgx_transfer *transfer)
 {
     int code = CGX_MPI_SUCCESS;
@@ -138,8 +138,8 @@ static int post_first(struct cgx_exchange *exchange, int direction)
     return CGX_MPI_SUCCESS;
 }
 
-/* Takes note of the completed fragment of SLOT and posts the transfer's next into it, or leaves it
- * without an owner. */
+/* Records that the fragment in SLOT is complete and posts the transfer's next one there. If there
+ * is none, SLOT has no owner. */
 static int advance(struct cgx_exchange *exchange, size_t slot, const void *status)
 {
     const struct cgx_mpi *mpi = exchange->transports.mpi;
@@ -164,7 +164,7 @@ static int advance(struct cgx_exchange *exchange, size_t slot, const void *statu
     return CGX_MPI_SUCCESS;
 }
 
-/* Moves the last fragments into slots that have none, since a poll takes time for every slot. */
+/* Moves the last fragments into slots without an owner, since a poll takes time for every slot. */
 static void close_gaps(struct cgx_exchange *exchange)
 {
     size_t slot = 0;
@@ -183,7 +183,7 @@ static void close_gaps(struct cgx_exchange *exchange)
     }
 }
 
-/* Finds no message, but what has become of the communicator. */
+/* Polls MPI and returns an error if the communicator has failed. No message has this tag. */
 static int probe(const struct cgx_transports *by)
 {
     int flag;
@@ -199,9 +199,8 @@ static bool is_revoked(const struct cgx_mpi *mpi, cgx_mpi_comm comm)
            revoked;
 }
 
-/* Completes what has come of the fragments; *DONE: how many. On a communicator that was revoked
- * they are not tested: Open MPI 5 would free those that are still being sent, and abort when they
- * are. */
+/* Advances the completed fragments; *DONE: their number. On a revoked communicator requests are not
+ * tested: Open MPI 5 would free those that are still being sent, and abort once they are. */
 static int advance_fragments(struct cgx_exchange *exchange, int *done)
 {
     const struct cgx_mpi *mpi = exchange->transports.mpi;
@@ -223,7 +222,7 @@ static int advance_fragments(struct cgx_exchange *exchange, int *done)
     return code;
 }
 
-/* ---- all of them ---- */
+/* ---- the exchange ---- */
 
 static enum cgx_status status_of(struct cgx_exchange *exchange, int code)
 {
@@ -235,9 +234,9 @@ static enum cgx_status status_of(struct cgx_exchange *exchange, int code)
     return CGX_ERR_MPI;
 }
 
-/* What this rank's requests do not tell it. MPI does not know that the communicators belong
- * together: once the program has revoked its own, ranks that it has been taken from would be waited
- * for for ever. */
+/* Revokes COMM if the program has revoked the communicator that COMM serves; returns MPI's code for
+ * COMM. MPI does not know that the two belong together, so this rank would wait forever for ranks
+ * that have given up. */
 static int query_revoked(const struct cgx_transports *by)
 {
     if (is_revoked(by->mpi, by->caller))
@@ -288,8 +287,8 @@ enum cgx_status cgx_exchange_poll(struct cgx_exchange *exchange, bool *complete)
     if (exchange->nfragments > 0)
         code = advance_fragments(exchange, &done);
     else if (left > 0 && shared == 0)
-        /* With no request of ours Testsome may not poll, nor may a probe that finds a message, such
-         * as one of the next stage. */
+        /* MPI must progress. Testsome without requests may not poll, nor may a probe that finds a
+         * message, such as one of the next stage. */
         code = probe(by);
     exchange->idle = shared > 0 || done > 0 ? 0 : exchange->idle + 1;
     if (exchange->idle % POLLS_BEFORE_QUERY == POLLS_BEFORE_QUERY - 1 && by->mpi->Comm_is_revoked &&

@@ -22,8 +22,8 @@ void cgx_exchange_begin_shared(const struct cgx_transports *transports,
     }
 }
 
-/* Whether the message has come; it has been copied, or PULLED. Its end beyond what is expected is
- * lost. */
+/* Copies the message, or begins to pull it, if it is ready; returns whether it was. Bytes beyond
+ * the expected size are dropped. */
 static bool receive(const struct cgx_transports *transports, struct cgx_transfer *transfer)
 {
     const struct cgx_puller *puller = &transports->puller;
@@ -46,7 +46,8 @@ static bool receive(const struct cgx_transports *transports, struct cgx_transfer
     return true;
 }
 
-/* Whether the peer has done what TRANSFER, which receives nothing, waits for. */
+/* Whether the peer has taken what TRANSFER sends, or has released this rank's messages if TRANSFER
+ * is a release. */
 static bool is_over(const struct cgx_shm *shm, const struct cgx_transfer *transfer)
 {
     return transfer->direction == CGX_TRANSFER_SEND
@@ -54,7 +55,7 @@ static bool is_over(const struct cgx_shm *shm, const struct cgx_transfer *transf
                : cgx_shm_was_released(shm, (unsigned)transfer->peer);
 }
 
-/* When all that comes has been pulled: lets the senders know. */
+/* Waits until all pulls are complete and tells the senders. */
 static void settle(const struct cgx_transports *transports, struct cgx_transfer *transfers,
                    size_t ntransfers)
 {

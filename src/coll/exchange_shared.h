@@ -7,11 +7,11 @@
 
 #include "coll/transfer.h"
 
-/* Marks those of NTRANSFERS that go through shared memory as pending, and offers what is sent. */
+/* Marks the transfers that go through shared memory as pending and offers messages to be sent. */
 void cgx_exchange_begin_shared(const struct cgx_transports *transports,
                                struct cgx_transfer *transfers, size_t ntransfers);
 
-/* Advances what can be; returns how many, *LEFT: how many are not complete. */
+/* Advances the transfers that can advance and returns their number; *LEFT: those still pending. */
 size_t cgx_exchange_advance_shared(const struct cgx_transports *transports,
                                    struct cgx_transfer *transfers, size_t ntransfers, size_t *left);
 

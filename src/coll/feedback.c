@@ -39,12 +39,11 @@ void cgx_feedback_void(const struct cgx_coll *coll)
 
 /* ---- sums of n u^2 ---- */
 
-/* What energies lose as they are stored, relative to their sum: the sum and its terms at most 2^-20
- * each. */
+/* Stored energies are truncated. The sum, and its terms together, each lose up to 2^-20 of it. */
 #define ENERGY_LOST 0x1p-19
 
-/* The weight (finding.h) of PIECE, a sum of FROM in the slice's staging memory: its energy without
- * theirs. NaN if a bucket is poisoned. */
+/* The weight (finding.h) of PIECE, a sum of FROM in the slice's staging memory, from its energy
+ * less those of FROM. NaN if a bucket is poisoned. */
 static double weight_of(const struct cgx_slice *slice, const struct cgx_piece *piece,
                         const struct cgx_payloads *from)
 {
@@ -60,7 +59,7 @@ static double weight_of(const struct cgx_slice *slice, const struct cgx_piece *p
 
 /* ---- measured errors ---- */
 
-/* The weight of the bucket of COUNT elements that SAMPLE is of, max-min quantised. */
+/* The weight of SAMPLE's bucket of COUNT elements if max-min quantised. */
 static double sample_weight(const struct cgx_sample *sample, enum cgx_rounding rounding,
                             unsigned bits, size_t count)
 {
@@ -72,7 +71,7 @@ static double sample_weight(const struct cgx_sample *sample, enum cgx_rounding r
     return (double)count * u * u * cgx_encoding_range(bits, rounding);
 }
 
-/* Adds what COUNT SAMPLES of PIECE say. */
+/* Adds the weights and errors of COUNT SAMPLES of PIECE to FINDING. */
 static void add_samples(const struct cgx_plan *plan, const struct cgx_piece *piece,
                         struct cgx_sampling sampling, const struct cgx_sample *samples,
                         size_t count, struct cgx_finding *finding)
@@ -115,9 +114,10 @@ void cgx_feedback_errors(const struct cgx_slice *slice, const struct cgx_payload
     }
 }
 
-/* ---- power ---- */
+/* ---- second moments ---- */
 
-/* Adds bucket INDEX of PIECE, of a sum that is in the slice's staging memory. */
+/* Adds the second moment and the weight of bucket INDEX of PIECE, a sum in the slice's staging
+ * memory, if they are finite. */
 static void add_second_moment(const struct cgx_slice *slice, const struct cgx_piece *piece,
                               size_t index, struct cgx_finding *finding)
 {
@@ -144,7 +144,7 @@ void cgx_feedback_second_moment(const struct cgx_slice *slice, const struct cgx_
 {
     const struct cgx_coll *coll = slice->coll;
     const struct cgx_plan *plan = plan_of(slice);
-    /* Hosts do not see what goes from device to device on one node. */
+    /* On a single node, payloads that go from device to device do not reach the host. */
     bool is_here = coll->schedule->nodes->nodes > 1 || slice->pull != CGX_PULL_DEVICE;
 
     if (!coll->feedback || !coll->feedback->findings)
@@ -159,7 +159,7 @@ void cgx_feedback_second_moment(const struct cgx_slice *slice, const struct cgx_
         if (cgx_encoding_is_exact(piece->bits))
             continue;
         finding->owned += weight_of(slice, piece, from);
-        sampling.phase &= ~1u; /* two steps running look at the same buckets */
+        sampling.phase &= ~1u; /* two consecutive steps sample the same buckets */
         samples = cgx_sample_count(cgx_piece_buckets(piece, plan->bucket_size), sampling);
         for (size_t s = 0; is_here && s < samples; s++)
             add_second_moment(slice, piece, cgx_sample_bucket(s, sampling), finding);

@@ -13,8 +13,8 @@ void cgx_feedback_begin(const struct cgx_coll *coll);
 /* Records that no rank has a result. */
 void cgx_feedback_void(const struct cgx_coll *coll);
 
-/* Adds the errors that the slice has measured, and their weights, of what was quantised from
- * elements and FROM. The measurements and the encoding must be complete. */
+/* Adds the errors measured in the slice, and their weights. FROM: the payloads that were summed,
+ * besides elements. The measurements and the encoding must be complete. */
 void cgx_feedback_errors(const struct cgx_slice *slice, const struct cgx_payloads *from);
 
 /* Adds the second moment of the sum of FROM, if the host has its payload, and its weights. To be

@@ -6,7 +6,7 @@
 #include "coll/split.h"
 #include "util/integers.h"
 
-/* Elements that regions begin at multiples of. */
+/* Each region begins at a multiple of this many elements. */
 #define ALIGNMENT 64
 
 /* Elements [first, end) of the buffer. */
@@ -19,7 +19,7 @@ static size_t length(struct span span)
     return cgx_round_up(span.end - span.first, ALIGNMENT);
 }
 
-/* Chunks FIRST to LAST. */
+/* The elements of chunks FIRST to LAST. */
 static struct span chunks_span(const struct cgx_schedule *schedule, unsigned first, unsigned last)
 {
     const struct cgx_plan *plan = schedule->plan;
@@ -28,12 +28,13 @@ static struct span chunks_span(const struct cgx_schedule *schedule, unsigned fir
     struct cgx_element_range to = cgx_split_part(plan, chunks, last, 1, 0);
     size_t begin = from.first * plan->unit, end = to.end * plan->unit;
 
-    /* Empty chunks may begin behind the buffer, where its last unit ends. */
+    /* Empty chunks may begin at the end of the last unit, which may be beyond the buffer. */
     return (struct span){begin < plan->count ? begin : plan->count,
                          end < plan->count ? end : plan->count};
 }
 
-/* What a rank quantises; of the shard only its column, where it forms partial sums of no more. */
+/* The elements that a rank quantises: the input, partial sums, and the final sum. SHARD is only the
+ * rank's column of its shard if it forms partial sums of no more. */
 struct spans {
     struct span input, shard, chunk;
 };

@@ -1,10 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The ring: partial sums of a block travel from the member after its owner round to the owner, each
- * member adding what it brings, and the sum travels round once more, verbatim. Sums are in cyclic
- * order. Each member quantises once more, so that the error is that of steps which grow along the
- * way. */
+/* The ring: a partial sum of each block travels from the member after its owner round to the owner,
+ * and each member adds its contribution. Then the sum travels round once more, unchanged. Sums are
+ * in cyclic order. Each member quantises the partial sum again, with steps that grow on the way. */
 #include "coll/stage.h"
 
 /* The member BACK places before this one. */
@@ -13,8 +12,8 @@ static unsigned before(const struct cgx_stage *stage, unsigned back)
     return (stage->self + 2 * stage->size - back) % stage->size;
 }
 
-/* Sends block OUT to the next member and receives block IN from the one before at offset AT, as far
- * as there are such blocks. */
+/* Sends block OUT to the next member and receives block IN from the one before at staging offset
+ * AT, if these blocks exist. */
 static void pass_on(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned out,
                     unsigned in, size_t at)
 {

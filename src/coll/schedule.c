@@ -46,13 +46,14 @@ void cgx_schedule_lay(const struct cgx_schedule *schedule, unsigned slice, size_
     }
 }
 
-/* Bytes of the smallest unit and of the largest that the plan's segments have, or EVER may come to
- * have. */
+/* The bytes of a plan's smallest and largest unit: with the present widths or, if EVER, with any
+ * that the plan may take. */
 struct unit_bytes {
     size_t least, widest;
 };
 
-/* Notes what a unit of SEGMENT takes in FAMILY as it is or, EVER, at its least and at its most. */
+/* Extends BYTES to the units of SEGMENT in FAMILY, at the present width or, if EVER, at the least
+ * and the most. */
 static void note_unit(const struct cgx_plan *plan, const struct cgx_segment *segment,
                       enum cgx_family family, bool ever, struct unit_bytes *bytes)
 {
@@ -82,16 +83,16 @@ static struct unit_bytes units_of(const struct cgx_plan *plan, bool ever)
     return bytes;
 }
 
-/* A message with a part of a slice: what it has at the most. */
+/* The maxima of a message with a part of a slice. */
 struct part {
     size_t units, buckets, pieces;
-    size_t bytes; /* its header included */
+    size_t bytes; /* with the message header */
     size_t raw_bytes;
 };
 
-/* When the chunks are cut into SLICES, with the plan's widths as they are or, EVER, whatever they
- * come to be. Parts are alike in the bytes of their units, to one of these; narrow ones have more
- * of them. Each slice of codes of a piece is rounded up. */
+/* The largest part if the chunks are cut into SLICES, with the present widths or, if EVER, any that
+ * the plan may take. Parts have equal bytes to within a unit, so parts with narrow units have more
+ * units. ROUNDING: the most that rounding up headers and planes adds to a piece. */
 static struct part largest_part(const struct cgx_schedule *schedule, size_t slices, bool ever)
 {
     enum { ROUNDING = 128 };
@@ -111,8 +112,8 @@ static struct part largest_part(const struct cgx_schedule *schedule, size_t slic
     return part;
 }
 
-/* Of the largest slices when the chunks are cut into SLICES, of which two are under way at a time;
- * EVER as in largest_part. */
+/* The needs of the largest slices if the chunks are cut into SLICES, two of which are under way at
+ * a time. EVER: as in largest_part. */
 static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t slices, bool ever)
 {
     const struct cgx_node_grid *grid = &schedule->grid;
@@ -121,7 +122,7 @@ static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t sli
     size_t in_shard = chunks / schedule->shards;
     size_t pieces = schedule->plan->nsegments + chunks;
     struct part part = largest_part(schedule, slices, ever);
-    /* Twice: a sum lists the pieces of its blocks again. */
+    /* Twice the pieces, since a sum lists those of its block again. */
     struct cgx_needs needs = {.slots = slices > 1 ? CGX_SLOTS : 1,
                               .pieces = 2 * pieces,
                               .shown = pieces,
@@ -146,8 +147,8 @@ static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t sli
     return needs;
 }
 
-/* Staging memory that is enough, for two slices of eight: with less than some MiB, waiting for each
- * other takes longer than all that is saved (bench/results/lab.md). */
+/* Enough staging memory for two slices of eight, but at least some MiB. With less, ranks' waits for
+ * each other take longer than slices save (bench/results/lab.md). */
 static size_t enough_staging(const struct cgx_schedule *schedule, bool ever)
 {
     bool two_stages = schedule->nodes->nodes > 1 && schedule->nodes->most > 1;
@@ -161,7 +162,7 @@ static size_t enough_staging(const struct cgx_schedule *schedule, bool ever)
     return cgx_larger(needs_of(schedule, 1, ever).staging / 4, cgx_larger(least, peers * rank));
 }
 
-/* A slice of a call with PLAN, which is cut into so many. */
+/* The volume of one of SLICES slices of a call with PLAN. */
 static struct cgx_volume volume_of(const struct cgx_plan *plan, size_t slices)
 {
     return (struct cgx_volume){.exact = plan->count / slices * cgx_dtype_size(plan->dtype),
@@ -170,8 +171,8 @@ static struct cgx_volume volume_of(const struct cgx_plan *plan, size_t slices)
                                .elements = plan->count / slices};
 }
 
-/* The fewest slices that keep links and codec busy side by side, with the plan as it is: on a
- * single node what goes on is mostly copies in memory. */
+/* The fewest slices that keep links and codec busy at once with the present widths. On a single
+ * node one slice will do, since exchanges are mostly copies in memory. */
 static size_t overlapping(const struct cgx_schedule *schedule)
 {
     const struct cgx_volume volume = volume_of(schedule->plan, 1);
@@ -181,8 +182,8 @@ static size_t overlapping(const struct cgx_schedule *schedule)
     return arrangement.nodes > 1 ? cgx_cost_slices(&schedule->network, &volume, &arrangement) : 1;
 }
 
-/* Slices of which parts have the bytes of UNITS of the widest units, EVER as in largest_part: with
- * one none is empty. */
+/* The number of slices whose parts have the bytes of UNITS of the widest units; with one unit no
+ * part is empty. EVER: as in largest_part. */
 static size_t most_slices(const struct cgx_schedule *schedule, size_t units, bool ever)
 {
     const struct cgx_plan *plan = schedule->plan;
@@ -191,9 +192,9 @@ static size_t most_slices(const struct cgx_schedule *schedule, size_t units, boo
     return cgx_larger(plan->bytes / cgx_larger(bytes, 1), 1);
 }
 
-/* Sets the most slices, those of a plan at its widest, and what they need: the fewest that overlap
- * and fit STAGING, or somewhat more. Two units: where another plan has fewer slices than these, for
- * else some would be empty, parts have less than two, and are no larger. */
+/* Sets most_slices, for the plan at its widest, and its needs: the fewest slices, or somewhat more,
+ * that overlap and fit STAGING. Parts have at least two units here. If other widths allow only
+ * fewer slices, so that no part is empty, parts have less than two units and are no larger. */
 static void reserve(struct cgx_schedule *schedule, size_t staging)
 {
     const size_t most = most_slices(schedule, 2, true);
@@ -209,8 +210,8 @@ static void reserve(struct cgx_schedule *schedule, size_t staging)
     }
 }
 
-/* Sets the slices of a plan as it is, to as few as overlap and what was reserved has room for, or
- * somewhat more. */
+/* Sets the slices for the present widths: the fewest, or somewhat more, that overlap and fit the
+ * reserved memory. */
 static void fill(struct cgx_schedule *schedule)
 {
     const struct cgx_needs *reserved = &schedule->needs;
@@ -243,7 +244,7 @@ static uint32_t hash_schedule(const struct cgx_schedule *schedule)
     return cgx_hash(CGX_HASH_START, words, count * sizeof words[0]);
 }
 
-/* Elements of 16 bits that are sent as they are would be rounded with every sum of sums. */
+/* Whether PLAN sends 16-bit elements unquantised, which every sum of sums would round again. */
 static bool rounds_twice(const struct cgx_plan *plan)
 {
     if (plan->dtype == CGX_FLOAT32)
@@ -255,15 +256,15 @@ static bool rounds_twice(const struct cgx_plan *plan)
     return false;
 }
 
-/* Sums of quantised sums that are recalled are taken for overflows far below one of float16
- * (trailer/bounds.c). */
+/* Whether sums of sums would be taken for overflows far below float16's limit, since a history
+ * widens overflow bounds (trailer/bounds.c). */
 static bool suspects_sums(const struct cgx_plan *plan)
 {
     return plan->has_history && plan->dtype == CGX_FLOAT16;
 }
 
-/* In how many rows the nodes of SCHEDULE stand for calls with PLAN, whose slices have the messages
- * of all and at most a quarter of STAGING: in each of two slots, what is sent and what arrives. */
+/* The number of rows of SCHEDULE's nodes for calls with PLAN. The messages of a slice take at most
+ * a quarter of STAGING: each of two slots has sent and received messages. */
 static unsigned rows_for(const struct cgx_schedule *schedule, const struct cgx_plan *plan,
                          const struct cgx_scheme *scheme, size_t staging)
 {
@@ -296,7 +297,7 @@ struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct 
     }
     schedule.raw = (scheme->raw || (suspects_sums(widest) && scheme->intra == CGX_REDUCTION_SRA)) &&
                    schedule.nodes->nodes > 1 && schedule.nodes->most > 1;
-    /* Sums that are not compressed would be rounded on the way round a ring. */
+    /* Uncompressed sums would be rounded again at each member of a ring. */
     if (schedule.raw)
         schedule.intra = CGX_REDUCTION_SRA;
     schedule.shards = scheme->leaders && schedule.nodes->nodes > 1 ? 1 : schedule.nodes->least;

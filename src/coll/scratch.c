@@ -8,10 +8,10 @@
 #include "util/integers.h"
 #include "util/pages.h"
 
-/* Memory is pinned by pages, which must not be shared with other memory. */
+/* Memory is pinned in whole pages, which must hold no other data. */
 #define PAGE 4096
 
-/* Of each slot. */
+/* Bytes of staging memory of each slot. */
 static size_t staging_bytes(const struct cgx_scratch *scratch)
 {
     return cgx_round_up(scratch->reserved.staging, PAGE);
@@ -42,7 +42,8 @@ void cgx_scratch_release(struct cgx_scratch *scratch)
     *scratch = (struct cgx_scratch){.local_peers = scratch->local_peers};
 }
 
-/* Staging memory for all slots: of a segment, or where there is none, of this process alone. */
+/* Gets staging memory for all slots, from a shared segment or, if there is none, of this process
+ * alone. */
 static bool get_staging(struct cgx_scratch *scratch)
 {
     size_t bytes = staging_bytes(scratch), slots = scratch->reserved.slots;
@@ -83,7 +84,7 @@ enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cg
     grown.sources = calloc(grown.reserved.sources, sizeof *grown.sources);
     grown.operands = calloc(grown.reserved.sources, sizeof *grown.operands);
     grown.shown = calloc(grown.reserved.shown, sizeof *grown.shown);
-    /* No page of it is touched before a message is packed. */
+    /* Its pages are only touched when a message is packed. */
     grown.packed = malloc(grown.reserved.packed);
     grown.exchange = cgx_exchange_create(grown.reserved.transfers);
     if (!had || !grown.slices || !grown.transfers || !grown.sources || !grown.operands ||

@@ -22,18 +22,17 @@
 #define PAGE 4096
 #define NAME "cgxpmpi"
 
-/* What a rank tells one local peer. Numbers count the messages between the two, from 1. Each part
- * has cache lines of its own, those that are fetched in pairs included. */
+/* The words that a rank writes for one local peer. Messages between the two are numbered from 1.
+ * Each half has its own pair of cache lines, since processors fetch lines in pairs. */
 struct box {
     _Alignas(128) _Atomic uint64_t ready; /* number of the message at ... */
     _Atomic uint64_t offset, bytes;       /* atomic, so that they are read once */
-    /* Numbers of the messages from the local peer that were taken, and that are not read any more.
-     */
+    /* The last message from the local peer that was taken, and the last that is no longer read. */
     _Alignas(128) _Atomic uint64_t taken;
     _Atomic uint64_t released;
 };
 
-/* In front of a segment. */
+/* The start of a segment. */
 struct front {
     uint64_t cookie;
     _Atomic uint64_t staging; /* offset of the staging memory */
@@ -52,7 +51,7 @@ static size_t front_bytes(unsigned local_peers)
     return whole_pages(sizeof(struct front) + local_peers * sizeof(struct box));
 }
 
-/* Whether a file may have BYTES: beyond the limit the system would send SIGXFSZ. */
+/* Whether a file may have BYTES; beyond the limit the system would send SIGXFSZ. */
 static bool is_within_limit(size_t bytes)
 {
     struct rlimit limit;
@@ -72,7 +71,7 @@ enum cgx_status cgx_shared_create(unsigned local_peers, size_t bytes, struct cgx
         return CGX_ERR_NOMEM;
     if (fchmod(made.file, S_IRUSR | S_IWUSR) != 0 || ftruncate(made.file, (off_t)made.bytes) != 0)
         goto close_file;
-    /* Whoever reads beyond its end is sent SIGBUS: it stays as it is. */
+    /* The size is sealed, since reads beyond the end of a file raise SIGBUS. */
     (void)fcntl(made.file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
     made.memory = cgx_pages_map(made.bytes, made.file);
     if (!made.memory)
@@ -116,14 +115,14 @@ struct cgx_shared_handle cgx_shared_handle(const struct cgx_shared *segment)
 struct peer {
     const struct front *front; /* of its segment; NULL: not attached */
     size_t bytes;
-    size_t staging; /* where its staging memory begins, as it was when this rank attached */
+    size_t staging; /* offset of its staging memory when this rank attached */
     uint64_t cookie;
     uint64_t sent, received; /* messages */
 };
 
 struct cgx_shm {
     const struct cgx_nodes *nodes;
-    unsigned node, self; /* which local peer this rank is */
+    unsigned node, self; /* this rank's node, and its number there */
     unsigned npeers;
     struct front *front;
     struct peer local_peers[];
@@ -159,8 +158,8 @@ void cgx_shm_free(struct cgx_shm *shm)
     free(shm);
 }
 
-/* Opens the file of HANDLE, if that is a segment here: a process of another container may have the
- * same number, and opening some files has effects. */
+/* Opens HANDLE's file, or returns -1 if it is no segment. Checks the name first: in this container
+ * the number may be another process's, and opening some files has side effects. */
 static int open_handle(const struct cgx_shared_handle *handle)
 {
     static const char expected[] = "/memfd:" NAME;
@@ -172,8 +171,8 @@ static int open_handle(const struct cgx_shared_handle *handle)
              (unsigned long long)handle->file);
     if (readlink(path, target, sizeof target - 1) < 0 || strcmp(target, expected) != 0)
         return -1;
-    /* For writing too, since devices register no other memory (cuda/peers.c). By now it may be a
-     * pipe. */
+    /* Opened for writing too, since most drivers register no read-only memory (cuda/peers.c), and
+     * without blocking, since the file may have become a pipe. */
     file = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
     if (file >= 0 && (fstat(file, &status) != 0 || (uint64_t)status.st_size != handle->bytes)) {
         close(file);
@@ -182,7 +181,7 @@ static int open_handle(const struct cgx_shared_handle *handle)
     return file;
 }
 
-/* NPEERS: of the node. */
+/* Attaches to PEER's segment. NPEERS: of the node. */
 static enum cgx_status attach(struct peer *peer, const struct cgx_shared_handle *handle,
                               unsigned npeers)
 {

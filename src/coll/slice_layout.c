@@ -6,7 +6,7 @@
 #include "codec/encoding.h"
 #include "coll/split.h"
 
-/* The part of CHUNK is laid where the slice ends so far. */
+/* Lays out the part of CHUNK at the present end of the slice. */
 static void lay_part(struct cgx_slice *slice, unsigned chunk)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
@@ -17,7 +17,7 @@ static void lay_part(struct cgx_slice *slice, unsigned chunk)
     size_t payload = slice->end + CGX_MESSAGE_HEADER_BYTES;
     struct cgx_block *part = &slot->blocks[chunk];
 
-    /* Another call may have had raw shards here. */
+    /* Sets all fields: another call may have had raw shards here. */
     *part = (struct cgx_block){.message = slice->end, .first_piece = slice->pieces};
     part->first_bucket = range.first * (plan->unit / plan->bucket_size);
     part->npieces =
@@ -44,7 +44,7 @@ static void end_block(const struct cgx_slice *slice, struct cgx_block *block)
     block->bytes = slice->end - block->message - CGX_MESSAGE_HEADER_BYTES;
 }
 
-/* All nodes of a row lay a column out alike. */
+/* Lays out a column, the part of the own row last. All nodes of a row lay it out alike. */
 static struct cgx_block lay_column(struct cgx_slice *slice, unsigned shard, unsigned column)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
@@ -59,8 +59,8 @@ static struct cgx_block lay_column(struct cgx_slice *slice, unsigned shard, unsi
     return whole;
 }
 
-/* All ranks of a node lay a shard out alike. Those of its columns are left in the slot, of the own
- * shard, which comes last, for good. */
+/* Lays out a shard, the own column last. All ranks of a node lay it out alike. Each shard
+ * overwrites the columns of the one before, so that those of the own shard, the last, remain. */
 static void lay_shard(struct cgx_slice *slice, unsigned shard)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
@@ -78,9 +78,10 @@ static void lay_shard(struct cgx_slice *slice, unsigned shard)
     slice->slot->blocks[chunks + shard] = whole;
 }
 
-/* Local peers may decode the own shard where it is (slice_pull.c) while this rank encodes the next
- * slice of the slot: nothing else of that slice may lie where the own shard of this one is. So own
- * shards end where the memory ends that the largest slice needs; nothing else reaches so far. */
+/* Lays out the own shard. If local peers decode it in place (slice_pull.c), they may still do so
+ * while this rank encodes the next slice of the slot, so nothing else of that slice may lie there.
+ * The own shard therefore ends where the memory for the largest slice ends, which nothing else
+ * reaches. */
 static void lay_own_shard(struct cgx_slice *slice)
 {
     size_t begin = slice->end, pieces = slice->pieces, most = slice->coll->schedule->needs.staging;
@@ -104,7 +105,7 @@ static size_t longest(const struct cgx_block *blocks, size_t count)
     return CGX_MESSAGE_HEADER_BYTES + most;
 }
 
-/* From offset AT on. */
+/* Lays out incoming messages and samples from offset AT on. */
 static void lay_incoming(struct cgx_slice *slice, size_t at)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
@@ -113,7 +114,7 @@ static void lay_incoming(struct cgx_slice *slice, size_t at)
     unsigned first = cgx_schedule_chunk(schedule, slice->local, slice->column, 0);
 
     slice->incoming[CGX_LEVEL_NODE] = at;
-    /* In a ring parts of other blocks arrive too. */
+    /* In a ring partial sums of other blocks arrive too. */
     if (slice->is_shard_owner || schedule->intra == CGX_REDUCTION_RING)
         at += cgx_schedule_reserved(schedule->intra, members) *
               longest(schedule->raw ? slice->raw_shards : slice->shards, schedule->shards);
@@ -129,10 +130,10 @@ static void lay_incoming(struct cgx_slice *slice, size_t at)
     slice->samples = at;
 }
 
-/* ---- where local peers get elements as they are ----
+/* ---- raw shards ----
  *
- * A local peer is sent the elements of its shard and sums them with what comes from other nodes. A
- * piece is at the same place, from the start of the message, in all messages with its shard. */
+ * A local peer receives the unquantised elements of its shard and sums them with messages from
+ * other nodes. A piece has the same offset from the start of all messages with its shard. */
 
 static size_t raw_bytes(const struct cgx_slice *slice, const struct cgx_piece *piece)
 {
@@ -159,7 +160,7 @@ static void lay_raw_shard(struct cgx_slice *slice, unsigned shard, size_t messag
     }
 }
 
-/* Lays the raw shards out, those to be sent behind the parts. Returns the end of them. */
+/* Lays out the raw shards, those to be sent behind the parts, and returns their end. */
 static size_t lay_raw(struct cgx_slice *slice)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;

@@ -21,8 +21,8 @@ static uint8_t flags_of(const struct cgx_slice *slice)
 
 /* ---- packed messages ---- */
 
-/* Whether messages of BLOCK between this rank and PEER may be packed: those that no local peer
- * reads where they are, and of buckets. */
+/* Whether messages of BLOCK between this rank and PEER may be packed: quantised ones through MPI.
+ * Local peers read messages in place. */
 static bool may_pack(const struct cgx_slice *slice, unsigned peer, const struct cgx_block *block)
 {
     const struct cgx_shm *shm = slice->coll->shm;
@@ -41,7 +41,7 @@ static struct cgx_extent extent_of(const struct cgx_slice *slice, const struct c
                                .end = begin + block->bytes};
 }
 
-/* Whether it has pieces that vary. */
+/* Whether BLOCK has pieces whose size varies. */
 static bool varies(const struct cgx_slice *slice, const struct cgx_block *block)
 {
     const struct cgx_extent extent = extent_of(slice, block);
@@ -49,8 +49,8 @@ static bool varies(const struct cgx_slice *slice, const struct cgx_block *block)
     return cgx_extent_varies(&extent);
 }
 
-/* Packs the message of BLOCK if that pays, as it does where pieces vary; all peers are sent the
- * same. Returns whether it is. */
+/* Packs the message of BLOCK if that pays, as it does if pieces vary; returns whether it is packed.
+ * All peers are sent the same message. */
 static bool pack(struct cgx_slice *slice, const struct cgx_block *block)
 {
     const struct cgx_scratch *scratch = slice->coll->scratch;
@@ -74,7 +74,8 @@ static bool pack(struct cgx_slice *slice, const struct cgx_block *block)
     return true;
 }
 
-/* Unpacks the message of TRANSFER where it is; the exchange is over, and its room is free. */
+/* Unpacks the message of TRANSFER in place. The exchange is over, so the space for packed messages
+ * is free. */
 static bool unpack(const struct cgx_slice *slice, const struct cgx_transfer *transfer)
 {
     const struct cgx_extent extent = extent_of(slice, transfer->block);
@@ -89,8 +90,8 @@ static bool unpack(const struct cgx_slice *slice, const struct cgx_transfer *tra
     return cgx_unpack(&extent, room, bytes, payload) == CGX_OK;
 }
 
-/* Of the message of TRANSFER at FROM, in the segment of a local peer: where pieces vary, those
- * bytes that they use. */
+/* Copies the message of TRANSFER from FROM, in the segment of a local peer; of pieces that vary,
+ * only the bytes in use. */
 static void copy(const void *state, const struct cgx_transfer *transfer, const unsigned char *from)
 {
     const struct cgx_slice *slice = state;
@@ -111,13 +112,13 @@ static void copy(const void *state, const struct cgx_transfer *transfer, const u
         used = cgx_uniform_used(from + at, piece->count, piece->bits);
         memcpy(transfer->data + done, from + done, at + used - done);
         done = at + cgx_uniform_bytes(piece->count, piece->bits);
-        if (used == 0) /* for what decodes it to refuse */
+        if (used == 0) /* invalid: the decoder refuses a head of zeros */
             memset(transfer->data + at, 0, sizeof(struct cgx_uniform_head));
     }
     memcpy(transfer->data + done, from + done, transfer->filled - done);
 }
 
-/* The next message of the exchange, which is BLOCK's. */
+/* Lists the next message of the exchange, with BLOCK at staging offset AT. */
 static struct cgx_transfer *list(struct cgx_slice *slice, unsigned peer,
                                  const struct cgx_block *block, size_t at)
 {
@@ -131,9 +132,9 @@ static struct cgx_transfer *list(struct cgx_slice *slice, unsigned peer,
     return transfer;
 }
 
-/* ---- what is sent and what comes ---- */
+/* ---- sending and receiving ---- */
 
-/* The bytes of TRANSFER that get to its receiver. */
+/* The bytes of TRANSFER that reach its receiver: pieces that vary may leave some unused. */
 static size_t sent_of(const struct cgx_slice *slice, const struct cgx_transfer *transfer)
 {
     const struct cgx_block *block = transfer->block;
@@ -177,8 +178,8 @@ void cgx_slice_receive(struct cgx_slice *slice, unsigned peer, const struct cgx_
     list(slice, peer, block, at)->direction = CGX_TRANSFER_RECEIVE;
 }
 
-/* True if HEADER and length are those of the message, with its payload, which is unpacked, or
- * flagged. */
+/* Reads HEADER. True if it and the length match the schedule, with a payload, which is unpacked, or
+ * with flags. */
 static bool is_expected(const struct cgx_slice *slice, const struct cgx_transfer *transfer,
                         struct cgx_message *header)
 {

@@ -1,15 +1,15 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Payloads that the device copies from local peers, or reads where they have them. The host takes
- * of a message its header and, of what is complete, what stands behind the pieces of parts. What is
- * to be summed it sees where the local peer has it: in staging memory that the local peer writes
- * into no more before it has got the sum.
+/* Payloads that the device copies from local peers, or reads in their memory. The host copies the
+ * header of each message and, from complete sums, the trailers of parts. Messages to be summed it
+ * reads in the local peer's staging memory, which the peer does not overwrite before it has the
+ * sum.
  *
- * A sum that this rank decodes where its owner has it must stay there until then. The owner writes
- * its next sum of the slot when it has what this rank encodes for that, and this rank's device
- * encodes after it has decoded; nothing else comes to that place (slice_layout.c). At the end of
- * the call this rank releases the last sums, and the owner waits for that (coll.c). */
+ * A sum that this rank decodes in its owner's memory must stay there until then. Only the owner's
+ * next sum of the slot overwrites it. For that sum the owner needs this rank's contribution, which
+ * this rank's device encodes after it has decoded. Nothing else is written there (slice_layout.c).
+ * At the end of the call this rank releases the last sums and the owner waits for that (coll.c). */
 #include "coll/scratch.h"
 
 #include <string.h>
@@ -25,7 +25,8 @@ const unsigned char *cgx_slice_seen(const struct cgx_slice *slice, const unsigne
     return source;
 }
 
-/* What TRANSFER has of MESSAGE is to be summed. What was there before has been. */
+/* Records MESSAGE, which arrives by TRANSFER and is to be summed. An earlier message for the same
+ * place has been summed. */
 static void note(struct cgx_slice *slice, const struct cgx_transfer *transfer,
                  const struct cgx_shm_message *message)
 {
@@ -39,7 +40,7 @@ static void note(struct cgx_slice *slice, const struct cgx_transfer *transfer,
         slice->npulled++;
 }
 
-/* What stands behind the pieces of the parts within the message of BLOCK. */
+/* Copies the trailers of the parts in the message of BLOCK. */
 static void copy_tails(const struct cgx_slice *slice, const struct cgx_block *block,
                        const unsigned char *from, unsigned char *to)
 {
@@ -62,7 +63,7 @@ static void pull(void *state, const struct cgx_transfer *transfer,
     bool is_summed;
 
     memcpy(transfer->data, message->data, transfer->filled < header ? transfer->filled : header);
-    /* Anything but the whole is refused, or a flag says that there is no payload. */
+    /* An incomplete message is refused later, or flags say that it has no payload. */
     if (slice->vote != CGX_ABLE || transfer->filled != transfer->bytes ||
         transfer->filled == header)
         return;
@@ -71,7 +72,7 @@ static void pull(void *state, const struct cgx_transfer *transfer,
         note(slice, transfer, message);
     else
         copy_tails(slice, transfer->block, message->data, transfer->data);
-    /* In a ring a rank passes on the sums of others: it must have them. */
+    /* In a ring a rank passes on the sums of others, so it must copy them. */
     if ((is_summed || slice->lends) &&
         encoder->ops->borrow(encoder, slice->slot_number, peer, message->offset, transfer->data,
                              transfer->filled))
@@ -101,7 +102,7 @@ void cgx_slice_publish(struct cgx_slice *slice)
     struct cgx_backend *encoder = slice->coll->encoder;
     const struct cgx_block *shard = &slice->shards[slice->local];
     unsigned char *staging = slice->slot->staging;
-    /* The own part, at the end, was made there. */
+    /* The device has made the own part, at the end, itself. */
     size_t end = slice->is_owner && !slice->changed
                      ? cgx_slice_own_part(slice)->message
                      : shard->message + CGX_MESSAGE_HEADER_BYTES + shard->bytes;
@@ -114,7 +115,7 @@ void cgx_slice_publish(struct cgx_slice *slice)
         return;
     encoder->ops->store(encoder, slice->slot_number, staging + shard->message,
                         end - shard->message);
-    /* From the host local peers may copy at once. */
+    /* Local peers that copy from the host need not wait. */
     if (slice->pull == CGX_PULL_DEVICE && encoder->ops->wait(encoder, slice->slot_number) != CGX_OK)
         slice->lost = true;
 }

@@ -28,7 +28,8 @@ static enum cgx_status encoder_run(const struct cgx_slice *slice, const struct c
 
 /* ---- measuring ---- */
 
-/* Lists the pieces of BLOCK once more, with offsets from ORIGIN, which sources of a sum share. */
+/* Lists the pieces of BLOCK again, with offsets from ORIGIN, which are the same in all sources of a
+ * sum. */
 static struct cgx_piece *list_again(const struct cgx_slice *slice, const struct cgx_block *block,
                                     size_t origin)
 {
@@ -49,9 +50,9 @@ static bool is_payload(const struct cgx_slice *slice, const struct cgx_coding *c
     return slice->coll->scratch->sources[source] && !cgx_is_raw(coding, source);
 }
 
-/* Whether the error that BLOCK would have max-min quantised is measured whatever its family: where
- * some family may change, and there is no payload among NSOURCES sources. Nobody has the elements
- * of such a sum; its error is taken in proportion to that of what ranks bring to it (finding.h). */
+/* Whether unmeasured families are measured too, as if max-min quantised: if families may change and
+ * none of NSOURCES sources is a payload. No rank has the elements of payloads; the error of their
+ * sum is taken in proportion to that of the inputs (finding.h). */
 static bool measures_others(const struct cgx_slice *slice, const struct cgx_coding *coding,
                             size_t nsources)
 {
@@ -62,8 +63,8 @@ static bool measures_others(const struct cgx_slice *slice, const struct cgx_codi
     return measures;
 }
 
-/* Queues the measuring of BLOCK, which is quantised from NSOURCES sources whose offsets are from
- * ORIGIN, if it is asked for. If that fails the call goes on. */
+/* If findings are kept, queues the measurement of BLOCK, which is quantised from NSOURCES sources
+ * with offsets from ORIGIN. If that fails the call goes on. */
 static void measure(struct cgx_slice *slice, const struct cgx_coding *coding,
                     const struct cgx_block *block, size_t origin, size_t nsources)
 {
@@ -95,10 +96,10 @@ static void measure(struct cgx_slice *slice, const struct cgx_coding *coding,
                              count * sizeof(struct cgx_sample)) != CGX_OK);
 }
 
-/* ---- what stands behind pieces ---- */
+/* ---- trailers, and what hosts read of payloads ---- */
 
-/* Leaves of NSOURCES sources of a sum, from staging offset ORIGIN on, those that are payloads,
- * where the host sees them. */
+/* Keeps only the payloads among NSOURCES sources of a sum, each from staging offset ORIGIN on,
+ * where the host can read them. */
 static struct cgx_payloads leave_payloads(struct cgx_slice *slice, const struct cgx_coding *coding,
                                           size_t nsources, size_t origin)
 {
@@ -149,8 +150,8 @@ static void seal_part(struct cgx_slice *slice, const struct cgx_block *part,
     }
 }
 
-/* Completes the parts within BLOCK, which are sums of FROM and of elements, by what stands behind
- * their pieces. */
+/* Writes the trailers of the parts in BLOCK, which are sums of FROM and of elements, and adds their
+ * scales and second moments. */
 static void seal(struct cgx_slice *slice, const struct cgx_block *block,
                  const struct cgx_payloads *from, bool partial)
 {
@@ -165,7 +166,7 @@ static void seal(struct cgx_slice *slice, const struct cgx_block *block,
 
         if (!cgx_slice_has(block, part))
             continue;
-        /* Between the parts of a shard there is no header. */
+        /* The space for headers between the parts of a shard is unused. */
         if (part->message > block->message)
             memset(slice->slot->staging + part->message, 0, CGX_MESSAGE_HEADER_BYTES);
         seal_part(slice, part, from, !partial);
@@ -177,7 +178,7 @@ static void seal(struct cgx_slice *slice, const struct cgx_block *block,
     cgx_float_leave(&caller);
 }
 
-/* Lists what hosts look at of PART; returns how many ranges these are. */
+/* Lists the ranges of PART that hosts read and returns their number. */
 static size_t list_shown(const struct cgx_slice *slice, const struct cgx_block *part,
                          struct cgx_shown *ranges)
 {
@@ -201,7 +202,7 @@ static size_t list_shown(const struct cgx_slice *slice, const struct cgx_block *
     return nranges;
 }
 
-/* Brings of the payload of BLOCK what hosts look at. */
+/* Copies the ranges of BLOCK's payload that hosts read to the host. */
 static enum cgx_status show(struct cgx_slice *slice, const struct cgx_block *block)
 {
     struct cgx_shown *ranges = slice->coll->scratch->shown;
@@ -218,13 +219,13 @@ static enum cgx_status show(struct cgx_slice *slice, const struct cgx_block *blo
                                           .ranges = ranges, .nranges = nranges});
 }
 
-/* Whether payloads within REACH stay on the device. */
+/* Whether payloads for REACH stay on the device. */
 static bool stays(const struct cgx_slice *slice, enum cgx_reach reach)
 {
     return slice->pull == CGX_PULL_DEVICE && reach == CGX_REACH_NODE;
 }
 
-/* Brings what was queued of BLOCK to the host, as far as it is needed there. */
+/* Copies the payload of BLOCK to the host, or, if it stays on the device, what hosts read of it. */
 static enum cgx_status fetch(struct cgx_slice *slice, const struct cgx_block *block,
                              enum cgx_reach reach)
 {
@@ -262,13 +263,15 @@ void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_block *block, en
     cgx_trace_span(CGX_TRACE_ENCODE, begun, slice->number, slice->slot_number);
 }
 
-/* What is measured is quantised from elements and FROM. */
+/* Waits for the slot's queued work and adds the measured errors, of what was quantised from
+ * elements and FROM. */
 static void wait_for_work(struct cgx_slice *slice, const struct cgx_payloads *from)
 {
     struct cgx_backend *encoder = slice->coll->encoder;
     union cgx_float_state caller;
 
-    /* Declined since it was started: what was queued then still writes where headers go. */
+    /* Waits even if the slice was declined after its start: queued work still writes where headers
+     * go. */
     if (slice->coll->vote == CGX_ABLE && encoder->ops->wait(encoder, slice->slot_number) != CGX_OK)
         cgx_slice_give_up(slice);
     cgx_float_enter(&caller);
@@ -333,7 +336,7 @@ enum cgx_status cgx_slice_decode(struct cgx_slice *slice)
     const struct cgx_coll *coll = slice->coll;
     struct cgx_backend *decoder = coll->decoder;
     unsigned char *staging = slice->slot->staging;
-    /* The own part, which is the last, was made by the encoder. */
+    /* The encoder has made the own part, which is the last, and still has it. */
     bool has_part = slice->is_owner && decoder == coll->encoder && !slice->changed;
     int64_t begun = cgx_trace_now();
     enum cgx_status status;

@@ -17,7 +17,7 @@ static size_t unit_at(const struct cgx_plan *plan, uint64_t numerator, uint64_t 
 
     if (target == 0)
         return 0;
-    while (high - low > 1) { /* the last segment with fewer bytes before it */
+    while (high - low > 1) { /* find the last segment with fewer bytes before it */
         size_t middle = low + (high - low) / 2;
 
         if (plan->segments[middle].before < target)

@@ -1,13 +1,13 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* SRA: every member sends its part of each block to the block's owner, who has them all to sum at
- * once, and then sends the sum to all. Of an empty block there are no messages. In each slice there
- * is a block that is not empty, whose owner hears of all members and is heard by all, so that their
- * flags reach everyone. */
+/* SRA: every member sends its contribution to each block to the block's owner. The owner sums all
+ * contributions at once and sends the sum to all. Empty blocks have no messages. Each slice has a
+ * block that is not empty; its owner receives from all members and sends to all, so that their
+ * flags reach every member. */
 #include "coll/stage.h"
 
-/* The foreign blocks, which lie together. */
+/* The other members' blocks, which are adjacent. */
 static struct cgx_block first_send(const struct cgx_stage *stage)
 {
     struct cgx_block run = {0};
@@ -31,7 +31,7 @@ static unsigned rounds(const struct cgx_stage *stage)
     return 1;
 }
 
-/* The block of MEMBER that messages are sent of; NULL: there are none. */
+/* The block of MEMBER, or NULL if it owns none or an empty one. */
 static const struct cgx_block *block_of(const struct cgx_stage *stage, unsigned member)
 {
     const struct cgx_block *block = &stage->blocks[member];
@@ -39,8 +39,8 @@ static const struct cgx_block *block_of(const struct cgx_stage *stage, unsigned 
     return member < stage->nblocks && block->npieces > 0 ? block : NULL;
 }
 
-/* The members that this one sends to and hears from in TURN of an exchange: no two begin with the
- * same, and messages come about in the order that they are waited for. */
+/* The members that this one sends to and receives from in TURN of an exchange. No two members begin
+ * with the same one, and messages arrive roughly in the order of their receives. */
 static unsigned receiver(const struct cgx_stage *stage, unsigned turn)
 {
     return (stage->self + turn) % stage->size;

@@ -5,7 +5,7 @@
 
 #include "util/trace.h"
 
-/* ---- which stages there are ---- */
+/* ---- stages ---- */
 
 static struct cgx_stage node_stage(const struct cgx_slice *slice)
 {
@@ -18,7 +18,7 @@ static struct cgx_stage node_stage(const struct cgx_slice *slice)
                               .blocks = schedule->raw ? slice->raw_shards : slice->shards};
 }
 
-/* Of a rank that owns a shard. */
+/* Only for ranks that own a shard. */
 static struct cgx_stage row_stage(const struct cgx_slice *slice)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
@@ -29,7 +29,7 @@ static struct cgx_stage row_stage(const struct cgx_slice *slice)
                               .blocks = slice->columns};
 }
 
-/* Of a rank that owns a chunk. */
+/* Only for ranks that own a chunk. */
 static struct cgx_stage column_stage(const struct cgx_slice *slice)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
@@ -41,7 +41,7 @@ static struct cgx_stage column_stage(const struct cgx_slice *slice)
                               .blocks = slice->parts + first};
 }
 
-/* Of stages without a part for this rank nothing is set. */
+/* Stages in which this rank takes no part keep size 0. */
 static void set_stages(struct cgx_slice *slice)
 {
     bool is_first = true;
@@ -71,7 +71,7 @@ static const struct cgx_stage_ops *ops_of(const struct cgx_slice *slice,
     return reductions[stage->level] == CGX_REDUCTION_RING ? &cgx_ring : &cgx_sra;
 }
 
-/* The stage of PHASE, which is one of an exchange. */
+/* The stage of PHASE, which is not CGX_PHASE_ENCODE. */
 static struct cgx_stage *stage_of(struct cgx_slice *slice, enum cgx_phase phase)
 {
     static const enum cgx_level levels[CGX_PHASES] = {
@@ -85,7 +85,7 @@ static struct cgx_stage *stage_of(struct cgx_slice *slice, enum cgx_phase phase)
     return &slice->stages[levels[phase]];
 }
 
-/* What is encoded from the input, in the first stage. */
+/* The blocks that this rank encodes from its input: the first send of its first stage. */
 static struct cgx_block first_send_of(const struct cgx_slice *slice)
 {
     for (int level = 0; level < CGX_LEVELS; level++) {
@@ -99,7 +99,8 @@ static struct cgx_block first_send_of(const struct cgx_slice *slice)
 
 /* ---- phases ---- */
 
-/* Numbers of messages in a slice: each phase has as many as stages have members at most. */
+/* The sequence number of the current round's messages. Each phase has as many numbers as a stage
+ * may have members. */
 static unsigned seq_of(const struct cgx_slice *slice)
 {
     const struct cgx_nodes *nodes = slice->coll->schedule->nodes;
@@ -108,20 +109,20 @@ static unsigned seq_of(const struct cgx_slice *slice)
     return (slice->number * CGX_PHASES + (unsigned)slice->phase) * most + slice->round;
 }
 
-/* Of an owner, which has all that is brought to its part. */
+/* Forms the final sum of the owner's part from all contributions. */
 static void sum_own_part(struct cgx_slice *slice)
 {
     const struct cgx_block *own_part = cgx_slice_own_part(slice);
     bool stays = slice->coll->schedule->nodes->nodes == 1;
 
-    /* What the host may change must come there. */
+    /* The host needs the sum if a trailer may correct it. */
     for (int i = 0; i < CGX_TRAILERS; i++)
         stays = stays && !(cgx_trailers[i]->correct && cgx_slice_has_trailer(own_part, i));
     cgx_slice_reduce(slice, own_part, cgx_stage_list(slice, own_part, 0), false,
                      stays ? CGX_REACH_NODE : CGX_REACH_ALL);
 }
 
-/* A stage of a single member has nothing to exchange. */
+/* Enters PHASE; a stage of a single member has no rounds. */
 static void enter(struct cgx_slice *slice, enum cgx_phase phase)
 {
     struct cgx_stage *stage;

@@ -1,12 +1,12 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Where sums of sums could hide an overflow: overflow bounds. The owner of a sum must tell where
- * the exact sum may be beyond its type. How far that can be is bounded by the scales of all
- * payloads that went into it. Those of the payloads that it sums are in their bucket headers; where
- * these are sums themselves, the scales of what went into them follow their pieces: for each bucket
- * their sum as a bfloat16, rounded up, its overflow bound. Behind the last sum its bucket is
- * poisoned by the bounds of its sources. */
+/* Overflow bounds, for sums of sums that could hide an overflow. The owner of a sum must detect
+ * where the exact sum may be beyond the type. The scales of all payloads that went into a sum bound
+ * its error. The scales of its direct sources are in their bucket headers. The trailer of a source
+ * that is itself a sum has an overflow bound for each bucket: the sum of the scales of all that
+ * went into it, as a bfloat16 rounded up. Buckets of the final sum are poisoned according to these
+ * scales and bounds. */
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@
 #include "codec/history.h"
 #include "coll/slice.h"
 
-/* ---- where it is needed ---- */
+/* ---- schedules that need bounds ---- */
 
 static bool forms_sums_of_sums(const struct cgx_schedule *schedule)
 {
@@ -27,10 +27,11 @@ static bool forms_sums_of_sums(const struct cgx_schedule *schedule)
            (schedule->inter == CGX_REDUCTION_RING && nodes->nodes > 2);
 }
 
-/* With all sums below 2^125 that are not poisoned, each of at most RANKS - 1 steps is at most
- * 2^126 / N, and all that they hide at most c * (1 + 2^-7) * (RANKS - 1) * 2^126 / N; below 2^127
- * no sum beyond float32's 2^128 is taken for one below 2^125. c is 1/2 for nearest and 1 for
- * stochastic rounding, with N one less. */
+/* Whether no overflow of float32's range can be hidden. If all sums that are not poisoned are below
+ * 2^125, each of at most RANKS - 1 steps is at most 2^126 / N, and together they hide at most c *
+ * (1 + 2^-7) * (RANKS - 1) * 2^126 / N. If that is below 2^127, no sum beyond float32's 2^128 is
+ * taken for one below 2^125. c is 1/2 for nearest rounding and 1 for stochastic rounding, which has
+ * one step less. */
 static bool hides_nothing(const struct cgx_plan *plan, struct cgx_widths widths, unsigned ranks)
 {
     unsigned least = widths.least < widths.bits ? widths.least : widths.bits;
@@ -39,7 +40,7 @@ static bool hides_nothing(const struct cgx_plan *plan, struct cgx_widths widths,
     return ranks - 1 <= (plan->rounding == CGX_ROUNDING_NEAREST ? 3 * steps : steps);
 }
 
-/* Whether SEGMENT may be quantised in FAMILY so that an overflow is hidden. */
+/* Whether quantising SEGMENT in FAMILY may hide an overflow. */
 static bool may_hide(const struct cgx_schedule *schedule, const struct cgx_segment *segment,
                      enum cgx_family family)
 {
@@ -67,7 +68,7 @@ static bool needed(const struct cgx_schedule *schedule, const struct cgx_scheme 
 
 /* ---- bounds ---- */
 
-/* BOUND, not negative, as a bfloat16 that is not below it; infinity remains. */
+/* Writes BOUND, not negative, as a bfloat16 rounded up; infinity stays infinity. */
 static void write_bound(float bound, unsigned char *bounds, size_t index)
 {
     uint32_t bits;
@@ -86,15 +87,15 @@ static float bound_at(const unsigned char *bounds, size_t index)
     return cgx_from_bfloat16(half);
 }
 
-/* A bucket of PIECE of PART. */
+/* A bucket, with its number in PIECE and in PART. */
 struct bucket {
     const struct cgx_block *part;
     const struct cgx_piece *piece;
     size_t in_piece, in_part;
 };
 
-/* The scales of all that went into BUCKET before it was quantised; *HIDDEN: those of them that the
- * headers of its sources do not tell. */
+/* The sum of the scales of all payloads that went into BUCKET; *HIDDEN: of those that are not in
+ * the headers of its sources. */
 static float scales_before(const struct bucket *bucket, const struct cgx_payloads *from,
                            float *hidden)
 {
@@ -114,8 +115,8 @@ static float scales_before(const struct bucket *bucket, const struct cgx_payload
     return scales;
 }
 
-/* Poisons bucket INDEX of PIECE, of the last sum, if the exact sum may be beyond the type. SCALES:
- * those of all that went into it. */
+/* Poisons bucket INDEX of PIECE, a final sum, if the exact sum may be beyond the type. SCALES: of
+ * all payloads that went into it. */
 static void poison(struct cgx_slice *slice, const struct cgx_piece *piece, size_t index,
                    float scales)
 {

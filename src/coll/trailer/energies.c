@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Where widths are adaptive: the energy of each piece (codec/energy.h), of every quantisation that
- * went into it. The codec writes them, so that all ranks see the same without a message more. */
+/* For adaptive widths: the energy of each piece (codec/energy.h), which covers all quantisations
+ * that went into it. The codec writes energies, and they travel with the parts, so that all ranks
+ * see the same ones without further messages. */
 #include <math.h>
 
 #include "codec/energy.h"
@@ -24,7 +25,7 @@ static void take(struct cgx_coll *coll, const struct cgx_slice *slice)
         for (size_t i = 0; i < part->npieces; i++) {
             const struct cgx_piece *piece = &cgx_slice_pieces(slice, part)[i];
 
-            /* What did not come is not known. */
+            /* The energies of a lost slice are unknown. */
             coll->feedback->energies[cgx_plan_segment(coll->schedule->plan, piece->first)] +=
                 slice->lost ? NAN : cgx_energy_read(slice->slot->staging, piece);
         }

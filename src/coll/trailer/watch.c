@@ -10,19 +10,19 @@
 #include "codec/energy.h"
 #include "util/float_state.h"
 
-/* Elements whose buckets all have one sign, when that is no chance any more. */
+/* If at least this many elements have one sign, it is not by chance. */
 #define SIGNED_ELEMENTS 1024
 
-/* Buckets that one member alone has brought something to, when that is none either, and how many
- * times as many as those that several have: where members' parts meet. */
+/* Members' data are disjoint if at least this many sampled buckets of the sum are not empty, and
+ * this many times as many as have several contributors, as where members' parts meet. */
 #define GATHERED_BUCKETS 8
 #define GATHERED_TIMES 8
 
-/* In a message; of float64 the upper halves. */
+/* The words in a message; a float64 as its upper half. */
 enum {
     WORD_DEVIATION,
     WORD_MEAN,
-    WORD_SIGNS, /* and from bit 2 on the bringer */
+    WORD_SIGNS, /* from bit 2 on the bringer */
     WORD_BUCKETS,
     WORD_CHANGE,
     WORD_SQUARES,
@@ -56,7 +56,7 @@ static bool is_asked(const struct cgx_coll *coll)
 
 /* ---- in messages ---- */
 
-/* Of the sum of PART that is formed in staging memory. */
+/* Writes SIGHT as the trailer of PART in staging memory. */
 static void put(const struct cgx_slice *slice, const struct cgx_block *part,
                 const struct cgx_sight *sight)
 {
@@ -74,7 +74,7 @@ static void put(const struct cgx_slice *slice, const struct cgx_block *part,
     memcpy(slice->slot->staging + part->trailers[CGX_TRAILER_WATCH], words, sizeof words);
 }
 
-/* What stands behind PART in MESSAGE, which begins with ORIGIN. */
+/* Reads the trailer of PART in MESSAGE, which begins at staging offset ORIGIN. */
 static struct cgx_sight get(const struct cgx_block *part, const unsigned char *message,
                             size_t origin)
 {
@@ -122,7 +122,7 @@ static void seal(struct cgx_slice *slice, const struct cgx_block *part,
     put(slice, part, &sight);
 }
 
-/* ---- where payloads stay on devices ---- */
+/* ---- payloads that stay on devices ---- */
 
 static size_t list_shown(const struct cgx_slice *slice, const struct cgx_block *part,
                          struct cgx_shown *ranges)

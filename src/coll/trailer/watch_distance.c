@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* How far the nearest member is from the mean, as watch.h has it. */
+/* The distance of the nearest member, as defined in watch.h. */
 #include <math.h>
 
 #include "codec/bucket.h"
@@ -10,32 +10,32 @@
 #include "coll/trailer/watch.h"
 #include "util/integers.h"
 
-/* Of one bucket, what so many members bring is sampled, of others by each rank and in each call:
- * of thousands of ranks all would take longer than the sum. */
+/* The most members that are sampled; each rank and each call samples others. All of thousands of
+ * ranks would take longer than the sum. */
 #define MOST_MEMBERS 8
 
-/* How much farther apart ranks may be than crossings say (below): twice the deviation, and the
- * distribution of d_i. */
+/* The factor by which the squared distance may exceed the estimate of before_crossings: for twice
+ * the deviation, and for the distribution of d_i. */
 #define CAUTION 6
 
-/* Decoded, and how many elements are not on the level zero. */
+/* A decoded bucket. NONZERO: elements that are not on level zero. */
 struct decoded {
     float values[CGX_BUCKET_SIZE_MAX];
     float scale;
     size_t count, nonzero;
-    double magnitude, squares; /* of the sum: of |s| and of s^2 */
+    double magnitude, squares; /* set for the sum only: sums of |s| and of s^2 */
 };
 
-/* Of a member that is sampled, over the sampled buckets of the part. */
+/* A sampled member, over the sampled buckets of the part. */
 struct member {
     unsigned number;
-    double share;           /* of the ranks of the sum */
-    double deviation, mean; /* in units of |s/P|^2 */
-    size_t far;             /* buckets in which it is no nearer than the threshold */
-    /* Of one bucket: */
+    double share;           /* of the sum's ranks */
+    double deviation, mean; /* numerator and denominator of its distance */
+    size_t far;             /* buckets in which its distance is at least the threshold */
+    /* For the current bucket: */
     double squared; /* |x - share s|^2 */
-    double noise;   /* of its elements, times the variance in steps */
-    double least;   /* what crossings say the squared distance is at the least */
+    double noise;   /* of its elements, without the factor of the variance in steps */
+    double least;   /* lower limit of the squared distance, by before_crossings */
 };
 
 struct sample {
@@ -44,11 +44,11 @@ struct sample {
     struct cgx_watch_members members;
     struct member sampled[MOST_MEMBERS];
     unsigned count;
-    double squares;         /* |s|^2 of all buckets */
-    size_t buckets, filled; /* and those of which the sum is not zero */
+    double squares;         /* |s|^2 over all sampled buckets */
+    size_t buckets, filled; /* sampled, and those of them whose sum is not zero */
 };
 
-/* False if the bucket is poisoned. */
+/* Decodes bucket INDEX of PIECE; false if it is poisoned. */
 static bool decode(const struct cgx_coding *coding, const struct cgx_piece *piece, size_t index,
                    const unsigned char *payload, struct decoded *bucket)
 {
@@ -65,10 +65,10 @@ static double noise_of(const struct decoded *bucket)
     return (double)bucket->nonzero * (double)bucket->scale * (double)bucket->scale;
 }
 
-/* What the squared distance was before BUCKET and SUM were quantised, if it is SQUARED now and
- * small beside a step u: then of n elements, which are apart by d_i, few are on different levels,
- * and SQUARED = u sum |d_i|. With d_i as elements of the sum are, sum d_i^2 is (sum |d_i|)^2 / n
- * sum s^2 n / (sum |s|)^2; CAUTION is for the rest. */
+/* Estimates the squared distance before BUCKET and SUM were quantised, at most SQUARED, the
+ * distance since. If elements are apart by d_i, small against a step u, few are on different
+ * levels, and SQUARED = u sum |d_i|. If the d_i are distributed as the elements of the sum, sum
+ * d_i^2 = (sum |d_i|)^2 sum s^2 / (sum |s|)^2. CAUTION covers the rest. */
 static double before_crossings(double squared, const struct decoded *bucket,
                                const struct decoded *sum, double share)
 {
@@ -83,7 +83,7 @@ static double before_crossings(double squared, const struct decoded *bucket,
     return before < squared ? before : squared;
 }
 
-/* The members that are sampledin this call: one in so many, and not this rank's. */
+/* Chooses the members to sample in this call: one in STRIDE, without this rank's own. */
 static struct sample begin(const struct cgx_slice *slice, const struct cgx_payloads *from)
 {
     struct sample sample = {slice, from, cgx_watch_members_of(slice), .count = 0};
@@ -101,13 +101,13 @@ static struct sample begin(const struct cgx_slice *slice, const struct cgx_paylo
     return sample;
 }
 
-/* Adds what is seen of bucket INDEX of PIECE. */
+/* Adds bucket INDEX of PIECE, unless it is poisoned in the sum or in a sampled payload. */
 static void add_bucket(struct sample *sample, const struct cgx_piece *piece, size_t index)
 {
     const struct cgx_coding *coding = &sample->slice->coding;
     const enum cgx_rounding rounding = cgx_encoding_rounding(piece->bits, coding->rounding);
     const double variance = cgx_rounding_variance(rounding);
-    /* Of ranks that agree; errors with a dither are independent. */
+    /* Ranks with equal elements make equal errors; with a dither errors are independent. */
     const bool are_alike =
         rounding == CGX_ROUNDING_NEAREST && !cgx_encoding_quantiser(piece->bits)->varies;
     const double ranks = sample->slice->coll->schedule->ranks;

@@ -8,10 +8,10 @@
 #include "util/hash.h"
 #include "util/integers.h"
 
-#define GROUP 256 /* one bucket of so many is sampled */
-#define CALLS 16  /* that have the same samples */
+#define GROUP 256 /* one in this many buckets is sampled */
+#define CALLS 16  /* consecutive calls with the same samples */
 
-/* Buckets that are tried for one that is not empty. */
+/* The most buckets that are tried to find one that is not empty. */
 #define MOST_TRIED 256
 
 static bool is_intra_node(const struct cgx_slice *slice)
@@ -31,9 +31,9 @@ static bool is_ring(const struct cgx_slice *slice)
     return (is_intra_node(slice) ? schedule->intra : schedule->inter) == CGX_REDUCTION_RING;
 }
 
-/* ---- who brings what ---- */
+/* ---- members ---- */
 
-/* Of COUNT members, from FIRST on. */
+/* The number of ranks of COUNT members from FIRST on. */
 static unsigned ranks_of(const struct cgx_slice *slice, unsigned first, unsigned count)
 {
     const struct cgx_nodes *nodes = slice->coll->schedule->nodes;
@@ -41,7 +41,7 @@ static unsigned ranks_of(const struct cgx_slice *slice, unsigned first, unsigned
     return is_intra_node(slice) ? count : nodes->first[first + count] - nodes->first[first];
 }
 
-/* In a ring, the one before and this one. */
+/* In a ring, the members are the one before and this one. */
 struct cgx_watch_members cgx_watch_members_of(const struct cgx_slice *slice)
 {
     const struct cgx_stage *stage = watched_stage(slice);
@@ -74,7 +74,8 @@ unsigned cgx_watch_ranks_of(const struct cgx_slice *slice, const struct cgx_watc
     return ranks_of(slice, members->first + member, 1);
 }
 
-/* FROM has one of each other member, in order, and at the place of this rank's any number. */
+/* FROM has a payload of each other member, in order, and any number of payloads at this rank's
+ * place. */
 const unsigned char *cgx_watch_payload_of(const struct cgx_payloads *from,
                                           const struct cgx_watch_members *members, unsigned member)
 {
@@ -82,9 +83,9 @@ const unsigned char *cgx_watch_payload_of(const struct cgx_payloads *from,
                                   : from->at[from->count - (members->count - member)];
 }
 
-/* ---- which sums ---- */
+/* ---- sampled sums ---- */
 
-/* In a grid, the row that looks at its sums of what OWNER's row sums up. */
+/* In a grid, the row that samples its own sums of the parts that row OWNER owns. */
 static unsigned sampling_row(const struct cgx_node_grid *grid, unsigned owner)
 {
     return (owner + 1) % grid->rows;
@@ -97,7 +98,7 @@ unsigned cgx_watch_hop(const struct cgx_slice *slice, const struct cgx_block *pa
     const struct cgx_stage *stage = watched_stage(slice);
     unsigned owner;
 
-    /* A rank that has no part in the stage forms no sum there. */
+    /* A rank that takes no part in the stage forms no sum there. */
     if (!is_ring(slice) || !(last || slice->phase == phase) || stage->size == 0)
         return 0;
     owner = (unsigned)(part - slice->parts) % stage->size;
@@ -124,7 +125,7 @@ const unsigned char *cgx_watch_seen_before(const struct cgx_slice *slice,
     const struct cgx_node_grid *grid = &slice->coll->schedule->grid;
     const struct cgx_watch_members rows = {.count = grid->rows, .self = slice->row};
 
-    /* In a ring the sum of those before comes first. */
+    /* In a ring the first payload is the sum of the members before. */
     if (cgx_watch_hop(slice, part, last) > 1)
         return from->at[0];
     if (last && grid->rows > 1)
@@ -132,7 +133,7 @@ const unsigned char *cgx_watch_seen_before(const struct cgx_slice *slice,
     return NULL;
 }
 
-/* ---- which buckets ---- */
+/* ---- sampled buckets ---- */
 
 size_t cgx_watch_buckets(const struct cgx_slice *slice, const struct cgx_piece *piece)
 {
@@ -142,7 +143,7 @@ size_t cgx_watch_buckets(const struct cgx_slice *slice, const struct cgx_piece *
                : cgx_piece_buckets(piece, slice->coding.bucket_size);
 }
 
-/* Of so many BUCKETS. */
+/* The number of samples in a part of BUCKETS. */
 static size_t samples_of(const struct cgx_slice *slice, size_t buckets)
 {
     size_t most = CGX_WATCH_MOST / cgx_schedule_chunks(slice->coll->schedule);
@@ -177,7 +178,8 @@ uint32_t cgx_watch_places(const struct cgx_slice *slice)
     return slice->coll->watching.number / CALLS;
 }
 
-/* The piece that bucket PLACE of the part is in, and, in SAMPLES, how many are before it. */
+/* Returns the piece with bucket PLACE of the part; SAMPLES keeps it, and the number of buckets
+ * before it. */
 static const struct cgx_piece *find(struct cgx_watch_samples *samples, size_t place)
 {
     const struct cgx_piece *pieces = cgx_slice_pieces(samples->slice, samples->part);
@@ -197,8 +199,8 @@ static bool is_empty(struct cgx_watch_samples *samples, size_t place)
                             place - samples->before) == 0;
 }
 
-/* The bucket of the part that is sampled next: somewhere in the sample's share of them, so that
- * rows of a matrix do not alias. */
+/* The bucket of the part that is sampled next: a hashed place in the sample's share of the buckets,
+ * so that rows of a matrix do not alias. */
 static size_t place_of(struct cgx_watch_samples *samples)
 {
     const uint64_t words[] = {samples->part->first_bucket, samples->number,

@@ -12,10 +12,10 @@
 #include "util/hash.h"
 #include "util/integers.h"
 
-/* ---- what this rank has brought itself ---- */
+/* ---- this rank's input ---- */
 
-/* The signs of bucket INDEX of PIECE in this rank's input: CGX_SIGN_; 0 where there are zeros
- * alone, or the host has no input. */
+/* The signs (CGX_SIGN_) of bucket INDEX of PIECE in this rank's input; 0 if all its elements are
+ * zero or the host has no input. */
 static uint32_t own_signs(const struct cgx_slice *slice, const struct cgx_piece *piece,
                           size_t index)
 {
@@ -38,28 +38,28 @@ static uint32_t own_signs(const struct cgx_slice *slice, const struct cgx_piece 
     return (positive ? CGX_SIGN_POSITIVE : 0) | (negative ? CGX_SIGN_NEGATIVE : 0);
 }
 
-/* ---- who brings something ---- */
+/* ---- contributors ---- */
 
-/* Bucket headers that are read of all members' payloads, and of each. */
+/* The most bucket headers that are read in all members' payloads, and in each. */
 #define MOST_HEADERS 256
 #define MOST_BUCKETS 16
 
-/* Whether a bucket of a sum has the steps that it has where one member alone, with steps U, has
- * brought it: the sum is quantised again, on a grid that may be somewhat shorter or longer. */
+/* Whether the step SUM of a bucket of the sum shows that a member with step U is its only
+ * contributor. The sum is quantised again, on a grid that may be somewhat shorter or longer. */
 static bool is_alone(float sum, float u)
 {
     return sum >= 0.8f * u && sum <= 1.2f * u;
 }
 
-/* The steps of bucket INDEX of PIECE of a PAYLOAD of FROM. */
+/* The step of bucket INDEX of PIECE in PAYLOAD, which is one of FROM. */
 static float steps_of(const struct cgx_payloads *from, const unsigned char *payload,
                       const struct cgx_piece *piece, size_t index)
 {
     return cgx_bucket_scale(piece, payload + piece->offset - from->origin, index);
 }
 
-/* Bucket INDEX of PIECE, with steps SUM: what the members have brought to it, of whom one in STRIDE
- * is asked. A bucket that is constant has no steps, and tells nothing. */
+/* Adds to SIGHT which members, one in STRIDE of them, contribute to bucket INDEX of PIECE, with
+ * step SUM in the sum. A bucket that is constant has no step and shows nothing. */
 static void ask_all(const struct cgx_slice *slice, const struct cgx_payloads *from,
                     const struct cgx_piece *piece, size_t index, float sum, struct cgx_sight *sight)
 {
@@ -91,7 +91,7 @@ static void ask_all(const struct cgx_slice *slice, const struct cgx_payloads *fr
                                              : cgx_watch_number_of(slice, &members, bringer));
 }
 
-/* The same in a ring: this rank has added to the sum of those before it. */
+/* The same in a ring, where this rank has added to the sum of the members before. */
 static void ask_ring(const struct cgx_slice *slice, const struct cgx_payloads *from,
                      const struct cgx_piece *piece, size_t index, float sum, unsigned hop,
                      struct cgx_sight *sight)
@@ -107,7 +107,7 @@ static void ask_ring(const struct cgx_slice *slice, const struct cgx_payloads *f
             cgx_watch_number_of(slice, &members, before > 0 ? 1 - members.self : members.self));
 }
 
-/* Buckets that are asked about. */
+/* The buckets whose contributors are counted. */
 static struct cgx_watch_samples asked(const struct cgx_slice *slice, const struct cgx_block *part)
 {
     const unsigned members = cgx_watch_members_of(slice).count;
@@ -148,8 +148,9 @@ static void count_alone(const struct cgx_slice *slice, const struct cgx_block *p
 
 /* ---- signs ---- */
 
-/* The least element of a grid is on its first level, and the greatest near the last that an encoder
- * aims at. A constant tells nothing, nor does a bucket without bounds. */
+/* Adds the signs of PIECE's buckets. The least element of a bucket is on the first level of its
+ * grid, the greatest near the last. A constant bucket shows nothing, nor does an encoding without
+ * bounds. */
 static void add_signs(const struct cgx_slice *slice, const struct cgx_piece *piece,
                       struct cgx_sight *sight)
 {
@@ -180,9 +181,9 @@ static void add_own_signs(const struct cgx_slice *slice, const struct cgx_block 
 
 /* ---- the sum ---- */
 
-/* The squared error of an element of the sum, with steps SCALE: of its own quantisation, and as
- * much again of those of what it was formed from, which are as large where ranks are independent.
- */
+/* The mean squared error of the elements of a bucket of the sum, with step SCALE, if the share
+ * NONZERO of them is not zero: that of the bucket's own quantisation, and as much again for its
+ * sources, if ranks are independent. */
 static double variance_of(const struct cgx_slice *slice, const struct cgx_piece *piece,
                           double nonzero, float scale)
 {
@@ -191,8 +192,8 @@ static double variance_of(const struct cgx_slice *slice, const struct cgx_piece 
     return 2 * cgx_rounding_variance(rounding) * (double)scale * (double)scale * nonzero;
 }
 
-/* Takes the sampled elements of PART, and returns the share of them that are not zero. False: a
- * bucket is poisoned. */
+/* Takes the sampled elements of PART; *NONZERO: the share of them that is not zero. False: a bucket
+ * is poisoned. */
 static bool take(const struct cgx_slice *slice, const struct cgx_block *part,
                  struct cgx_taking *taking, double *nonzero)
 {
