@@ -9,7 +9,7 @@
 struct cgx_blocks cgx_blocks_of(const struct cgx_piece *piece, unsigned bucket_size)
 {
     struct cgx_layout layout = cgx_piece_layout(piece->count, piece->bits, bucket_size,
-                                                CGX_FLOAT32 /* of no matter here */);
+                                                CGX_FLOAT32 /* it has no effect */);
     const struct cgx_quantiser *quantiser = cgx_encoding_quantiser(piece->bits);
     size_t elements = quantiser->whole ? quantiser->bucket : CGX_CODES_MULTIPLE;
     struct cgx_blocks blocks = {.encoding = piece->bits,
@@ -42,7 +42,7 @@ static uint64_t word_at(const unsigned char *map, size_t bit)
     return word;
 }
 
-/* They lie in one word. */
+/* The bits of a bucket lie in one word, since EACH is a power of two and at most 64. */
 uint64_t cgx_blocks_bits(const struct cgx_blocks *blocks, const unsigned char *map, size_t index)
 {
     size_t first = index * blocks->each;
@@ -73,7 +73,7 @@ size_t cgx_blocks_packed(const struct cgx_blocks *blocks, const unsigned char *m
     return bytes;
 }
 
-/* ---- what is zero ---- */
+/* ---- zero blocks ---- */
 
 unsigned char cgx_blocks_zero(unsigned encoding, uint32_t header, int plane)
 {
@@ -89,8 +89,8 @@ unsigned char cgx_blocks_zero(unsigned encoding, uint32_t header, int plane)
     return (unsigned char)(((unsigned)code >> below & ((1u << width) - 1)) * repeated[width]);
 }
 
-/* Whether any of BYTES, a multiple of 8 above 0, is not BYTE: the first 8, or one that is not like
- * that 8 before it. */
+/* Whether any of BYTES, a positive multiple of 8, differs from BYTE. Compares the first 8, then
+ * each byte with the one 8 before it. */
 static bool differs(const unsigned char *codes, size_t bytes, unsigned char byte)
 {
     uint64_t zero = byte * UINT64_C(0x0101010101010101), first;

@@ -44,8 +44,8 @@ bool cgx_bucket_zero(const unsigned char *data, size_t index, int32_t *zero)
 
 /* ---- sums beyond the type ---- */
 
-/* Whether the exact sum may be beyond the type's range: what was quantised is no further than half
- * a step, or a whole one, from its levels. */
+/* Whether the exact sum may exceed the type's range. Values are at most half a step from their
+ * levels, or a step with stochastic rounding. */
 static bool may_overflow(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                          const struct cgx_bucket_header *scale, float scales, float factor,
                          const unsigned char *data)
@@ -56,7 +56,7 @@ static bool may_overflow(const struct cgx_walk *walk, const struct cgx_bucket *b
     struct cgx_host_range range;
     cgx_bucket_values levels;
 
-    /* Most are far from it, whatever their codes. */
+    /* Most grids are far from the limit, whatever the codes. */
     if (scale->kind == CGX_SCALE_GRID &&
         !cgx_may_overflow(factor * (cgx_level(0, u, scale->z) - u),
                           factor * cgx_level(1u << walk->piece->bits, u, scale->z), factor * scales,

@@ -8,11 +8,11 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "the format is stored as it is in memory");
 
-/* Those of messages without a payload. */
+/* Flags of messages without a payload. */
 #define FLAGS_ALONE \
     (CGX_MESSAGE_DECLINED | CGX_MESSAGE_LOST | CGX_MESSAGE_UNRECOVERABLE | CGX_MESSAGE_CONSENSUS)
 
-/* Byte 0 is the version and 1 the flags; then come seq, plan and bytes, each naturally aligned. */
+/* Offsets of the header's fields, which are naturally aligned. */
 enum {
     MESSAGE_VERSION = 0,
     MESSAGE_FLAGS = 1,

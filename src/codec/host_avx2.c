@@ -54,7 +54,7 @@ static struct cgx_extremes scan(const cgx_float32 *values, size_t count)
     __m256i signed_greatest = _mm256_set1_epi32(extremes.signed_greatest);
     __m256i signed_greatest2 = signed_greatest;
 
-    /* Two of each, since an instruction takes longer than its turn. */
+    /* Two accumulators of each kind hide the latency of the instructions. */
     for (size_t i = 0; i < count; i += 16) {
         __m256i x = _mm256_loadu_si256((const void *)(values + i));
         __m256i y = _mm256_loadu_si256((const void *)(values + i + 8));
@@ -77,13 +77,13 @@ static struct cgx_extremes scan(const cgx_float32 *values, size_t count)
     return extremes;
 }
 
-/* Integers to bytes, clamped to 0 and LAST. */
+/* Converts integers to bytes, clamped to between 0 and LAST. */
 static inline __m256i clamp_to_bytes(const __m256i k[4], __m256i last)
 {
     __m256i low = _mm256_packs_epi32(k[0], k[1]), high = _mm256_packs_epi32(k[2], k[3]);
     __m256i bytes = _mm256_min_epu8(_mm256_packus_epi16(low, high), last);
 
-    /* The packs kept to the 128-bit halves of their operands. */
+    /* Restores the order: the packs work within 128-bit halves. */
     return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
 
@@ -106,11 +106,12 @@ static void quantise_nearest(const cgx_float32 *values, size_t count, struct cgx
     }
 }
 
-/* The random bits of elements 8g to 8g + 31, 16 each, in order: Philox with a group in each 64-bit
- * lane, words in the lower halves; what is in the upper halves is never used. */
+/* The random bits of elements 8 GROUP to 8 GROUP + 31, 16 bits each, in order. Each 64-bit lane
+ * computes Philox for one group of 8 elements, with words in the lower halves; the upper halves are
+ * not used. */
 static inline void random_bits(struct cgx_random random, uint64_t group, __m256i out[2])
 {
-    /* Lanes in this order, so that the last step needs no permutation. */
+    /* With lanes in this order, the unpacks at the end leave the groups in order. */
     __m256i c0 =
         _mm256_add_epi64(_mm256_set1_epi64x((long long)group), _mm256_setr_epi64x(0, 2, 1, 3));
     __m256i c1 = _mm256_srli_epi64(c0, 32);

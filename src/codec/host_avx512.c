@@ -43,7 +43,7 @@ static struct cgx_extremes scan(const cgx_float32 *values, size_t count)
     __m512i signed_greatest = _mm512_set1_epi32(extremes.signed_greatest);
     __m512i signed_greatest2 = signed_greatest;
 
-    /* Two of each, since an instruction takes longer than its turn. */
+    /* Two accumulators of each kind hide the latency of the instructions. */
     for (size_t i = 0; i < count; i += 32) {
         __m512i x = _mm512_loadu_si512(values + i);
         __m512i y = _mm512_loadu_si512(values + i + 16);
@@ -64,13 +64,13 @@ static struct cgx_extremes scan(const cgx_float32 *values, size_t count)
     return extremes;
 }
 
-/* Integers to bytes, clamped to 0 and LAST. */
+/* Converts integers to bytes, clamped to between 0 and LAST. */
 static inline __m512i clamp_to_bytes(const __m512i k[4], __m512i last)
 {
     __m512i low = _mm512_packs_epi32(k[0], k[1]), high = _mm512_packs_epi32(k[2], k[3]);
     __m512i bytes = _mm512_min_epu8(_mm512_packus_epi16(low, high), last);
 
-    /* The packs kept to the 128-bit quarters of their operands. */
+    /* Restores the order: the packs work within 128-bit quarters. */
     return _mm512_permutexvar_epi32(
         _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), bytes);
 }
@@ -93,11 +93,12 @@ static void quantise_nearest(const cgx_float32 *values, size_t count, struct cgx
     }
 }
 
-/* The random bits of elements 8g to 8g + 63, 16 each, in order: Philox with a group in each 64-bit
- * lane, words in the lower halves; what is in the upper halves is never used. */
+/* The random bits of elements 8 GROUP to 8 GROUP + 63, 16 bits each, in order. Each 64-bit lane
+ * computes Philox for one group of 8 elements, with words in the lower halves; the upper halves are
+ * not used. */
 static inline void random_bits(struct cgx_random random, uint64_t group, __m512i out[2])
 {
-    /* Lanes in this order, so that the last step needs no permutation. */
+    /* With lanes in this order, the unpacks at the end leave the groups in order. */
     __m512i c0 = _mm512_add_epi64(_mm512_set1_epi64((long long)group),
                                   _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7));
     __m512i c1 = _mm512_srli_epi64(c0, 32);

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The host codec as a backend: every operation is carried out at once, in the staging memory. */
+/* The host codec as a backend. Operations complete at once, in the staging memory itself. */
 #include <stdlib.h>
 #include <string.h>
 

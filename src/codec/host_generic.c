@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Any other processor: the portable kernels. */
+/* Processors other than x86-64 have the portable kernels only. */
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The part that all sets of host kernels share: plain C for the compiler's vectoriser. A file that
- * includes this must define CGX_HOST_SET, which adds the set to a symbol's prefix, CGX_HOST_NAME,
- * its name, and the functions that need instructions which plain C does not reach:
+ * includes this must define CGX_HOST_SET, which adds the set's name to a symbol's prefix,
+ * CGX_HOST_NAME, this name as a string, and the functions for which plain C is too slow:
  *   widen_float16, narrow_float16   as the members of struct cgx_host_kernels
  *   scan                            extremes of COUNT elements
  *   quantise_nearest, quantise_stochastic
@@ -16,7 +16,8 @@
 #include "codec/host_kernels.h"
 #include "codec/measure.h"
 
-/* Codes pass through the first-level cache as bytes, in blocks of this size. */
+/* The number of codes that are packed or unpacked at a time; as bytes they fit the first-level
+ * cache. */
 #define BLOCK 512
 
 /* ---- conversions ---- */
@@ -64,8 +65,9 @@ static void add_scaled(const float *addends, float factor, size_t count, float *
         values[i] = cgx_fma(addends[i], factor, values[i]);
 }
 
-/* Sums the columns of a bucket; a column is four elements a quarter of the bucket apart. Adds eight
- * columns first, then pairs. */
+/* Sums the columns of a bucket; a column is the sum over four elements a quarter of the bucket
+ * apart. Adds eight neighbouring columns, then these sums in pairs within each 32, then the results
+ * in order. */
 static float sum_columns(const float *columns, size_t size)
 {
     float lanes[CGX_BUCKET_SIZE_MAX / 32], sum = 0;
@@ -156,7 +158,7 @@ static struct cgx_host_range find_range(const cgx_float32 *values, size_t count)
 
     for (size_t i = whole; i < count; i++)
         extremes = cgx_extremes_with(extremes, cgx_float_bits(values[i]));
-    /* If there are negatives, the minimum is the one with the greatest bits. */
+    /* If there are negative values, the minimum is the one with the greatest bits. */
     range.min = cgx_bits_float(extremes.greatest >> 31 ? extremes.greatest : extremes.least);
     range.max = cgx_bits_float(extremes.signed_greatest < 0 ? extremes.least
                                                             : (uint32_t)extremes.signed_greatest);
@@ -268,7 +270,7 @@ static void unpack(const unsigned char *const planes[CGX_PLANES], size_t first, 
 
 /* ---- elements to codes and back ---- */
 
-/* Quantises elements of a bucket from FIRST on, a multiple of 8. */
+/* Quantises COUNT elements of a bucket; the first is number FIRST, a multiple of 8. */
 static void quantise(const cgx_float32 *values, size_t first, size_t count, struct cgx_grid grid,
                      unsigned bits, const struct cgx_random *random, uint8_t *codes)
 {
@@ -321,7 +323,7 @@ decode_to(const unsigned char *const codes[CGX_PLANES], size_t count, unsigned b
     }
 }
 
-/* Two loops: one loop for both makes sums a tenth slower. */
+/* Two copies of the loop: a single loop for both cases makes sums a tenth slower. */
 static void decode(const unsigned char *const codes[CGX_PLANES], size_t count, unsigned bits,
                    float u, int32_t z, bool add, cgx_float32 *values)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The walk over pieces and buckets, and what each operation does with elements as they are; what it
- * does with a bucket the families say. */
+/* The walk over pieces and buckets, and the operations on unquantised pieces. The families have the
+ * operations on buckets. */
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ static size_t element_size(const struct cgx_walk *walk)
     return cgx_dtype_size(walk->coding->dtype);
 }
 
-/* ---- pieces that are not quantised ---- */
+/* ---- unquantised pieces ---- */
 
 static void encode_exact(const struct cgx_walk *walk, const struct cgx_work *work)
 {
@@ -68,12 +68,12 @@ static void reduce_exact(const struct cgx_walk *walk, const struct cgx_work *wor
 
 /* ---- the walk ---- */
 
-/* By operation; NULL: nothing to do. */
+/* By operation; NULL if it skips unquantised pieces. */
 static void (*const exact[CGX_MEASURE + 1])(const struct cgx_walk *walk,
                                             const struct cgx_work *work) = {
     [CGX_ENCODE] = encode_exact, [CGX_REDUCE] = reduce_exact, [CGX_DECODE] = decode_exact};
 
-/* Writes zeros between the parts of the piece. */
+/* Zeroes the padding behind each part of the piece. */
 static void pad(const struct cgx_walk *walk, const struct cgx_work *work)
 {
     const struct cgx_layout *layout = &walk->layout;
@@ -92,7 +92,8 @@ static void pad(const struct cgx_walk *walk, const struct cgx_work *work)
     memset(at + end, 0, layout->bytes - end);
 }
 
-/* Writes the energy of the piece, which is complete. */
+/* Writes the energy of the piece, whose other bytes are complete, plus those of the payloads among
+ * its sources. */
 static void write_energy(const struct cgx_walk *walk, const struct cgx_work *work)
 {
     const struct cgx_piece *piece = walk->piece;
@@ -142,7 +143,7 @@ static enum cgx_status run_piece(struct cgx_walk *walk, const struct cgx_work *w
 
 /* ---- the codec ---- */
 
-/* The floating-point modes have been entered; what is done meanwhile has those of CALLER. */
+/* Runs in the codec's floating-point modes; WORK's meanwhile runs in those of CALLER. */
 static enum cgx_status run(const struct cgx_host_kernels *kernels, const struct cgx_work *work,
                            union cgx_float_state *caller)
 {
@@ -191,7 +192,8 @@ const struct cgx_codec *cgx_codec_host(void)
     static const struct cgx_codec *_Atomic fastest;
     const struct cgx_codec *codec = atomic_load_explicit(&fastest, memory_order_relaxed);
 
-    /* Asking the processor is slow in a virtual machine; two threads find the same. */
+    /* CPUID is slow in virtual machines, so its result is kept. Threads that race find the same
+     * codec. */
     if (!codec) {
         codec = cgx_codec_host_named(NULL);
         atomic_store_explicit(&fastest, codec, memory_order_relaxed);

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Processors of the x86-64 family: the choice among three sets of kernels. */
+/* Chooses among the three sets of kernels for x86-64 processors. */
 
 #include <cpuid.h>
 #include <string.h>

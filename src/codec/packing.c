@@ -5,7 +5,7 @@
 
 #include "codec/blocks.h"
 
-/* Of a sample: a bucket in so many, and not fewer or more buckets than these, if there are as
+/* A sample has about one bucket in SAMPLE_ONE_IN, but SAMPLE_LEAST to SAMPLE_MOST if there are as
  * many. */
 enum { SAMPLE_ONE_IN = 32, SAMPLE_LEAST = 8, SAMPLE_MOST = 64 };
 
@@ -30,7 +30,7 @@ bool cgx_packing_pays(const struct cgx_extent *extent, const unsigned char *payl
     }
     wanted = total / SAMPLE_ONE_IN;
     wanted = wanted < SAMPLE_LEAST ? SAMPLE_LEAST : wanted > SAMPLE_MOST ? SAMPLE_MOST : wanted;
-    /* An odd one is in step with no table whose rows are powers of two. */
+    /* An odd stride does not stay in step with table rows whose length is a power of two. */
     stride = total / wanted | 1;
     for (size_t i = 0; i < extent->npieces; i++) {
         const struct cgx_piece *piece = &extent->pieces[i];
@@ -51,15 +51,15 @@ bool cgx_packing_pays(const struct cgx_extent *extent, const unsigned char *payl
     return seen > 0 && sent <= seen / 3 * 2;
 }
 
-/* ---- to and fro ---- */
+/* ---- packing and unpacking ---- */
 
-/* A payload that is packed or unpacked. */
+/* A payload that is being packed or unpacked. */
 struct course {
     bool unpacks;
     const unsigned char *from;
     unsigned char *to;
-    size_t at;    /* in what is packed */
-    size_t bytes; /* that there are, or may be, of it */
+    size_t at;    /* position in the packed data */
+    size_t bytes; /* size of the packed data, or its limit when packing */
 };
 
 static bool has(const struct course *course, size_t bytes)
@@ -67,7 +67,7 @@ static bool has(const struct course *course, size_t bytes)
     return bytes <= course->bytes - course->at;
 }
 
-/* BYTES at offset AT of the payload are sent. */
+/* Copies BYTES at offset AT of the payload, which are sent. */
 static void carry(struct course *course, size_t at, size_t bytes)
 {
     memcpy(course->to + (course->unpacks ? at : course->at),
@@ -75,14 +75,15 @@ static void carry(struct course *course, size_t at, size_t bytes)
     course->at += bytes;
 }
 
-/* They are not: all of them are BYTE. */
+/* Skips BYTES at offset AT of the payload, which are not sent; unpacking sets them to BYTE. */
 static void omit(const struct course *course, size_t at, size_t bytes, unsigned char byte)
 {
     if (course->unpacks)
         memset(course->to + at, byte, bytes);
 }
 
-/* The headers of the piece at offset AT of the payload, and what follows them up to its codes. */
+/* Moves the headers of the piece at offset AT of the payload, and the padding between headers and
+ * codes. */
 static void move_headers(struct course *course, const struct cgx_blocks *blocks,
                          const unsigned char *map, size_t at)
 {
@@ -99,8 +100,8 @@ static void move_headers(struct course *course, const struct cgx_blocks *blocks,
     carry(course, at + headers, blocks->offset[0] - headers);
 }
 
-/* The codes of a bucket in a plane, from offset AT of the payload on: COUNT blocks of BYTES, those
- * sent that BITS say, and all of the others ZERO. */
+/* Moves a bucket's codes in one plane, at offset AT of the payload: COUNT blocks of BYTES. Blocks
+ * with a bit in BITS are sent; all bytes of the others are ZERO. */
 static void move_codes(struct course *course, size_t count, uint64_t bits, size_t at, size_t bytes,
                        unsigned char zero)
 {
@@ -120,7 +121,7 @@ static void move_codes(struct course *course, size_t count, uint64_t bits, size_
     }
 }
 
-/* A piece at offset AT, with its MAP, for which there is room. */
+/* Moves the piece at offset AT, whose blocks MAP describes. The packed data has room for it. */
 static void move_piece(struct course *course, const struct cgx_blocks *blocks,
                        const unsigned char *map, size_t at)
 {
@@ -140,8 +141,8 @@ static void move_piece(struct course *course, const struct cgx_blocks *blocks,
     }
 }
 
-/* The map of the piece at offset AT is written, or read, at the place where it belongs. NULL: there
- * is no room for it, or it is none. */
+/* Writes the map of the piece at offset AT to the packed data, or finds it there. NULL if there is
+ * no room for the packed piece, or the map is invalid. */
 static const unsigned char *take_map(struct course *course, const struct cgx_blocks *blocks,
                                      size_t at)
 {
@@ -156,7 +157,8 @@ static const unsigned char *take_map(struct course *course, const struct cgx_blo
     return has(course, cgx_blocks_packed(blocks, map)) ? map : NULL;
 }
 
-/* The bytes that PIECE, at offset AT of the payload, is sent with; 0: it is none. */
+/* The bytes that are sent of PIECE, at offset AT of the payload; 0 if its head is missing or
+ * invalid. */
 static size_t used_of(const struct course *course, const struct cgx_piece *piece, size_t at)
 {
     if (!has(course, sizeof(struct cgx_uniform_head)))
@@ -165,7 +167,7 @@ static size_t used_of(const struct course *course, const struct cgx_piece *piece
                             piece->bits);
 }
 
-/* Where some piece varies. False if it is no packed payload. */
+/* Does the same as `move` if some piece varies. */
 static bool move_used(struct course *course, const struct cgx_extent *extent)
 {
     size_t done = 0, all = extent->end - extent->begin;
@@ -191,7 +193,7 @@ static bool move_used(struct course *course, const struct cgx_extent *extent)
     return true;
 }
 
-/* False if it is no packed payload, or has no room. */
+/* Packs or unpacks EXTENT. Returns false if the packed data is invalid, or would be too large. */
 static bool move(struct course *course, const struct cgx_extent *extent)
 {
     size_t done = 0, all = extent->end - extent->begin;

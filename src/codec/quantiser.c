@@ -7,7 +7,7 @@
 #include "codec/rotated/rotated_model.h"
 #include "codec/uniform/uniform.h"
 
-/* The square of the steps from the least to the greatest element. */
+/* The square of the number of steps between the least and the greatest element. */
 static double maxmin_range(unsigned width, enum cgx_rounding rounding)
 {
     double steps = cgx_encoding_steps(width, rounding);
@@ -15,7 +15,7 @@ static double maxmin_range(unsigned width, enum cgx_rounding rounding)
     return steps * steps;
 }
 
-/* Its pieces have the same energy at all widths. */
+/* A layer of this family keeps one width, so energies at different widths are never compared. */
 static double uniform_range(unsigned width, enum cgx_rounding rounding)
 {
     (void)width, (void)rounding;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#define WAYS 8 /* sums at a time, so that none waits for the one before */
+#define WAYS 8 /* independent sums, so that additions need not wait for each other */
 
 static double total(const double sums[WAYS])
 {

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Buckets of max-min quantisation. */
+/* Operations on buckets of max-min quantisation. */
 
 #include "codec/maxmin/host_maxmin.h"
 
@@ -53,7 +53,7 @@ void cgx_maxmin_levels(const struct cgx_walk *walk, const struct cgx_bucket *buc
 
 /* ---- residuals ---- */
 
-/* Those of the elements of BUCKET, or NULL. */
+/* The residuals of BUCKET's elements; NULL if there are none. */
 static uint16_t *residuals_of(const struct cgx_walk *walk, const struct cgx_work *work,
                               const struct cgx_bucket *bucket)
 {
@@ -65,7 +65,8 @@ static uint16_t *residuals_of(const struct cgx_walk *walk, const struct cgx_work
     return residuals->at + (bucket->first - residuals->first);
 }
 
-/* Adds RESIDUALS to the values of the walk. Returns whether there is anything to add them to. */
+/* Adds RESIDUALS to the values of the walk. Returns whether these had a norm above 0; if not,
+ * RESIDUALS stay as they are. */
 static bool add_residuals(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                           const uint16_t *residuals)
 {
@@ -82,7 +83,8 @@ static bool add_residuals(const struct cgx_walk *walk, const struct cgx_bucket *
     return norm > 0;
 }
 
-/* Leaves in RESIDUALS what the bucket lacks, as it was written, of the values of the walk. */
+/* Stores in RESIDUALS the values of the walk minus the levels of the bucket as written. A poisoned
+ * bucket keeps its residuals. */
 static void leave_residuals(const struct cgx_walk *walk, const struct cgx_work *work,
                             const struct cgx_bucket *bucket, uint16_t *residuals)
 {
@@ -143,7 +145,8 @@ static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work
     bool has_history = cgx_has_history(walk, work);
 
     cgx_walk_prefetch(elements, bucket->count * cgx_dtype_size(dtype));
-    /* Here the codes are half of what is read; for fewer it costs more than it gains. */
+    /* Codes of 8 bits are half as many bytes as the elements; with fewer bits, prefetching codes
+     * costs more than it gains. */
     if (dtype != CGX_FLOAT32 && walk->piece->bits == 8)
         cgx_walk_prefetch(payload + bucket->codes[0], bucket->count);
     if (dtype != CGX_FLOAT32 || residuals || has_history) {
@@ -172,7 +175,7 @@ static bool reaches_beyond_float16(const struct cgx_bucket_header *scale, unsign
     return cgx_clamp_float16(least) != least || cgx_clamp_float16(greatest) != greatest;
 }
 
-/* A bucket that is not poisoned, where it belongs. */
+/* Decodes a bucket that is not poisoned directly into float32 ELEMENTS. */
 static void decode_float32(const struct cgx_walk *walk, const struct cgx_work *work,
                            const struct cgx_bucket *bucket, const struct cgx_bucket_header *scale,
                            cgx_float32 *elements)
@@ -214,7 +217,7 @@ static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work
 
 /* ---- sums ---- */
 
-/* Adds unquantised elements of BUCKET; those of the first source are the sum. */
+/* Adds unquantised ELEMENTS of BUCKET to the values of the walk, or sets these if IS_FIRST. */
 static void add_elements(const struct cgx_walk *walk, const struct cgx_work *work,
                          const struct cgx_bucket *bucket, const void *elements, bool is_first)
 {
@@ -230,8 +233,9 @@ static void add_elements(const struct cgx_walk *walk, const struct cgx_work *wor
         walk->kernels->add(values, bucket->count, walk->values);
 }
 
-/* Sums the sources of a bucket. The scale of a poisoned one is NaN, and so become its levels and
- * the sum. *SCALES: the sum of all scales. CGX_ERR_FORMAT as cgx_maxmin_scale. */
+/* Sums the sources of a bucket into the values of the walk, and their scales into *SCALES. A
+ * poisoned source has a NaN scale, which makes its levels and the sum NaN. CGX_ERR_FORMAT as
+ * cgx_maxmin_scale. */
 static enum cgx_status sum_bucket(const struct cgx_walk *walk, const struct cgx_work *work,
                                   const struct cgx_bucket *bucket, float *scales)
 {
@@ -255,8 +259,9 @@ static enum cgx_status sum_bucket(const struct cgx_walk *walk, const struct cgx_
 
 /* ---- reduce ---- */
 
-/* Whether a last sum, the values of the walk, the steps of whose sources add up to STEPS, may be
- * beyond the type when it is multiplied. Without history it is not. */
+/* Whether the final sum, in the values of the walk, may exceed the type's range when decoding
+ * multiplies it by the scales of its history. STEPS is the sum of its sources' steps. False without
+ * history and for partial sums. */
 static bool overflows_with_history(const struct cgx_walk *walk, const struct cgx_work *work,
                                    const struct cgx_bucket *bucket, float steps)
 {
@@ -283,8 +288,7 @@ static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work
     if (sum_bucket(walk, work, bucket, &scales) != CGX_OK)
         return CGX_ERR_FORMAT;
     for (size_t i = 0; residuals && i < bucket->count; i++)
-        walk->values[i] +=
-            0.0f; /* of negative zeros alone it is +0, as where it begins with that */
+        walk->values[i] += 0.0f; /* a sum of negative zeros becomes +0, as if it began with +0 */
     if (residuals && !add_residuals(walk, bucket, residuals))
         residuals = NULL;
     range = walk->kernels->range(walk->values, bucket->count);

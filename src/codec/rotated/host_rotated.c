@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Buckets of rotated encodings: types of elements, range, headers. */
+/* Operations on buckets of rotated encodings: element types, range and headers. The arithmetic is
+ * in the kernels. */
 
 #include "codec/host_walk.h"
 
@@ -12,7 +13,7 @@
 #include "codec/rotated/rotated_kernels.h"
 #include "codec/rotated/rotated_model.h"
 
-/* Sources that are summed in one go, out of registers. */
+/* The most sources that one pass sums in registers. */
 #define SOURCES_AT_ONCE 16
 
 static const struct cgx_rotated_kernels *kernels_of(const struct cgx_walk *walk)
@@ -25,7 +26,7 @@ static unsigned width_of(const struct cgx_walk *walk)
     return walk->piece->bits - CGX_ROTATED;
 }
 
-/* The number of a bucket that its signs depend on. */
+/* The number of a bucket in the buffer, on which its signs depend. */
 static uint32_t number_of(const struct cgx_bucket *bucket)
 {
     return (uint32_t)(bucket->first / CGX_ROTATED_BUCKET);
@@ -40,7 +41,8 @@ static enum cgx_status read_header(const struct cgx_bucket *bucket, const unsign
 
 /* ---- quantising ---- */
 
-/* Values times FACTOR: incomplete elements whose squares add up to SQUARES, or a sum, COMPLETE. */
+/* Values to quantise, already multiplied by FACTOR: a COMPLETE sum, or incomplete elements from
+ * `rotate`. SQUARES: the sum of squares, of incomplete elements before their rotation. */
 struct quantity {
     const float *values;
     bool complete;
@@ -48,14 +50,14 @@ struct quantity {
     float factor;
 };
 
-/* Writes a bucket. Returns its step as the values have it, in the unit of sums: 0 where all levels
- * are 0, NaN where it is poisoned. */
+/* Writes a bucket. Returns its step for the values as they are, FACTOR included, in the unit of
+ * sums: 0 if all levels are 0, NaN if the bucket is poisoned. */
 static float quantise(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                       const struct quantity *quantity, unsigned char *payload)
 {
     bool complete = quantity->complete;
     float squares = quantity->squares;
-    float mean = complete ? squares * 0x1p-10f : squares; /* of complete ones */
+    float mean = complete ? squares * 0x1p-10f : squares; /* mean square of complete values */
     float total = complete ? squares : squares * 0x1p10f, step = 0;
     uint32_t header = 0;
 
@@ -81,7 +83,7 @@ static float quantise(const struct cgx_walk *walk, const struct cgx_bucket *buck
 
 /* ---- residuals ---- */
 
-/* Those of the elements of BUCKET, or NULL. */
+/* The residuals of BUCKET's elements; NULL if there are none. */
 static uint16_t *residuals_of(const struct cgx_work *work, const struct cgx_bucket *bucket)
 {
     const struct cgx_residuals *residuals = &work->residuals;
@@ -89,7 +91,8 @@ static uint16_t *residuals_of(const struct cgx_work *work, const struct cgx_buck
     return residuals->at ? residuals->at + (bucket->first - residuals->first) : NULL;
 }
 
-/* VALUES of a bucket and its residuals. Returns whether there is anything to add these to. */
+/* Sets SUMS to VALUES of a bucket plus its residuals. Returns whether the squares of VALUES add up
+ * to more than 0; if not, the residuals stay as they are. */
 static bool add_to_elements(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                             const uint16_t *residuals, const cgx_float32 *values, float *sums)
 {
@@ -106,7 +109,8 @@ static bool add_to_elements(const struct cgx_walk *walk, const struct cgx_bucket
     return squares.values > 0;
 }
 
-/* Leaves in RESIDUALS what the bucket lacks of QUANTITY, of which STEP is said by `quantise`. */
+/* Stores in RESIDUALS the errors of QUANTITY in the bucket as written, with STEP as `quantise`
+ * returned it: zeros if STEP is 0. A poisoned bucket keeps its residuals. */
 static void leave(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                   const struct quantity *quantity, float step, const unsigned char *payload,
                   uint16_t *residuals)
@@ -162,13 +166,13 @@ static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work
 
 /* ---- reduce ---- */
 
-/* A sum at work. Sources wait until there are as many as are summed at once. */
+/* A sum in progress. Sources wait until one pass can sum SOURCES_AT_ONCE. */
 struct sum {
     struct cgx_rotated_source waiting[SOURCES_AT_ONCE];
     size_t nwaiting;
-    bool began;    /* some are in VALUES already */
-    bool elements; /* ROTATED waits */
-    float squares; /* of VALUES */
+    bool began;    /* VALUES has the sum of earlier sources */
+    bool elements; /* ROTATED is one of the waiting sources */
+    float squares; /* sum of squares of VALUES */
     cgx_rotated_values values, rotated, room;
 };
 
@@ -181,7 +185,7 @@ static void add_waiting(const struct cgx_walk *walk, struct sum *sum)
     sum->nwaiting = 0;
 }
 
-/* Unquantised ELEMENTS come to a sum in the unit that its levels have. */
+/* Adds unquantised ELEMENTS, rotated and in the unit of levels, to a sum. */
 static void add_elements(const struct cgx_walk *walk, const struct cgx_work *work,
                          const struct cgx_bucket *bucket, const unsigned char *elements,
                          struct sum *sum)
@@ -195,8 +199,8 @@ static void add_elements(const struct cgx_walk *walk, const struct cgx_work *wor
     sum->elements = true;
 }
 
-/* Residuals come to a sum that is complete but for them. Returns whether there is anything to add
- * them to. */
+/* Adds RESIDUALS to the sum of all sources. Returns whether the squares of that sum add up to more
+ * than 0; if not, RESIDUALS stay as they are. */
 static bool add_residuals(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                           const uint16_t *residuals, struct sum *sum)
 {
@@ -212,7 +216,8 @@ static bool add_residuals(const struct cgx_walk *walk, const struct cgx_bucket *
     return mean > 0;
 }
 
-/* The step of a poisoned bucket is NaN, and so becomes the sum. */
+/* Adds a bucket of the payload SOURCE to a sum. A poisoned bucket has the step NaN, which makes the
+ * sum NaN. */
 static enum cgx_status add_codes(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                                  const unsigned char *source, struct sum *sum)
 {
@@ -264,12 +269,12 @@ static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work
 
 /* ---- decode ---- */
 
-/* All elements of a bucket with HEADER. */
+/* Decodes all elements of a bucket with HEADER. */
 static void restore(const struct cgx_walk *walk, const struct cgx_bucket *bucket, uint32_t header,
                     const unsigned char *payload, cgx_float32 *values)
 {
     float step = cgx_bits_float(header);
-    bool is_large = step >= CGX_ROTATED_LARGE; /* the poison is not */
+    bool is_large = step >= CGX_ROTATED_LARGE; /* false for the poison, a NaN */
 
     if (header == 0 || header == CGX_BUCKET_POISON) {
         for (size_t i = 0; i < CGX_ROTATED_BUCKET; i++)
@@ -309,7 +314,7 @@ static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work
 
 /* ---- the family ---- */
 
-/* Of levels one step apart that have the error of a bucket with the header 1. */
+/* The step of uniform levels that have the same mean square error as a bucket with the header 1. */
 static float step_of(unsigned width)
 {
     return (float)sqrt(12 * cgx_rotated_range(width, CGX_ROUNDING_NEAREST) *

@@ -32,9 +32,10 @@ INLINE vector clamp(vector t, float limit)
 
 /* ---- levels ---- */
 
-/* Up to three bits, the level of each code, low and high the same. Beyond, the levels of codes
- * below the middle, which are negative: low of the first eight, high of the others, if there are;
- * with the other sign they are those of codes from the middle on, in the other order. */
+/* Up to 3 bits, LOW has the levels of all codes, repeated to fill the vector. With 4 or 5 bits, LOW
+ * has the levels of codes 0 to 7 and HIGH, with 5 bits, of codes 8 to 15: the lower half of the
+ * codes, with negative levels. The upper half has the same levels with the other sign, in reverse
+ * order. */
 struct table {
     vector low, high;
 };
@@ -53,7 +54,8 @@ INLINE struct table table_of(unsigned width, float step)
     return table;
 }
 
-/* All bits of codes from the middle on turned, so that the others are the place of its negative. */
+/* Inverts all bits of codes in the upper half: their lower bits become the place of the negated
+ * level. */
 INLINE words mirrored(words code, unsigned width)
 {
     typedef int32_t integers __attribute__((vector_size(32)));
@@ -77,7 +79,7 @@ INLINE vector look_up(const struct table *table, unsigned width, words code)
     return (vector)((words)level ^ sign);
 }
 
-/* Of a word of codes of 4 bits those from the middle on are mirrored, but for their highest bit. */
+/* In a word of 4-bit codes, inverts the bits of codes in the upper half except the highest bit. */
 INLINE words arrange(words w, unsigned width)
 {
     words high = w & 0x88888888u;
@@ -106,7 +108,7 @@ INLINE float over_lanes(const vector *lanes)
 
 /* ---- rotation ---- */
 
-/* Stages of bits 0 and 1, of the number within a half. */
+/* The stages of bits 0 and 1 of element numbers, which are inside a 128-bit half. */
 INLINE vector butterflies_in_halves(vector x)
 {
     const vector first = {1, -1, 1, -1, 1, -1, 1, -1}, second = {1, 1, -1, -1, 1, 1, -1, -1};
@@ -115,7 +117,7 @@ INLINE vector butterflies_in_halves(vector x)
     return fma_of(x, second, _mm256_permute_ps(x, 0x4E));
 }
 
-/* Half i of vector j becomes half j of vector i. */
+/* Swaps half 1 of A with half 0 of B. */
 INLINE void transpose_halves(vector *a, vector *b)
 {
     vector low = _mm256_permute2f128_ps(*a, *b, 0x20);
@@ -124,8 +126,8 @@ INLINE void transpose_halves(vector *a, vector *b)
     *a = low;
 }
 
-/* Of elements 128 k + 8 m to 128 k + 8 m + 7, the sign of K = 7 in the highest bit, and that of
- * each one before 4 bits lower. */
+/* The signs of elements 128 k + 8 M to 128 k + 8 M + 7: for k = 7 in the highest bit, for each
+ * smaller k 4 bits lower. */
 INLINE words signs_of(const uint32_t *signs, size_t m)
 {
     const words shifts = {3, 2, 1, 0, 3, 2, 1, 0};
@@ -140,18 +142,18 @@ INLINE vector with_sign(vector x, words signs, unsigned k)
     return (vector)((words)x ^ (signs << (28 - 4 * k) & SIGN));
 }
 
-/* Vectors from one to that with bit 2 or 3 of elements, bit 3 or 4 of e, set. */
+/* Distances in vectors that set bit 2 or 3 of element numbers, which is bit 3 or 4 of e. */
 #define BIT_2 8
 #define BIT_3 16
 
-/* Where the vector of column M and of bits 8 and 9, P, is with bit 2 not set. The stage of bit 3,
- * which is the lowest of M, is left to who loads it. */
+/* Where the vector of column M is whose element numbers have P as bits 8 and 9, and bit 2 clear.
+ * Whoever loads vectors does the stage of bit 3, the lowest bit of M. */
 INLINE float *place_of(float *rotated, size_t m, size_t p)
 {
     return rotated + VECTOR * (32 * p + BIT_3 * (m & 1) + (m >> 1));
 }
 
-/* Column m is of bits 3 to 6, its halves of bit 2. */
+/* The number of a column is bits 3 to 6 of element numbers, the number of its half is bit 2. */
 INLINE float sum_of_columns(const vector columns[16])
 {
     float sums[2];

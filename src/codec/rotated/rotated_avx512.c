@@ -25,13 +25,13 @@ INLINE vector magnitude(vector x)
 
 INLINE vector clamp(vector t, float limit)
 {
-    return _mm512_range_ps(t, _mm512_set1_ps(limit), 2); /* the lesser magnitude, the sign of t */
+    return _mm512_range_ps(t, _mm512_set1_ps(limit), 2); /* lesser magnitude, sign of t */
 }
 
 /* ---- levels ---- */
 
 struct table {
-    vector low, high; /* HIGH: of codes from 16 on */
+    vector low, high; /* HIGH: levels of codes from 16 on */
 };
 
 INLINE struct table table_of(unsigned width, float step)
@@ -78,7 +78,7 @@ INLINE float over_lanes(const vector *lanes)
 
 /* ---- rotation ---- */
 
-/* Bits 0 and 1 are of the number within a quarter. */
+/* The stages of bits 0 and 1 of element numbers, which are inside a 128-bit quarter. */
 INLINE vector butterflies_in_quarters(vector x)
 {
     const vector first = {1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1};
@@ -88,7 +88,7 @@ INLINE vector butterflies_in_quarters(vector x)
     return fma_of(x, second, _mm512_permute_ps(x, 0x4E));
 }
 
-/* Quarter i of vector j becomes quarter j of vector i. */
+/* Swaps quarter i of vector j with quarter j of vector i, for all i and j. */
 INLINE void transpose_quarters(vector v[4])
 {
     vector a = _mm512_shuffle_f32x4(v[0], v[1], 0x44), b = _mm512_shuffle_f32x4(v[0], v[1], 0xEE);
@@ -100,8 +100,8 @@ INLINE void transpose_quarters(vector v[4])
     v[3] = _mm512_shuffle_f32x4(b, d, 0xDD);
 }
 
-/* Of elements 128 k + 16 m to 128 k + 16 m + 15, the sign of K = 7 in the highest bit, and that of
- * each one before 4 bits lower. */
+/* The signs of elements 128 k + 16 M to 128 k + 16 M + 15: for k = 7 in the highest bit, for each
+ * smaller k 4 bits lower. */
 INLINE words signs_of(const uint32_t *signs, size_t m)
 {
     const __m512i lanes = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
@@ -116,7 +116,8 @@ INLINE vector with_sign(vector x, words signs, unsigned k)
     return (vector)((words)x ^ (signs << (28 - 4 * k) & 0x80000000u));
 }
 
-/* Vector i has bits 2 and 3 as bits 0 and 1 of i, and bit 9 as its bit 2. */
+/* Where vector I of column M is. Bits 0 and 1 of I are bits 2 and 3 of element numbers; bit 2 of I
+ * is bit 9. */
 INLINE float *place_of(float *rotated, size_t m, unsigned i)
 {
     return rotated + VECTOR * (32 * (i >> 2) + 8 * (i & 3) + m);

@@ -7,7 +7,7 @@
  * load_incomplete does. A file that includes this after rotated_vectors.h must define the set's
  * symbol CGX_ROTATED_SET and
  *   fma_of, magnitude       FMA and absolute value
- *   clamp                   to a limit and its negative
+ *   clamp                   limits a value to between a limit and its negative
  *   struct table, table_of, look_up
  *                           levels times a step by codes; only the WIDTH lowest bits of each word
  *                           count
@@ -17,14 +17,14 @@
  *   load_incomplete         elements 8 q to 8 q + 7 of group g from `rotate`, after all missing
  *                           stages but those of bits 4, 5 and 6
  *   sum_of_columns          the sum over 128 / VECTOR vectors; vector m has the sums of elements
- *                           whose numbers modulo 128 are VECTOR m and on
+ *                           whose numbers modulo 128 are from VECTOR m on
  *   rotate_by, rotate_back  as `rotate`, and as the rest of `restore`, given the words of signs */
 
 #include <string.h>
 
 /* ---- codes ---- */
 
-/* The levels of codes 8 Q to 8 Q + 7 of group G. */
+/* Sets V to the levels of codes 8 Q to 8 Q + 7 of group G. */
 INLINE void levels_of(const unsigned char *codes, unsigned width, size_t g, unsigned q,
                       const struct table *table, vector v[8])
 {

@@ -8,11 +8,11 @@
 #include "codec/rotated/rotated_kernels.h"
 
 #define LANES 32
-#define OF_LANE 32 /* codes */
+#define OF_LANE 32 /* codes of a lane */
 
 /* ---- rotation ---- */
 
-/* One stage: elements whose numbers differ by DISTANCE. */
+/* One stage of the rotation, for elements whose numbers differ by DISTANCE. */
 static void butterflies(float *values, size_t distance)
 {
     for (size_t i = 0; i < CGX_ROTATED_BUCKET; i += 2 * distance)
@@ -80,8 +80,8 @@ static float sum_of_lanes(float *lanes)
 
 /* ---- codes ---- */
 
-/* One code's bits are at SHIFT of WORD of its lane and, if they are of the codes that are left, may
- * be bit by bit elsewhere. */
+/* One bit of a code is at SHIFT of WORD of its lane. Codes in the spare bits of words may have
+ * their bits in several words. */
 struct bit {
     uint32_t word;
     uint32_t shift;
@@ -93,7 +93,7 @@ static struct bit bit_of(uint32_t e, uint32_t i, uint32_t width)
 
     if (e < per_word * width)
         return (struct bit){e / per_word, e % per_word * width + i};
-    at = (e - per_word * width) * width + i; /* in the string */
+    at = (e - per_word * width) * width + i; /* in the string of spare bits */
     return (struct bit){at / spare, 32 - spare + at % spare};
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Groups of uniform pieces: heads, types of elements, steps that are doubled. Groups are encoded in
- * their order, each behind the words of the one before it. */
+/* Operations on groups of uniform pieces: heads, element types, and steps that are doubled. Groups
+ * are encoded in order, each behind the words of the one before it. */
 
 #include "codec/host_walk.h"
 
@@ -17,11 +17,11 @@ static const struct cgx_uniform_kernels *kernels_of(const struct cgx_walk *walk)
     return walk->kernels->families[CGX_FAMILY_UNIFORM];
 }
 
-/* A group. The offsets are from the start of the payload area. */
+/* Where a group is. Offsets are from the start of the payload area. */
 struct place {
     struct cgx_uniform_layout layout;
     size_t index, piece;
-    size_t end, exponent, kinds; /* what its piece says of it */
+    size_t end, exponent, kinds; /* offsets of the group's entries in the piece */
     unsigned blocks, room;
 };
 
@@ -40,13 +40,13 @@ static struct place place_of(const struct cgx_walk *walk, const struct cgx_bucke
     return place;
 }
 
-/* The word of a group that is NUMBER in its piece. */
+/* The offset of word NUMBER of the piece. */
 static size_t word_at(const struct place *place, size_t number)
 {
     return place->piece + place->layout.words + number * sizeof(uint64_t);
 }
 
-/* The words up to the end of the group, or up to its beginning. */
+/* The number of the piece's words up to the end of the group, or up to its beginning. */
 static uint32_t end_of(const struct place *place, const unsigned char *payload)
 {
     uint32_t end;
@@ -60,7 +60,7 @@ static uint32_t begin_of(const struct place *place, const unsigned char *payload
     return place->index > 0 ? end_of(place, payload - sizeof(uint32_t)) : 0;
 }
 
-/* Whose step is 2^EXPONENT of that of its piece. */
+/* The group, with a step of 2^EXPONENT times that of its piece. */
 static struct cgx_uniform_group group_of(const struct cgx_bucket *bucket, const struct place *place,
                                          const struct cgx_uniform_head *head, unsigned exponent)
 {
@@ -76,7 +76,7 @@ static struct cgx_uniform_group group_of(const struct cgx_bucket *bucket, const 
 
 /* ---- elements ---- */
 
-/* How often STEP is doubled for all of VALUES that are finite to have a code. */
+/* How often STEP must be doubled for all finite VALUES to have a code. */
 static unsigned most_exponent(const cgx_float32 *values, float step)
 {
     float most = 0, inverse = 1.0f / step;
@@ -94,7 +94,7 @@ static unsigned most_exponent(const cgx_float32 *values, float step)
 
 /* ---- encode ---- */
 
-/* What is written to a piece before its first group is: the head but for the own energy. */
+/* The head of a piece before its first group is written: its energy is that of the sources only. */
 static struct cgx_uniform_head head_for(const struct cgx_walk *walk, const struct cgx_work *work)
 {
     struct cgx_uniform_head head = {
@@ -115,7 +115,7 @@ static struct cgx_uniform_head head_for(const struct cgx_walk *walk, const struc
     return head;
 }
 
-/* Whether the piece can be encoded: a sum takes other bytes than its sources, which must stay. */
+/* Whether the piece can be encoded: with a valid step, and, in a sum, into none of its sources. */
 static bool may_begin(const struct cgx_walk *walk, const struct cgx_work *work)
 {
     bool may = walk->coding->step == 0 || cgx_uniform_is_step(walk->coding->step);
@@ -125,8 +125,8 @@ static bool may_begin(const struct cgx_walk *walk, const struct cgx_work *work)
     return may;
 }
 
-/* The squares of all elements of the piece from FIRST of a buffer on, at ELEMENTS, of groups where
- * that is finite. */
+/* The sum of squares of ELEMENTS, all those of the piece. Groups with a sum that is not finite do
+ * not count. */
 static double squares_of(const struct cgx_walk *walk, const struct cgx_work *work,
                          const unsigned char *elements)
 {
@@ -144,9 +144,9 @@ static double squares_of(const struct cgx_walk *walk, const struct cgx_work *wor
     return sum;
 }
 
-/* The step of a piece that has none: that of CGX_UNIFORM_FIRST of the error of its width, of
- * elements as large as those it is made of are if they are independent. 0: it has a bound in the
- * place of a width. */
+/* The step of a piece for which the ranks have none: it gives CGX_UNIFORM_FIRST of the squared
+ * error of the width. The energy of a sum is estimated as that of independent sources. 0 if the
+ * piece has a bound in place of a width. */
 static float own_step(const struct cgx_walk *walk, const struct cgx_work *work)
 {
     const struct cgx_piece *piece = walk->piece;
@@ -170,9 +170,9 @@ static float own_step(const struct cgx_walk *walk, const struct cgx_work *work)
     return cgx_uniform_step(energy, count, error);
 }
 
-/* The mean square of what the sources of a sum are off already: each quantisation of an element is
- * off evenly, by up to half a step. Steps must not follow it: where sums are quantised in turn they
- * would grow for ever. */
+/* The mean square of the errors that the sources of a sum already have: each quantisation of an
+ * element has a uniform error of up to half a step. Energies leave it out; otherwise steps would
+ * grow for ever if sums are quantised again and again. */
 static double noise_of(const struct cgx_walk *walk, const struct cgx_work *work)
 {
     const struct cgx_piece *piece = walk->piece;
@@ -190,7 +190,7 @@ static double noise_of(const struct cgx_walk *walk, const struct cgx_work *work)
     return noise;
 }
 
-/* Begins a piece, with zeros between the parts before its words. */
+/* Writes the head of a piece, and zeros to all parts between the head and the words. */
 static enum cgx_status begin_piece(const struct cgx_walk *walk, const struct cgx_work *work,
                                    const struct place *place)
 {
@@ -209,7 +209,8 @@ static enum cgx_status begin_piece(const struct cgx_walk *walk, const struct cgx
     return CGX_OK;
 }
 
-/* Writes all VALUES of a group behind the groups before it; NOISE is in each of its elements. */
+/* Writes all VALUES of a group behind the groups before it. NOISE is the mean square of the errors
+ * that the values already have. */
 static void quantise(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                      const struct place *place, const cgx_float32 *values, double noise,
                      unsigned char *payload)
@@ -233,11 +234,11 @@ static void quantise(const struct cgx_walk *walk, const struct cgx_bucket *bucke
             exponent = exponent < most ? exponent : most;
         }
     }
-    words[count] = 0; /* if it is the last: up to a multiple of 16 bytes */
+    words[count] = 0; /* pads the last group to a multiple of 16 bytes */
     head.words += count;
     head.energy += energy < 0 ? 0 : energy;
     if (isnan(head.energy))
-        head.energy = (double)NAN; /* of either sign, as the processor has it */
+        head.energy = (double)NAN; /* processors differ in its sign */
     end = (uint32_t)head.words;
     memcpy(payload + place->end, &end, sizeof end);
     memcpy(payload + place->kinds, &kinds, sizeof kinds);
@@ -261,7 +262,7 @@ static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work
 
 /* ---- decode ---- */
 
-/* Decodes the group at PLACE to all elements of its blocks, or adds it to VALUES. */
+/* Decodes the group at PLACE into VALUES, all elements of its blocks, or adds it to them if ADD. */
 static enum cgx_status restore(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                                const struct place *place, const unsigned char *payload, bool add,
                                cgx_float32 *values)
@@ -309,7 +310,7 @@ static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work
 
 /* ---- reduce ---- */
 
-/* Adds unquantised ELEMENTS to SUM; those of the first source are the sum. */
+/* Adds unquantised ELEMENTS to SUM, or sets SUM to them if IS_FIRST. */
 static void add_elements(const struct cgx_walk *walk, const struct cgx_work *work,
                          const struct cgx_bucket *bucket, const unsigned char *elements,
                          bool is_first, float *sum)
@@ -342,7 +343,7 @@ static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work
         else if (restore(walk, bucket, &place, work->sources[p], p > 0, sum) != CGX_OK)
             return CGX_ERR_FORMAT;
     }
-    /* Behind the elements that are there sources have the dither of theirs. */
+    /* Behind the last element, sources hold dithered zeros rather than zeros. */
     memset(sum + bucket->count, 0, (CGX_UNIFORM_GROUP - bucket->count) * sizeof *sum);
     quantise(walk, bucket, &place, sum, noise_of(walk, work), work->out);
     return CGX_OK;

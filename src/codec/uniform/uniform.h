@@ -1,17 +1,18 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Uniform quantisation: one step for all elements, subtractive dither, and codes of variable length
- * (doc/format.md, "Uniform quantisation"). The code of an element x is k = round(x / step + d), its
- * level (k - d) * step. The error is at most half a step, evenly spread over it and independent of
- * x (Schuchman, "Dither Signals and Their Effect on Quantization Noise", IEEE Transactions on
- * Communication Technology 12(4), 1964).
+/* Uniform quantisation (doc/format.md, "Uniform quantisation"): one step for all elements of a
+ * piece, subtractive dither, and codes of variable length. An element x with the dither d has the
+ * code k = round(x / step + d) and the level (k - d) * step. The error is at most half a step,
+ * uniformly distributed and independent of x (Schuchman, "Dither Signals and Their Effect on
+ * Quantization Noise", IEEE Transactions on Communication Technology 12(4), 1964).
  *
- * A piece has a head and, for each group of 1024 elements, where its words end, how often its step
- * is doubled, and 4 bits for each block of 64; then the groups' words. Blocks have Rice codes (Rice
- * and Plaunt, "Adaptive Variable-Length Coding for Efficient Compression of Spacecraft Television
- * Data", IEEE Transactions on Communication Technology 19(6), 1971), as masks of 64 bits. A group
- * has at most 128 words, 8 bits to an element, or where errors are bounded 512. */
+ * A piece begins with a head. For each group of 1024 elements there follow the end of its words,
+ * how often its step is doubled, and 4 bits for each block of 64 elements; then come the words of
+ * all groups. Blocks have Rice codes (Rice and Plaunt, "Adaptive Variable-Length Coding for
+ * Efficient Compression of Spacecraft Television Data", IEEE Transactions on Communication
+ * Technology 19(6), 1971), stored as masks of 64 bits. A group has at most 128 words, 8 bits per
+ * element, or 512 if errors are bounded. */
 #ifndef CGX_CODEC_UNIFORM_UNIFORM_H
 #define CGX_CODEC_UNIFORM_UNIFORM_H
 
@@ -20,28 +21,30 @@
 #include "util/integers.h"
 
 #define CGX_UNIFORM 48       /* encodings are this + width */
-#define CGX_UNIFORM_WIDTHS 5 /* the error is that of rotated quantisation at as many bits */
+#define CGX_UNIFORM_WIDTHS 5 /* each has the error of rotated quantisation with as many bits */
 
-/* In the place of a width: the step is never doubled, so that it bounds errors. */
+/* Used in place of a width: the step is never doubled, so that it bounds errors. */
 #define CGX_UNIFORM_BOUNDED (CGX_UNIFORM_WIDTHS + 1)
 
 #define CGX_UNIFORM_BLOCK 64
 #define CGX_UNIFORM_GROUP 1024
-#define CGX_UNIFORM_BLOCKS (CGX_UNIFORM_GROUP / CGX_UNIFORM_BLOCK) /* of a group */
+#define CGX_UNIFORM_BLOCKS (CGX_UNIFORM_GROUP / CGX_UNIFORM_BLOCK) /* blocks of a group */
 
-/* The most words of 64 bits that a block has on average: 8 bits to an element, or float32. */
+/* The most 64-bit words per block, on average over a group: 8 bits per element, or float32 if
+ * errors are bounded. */
 static inline unsigned cgx_uniform_block_words(unsigned encoding)
 {
     return encoding == CGX_UNIFORM + CGX_UNIFORM_BOUNDED ? 32 : 8;
 }
 
-/* The most bytes of a group, but for what a piece has but once. */
+/* An upper bound on the bytes of a group, without the head of its piece. */
 static inline size_t cgx_uniform_group_bytes(unsigned encoding)
 {
     return CGX_UNIFORM_BLOCKS * (cgx_uniform_block_words(encoding) * sizeof(uint64_t) + 1);
 }
 
-/* What the 4 bits of a block say; below CGX_UNIFORM_PLAIN: the parameter of its Rice codes. */
+/* Kinds of blocks, in 4 bits. A kind below CGX_UNIFORM_PLAIN is the parameter of the block's Rice
+ * codes. */
 enum {
     CGX_UNIFORM_PLAIN = 7, /* codes of 8 bits */
     CGX_UNIFORM_NONE,      /* all codes are 0 */
@@ -51,9 +54,9 @@ enum {
     CGX_UNIFORM_KINDS
 };
 
-#define CGX_UNIFORM_MOST_CODE 126 /* in magnitude */
+#define CGX_UNIFORM_MOST_CODE 126 /* the largest magnitude of a code */
 
-/* Steps, those of groups too. */
+/* Limits for the steps of pieces and of groups. */
 #define CGX_UNIFORM_LEAST_STEP 0x1p-120f
 #define CGX_UNIFORM_MOST_STEP 0x1p126f
 
@@ -64,24 +67,24 @@ static inline bool cgx_uniform_is_step(float step)
 
 /* ---- a piece ---- */
 
-/* Begins a piece, in this form. */
+/* The head of a piece. */
 struct cgx_uniform_head {
     float step;
     uint32_t key;   /* of the dither */
-    uint64_t words; /* of all groups */
-    /* The sum of the squares of all that was quantised for the piece: of what it encodes, less the
-     * errors that this holds, and, if this is a sum, for its sources; not finite where one of them
-     * is not. And how many elements that are. */
+    uint64_t words; /* number of words of all groups */
+    /* The sum of squares of all values that were quantised for the piece: its own, without the
+     * errors that they already have, and, in a sum, those of its sources. Not finite if one of them
+     * is not. ELEMENTS is the number of all these values. */
     double energy;
     uint64_t elements;
 };
 
-/* Where the parts of a piece are, in bytes from its start; each is at a multiple of 16. */
+/* Offsets of the parts of a piece in bytes from its start, multiples of 16. */
 struct cgx_uniform_layout {
     size_t groups, blocks;
-    size_t ends;      /* 32 bits for each group: the words up to its end */
-    size_t exponents; /* 8 bits for each group: its step is 2^EXPONENT of the piece's */
-    size_t kinds;     /* 64 bits for each group, 4 for each block */
+    size_t ends;      /* 32 bits per group: the number of words up to its end */
+    size_t exponents; /* 8 bits per group: its step is 2^EXPONENT times the piece's */
+    size_t kinds;     /* 64 bits per group, 4 per block */
     size_t words;
 };
 
@@ -106,7 +109,7 @@ static inline size_t cgx_uniform_most_words(size_t count, unsigned encoding)
     return cgx_bucket_count(count, CGX_UNIFORM_BLOCK) * cgx_uniform_block_words(encoding);
 }
 
-/* The most bytes of such a piece, and 16 more that a decoder may read; a multiple of 16. */
+/* The most bytes of such a piece, plus 16 behind them that a decoder may read; a multiple of 16. */
 static inline size_t cgx_uniform_bytes(size_t count, unsigned encoding)
 {
     return cgx_uniform_layout_of(count).words +
@@ -121,23 +124,24 @@ static inline struct cgx_uniform_head cgx_uniform_head_of(const unsigned char *p
     return head;
 }
 
-/* The bytes that PIECE, of COUNT elements in ENCODING, uses of its most, as its head says: a
- * multiple of 16. 0: it says more than that. */
+/* The bytes that PIECE, of COUNT elements in ENCODING, uses according to its head, a multiple of
+ * 16; 0 if the head has more words than a piece may. */
 size_t cgx_uniform_used(const unsigned char *piece, size_t count, unsigned encoding);
 
-/* The step of group INDEX of PIECE, of COUNT elements: 0 where all its elements are, NaN where a
- * block is poisoned. */
+/* The step of group INDEX of PIECE, of COUNT elements: 0 if all elements of the group are 0, NaN if
+ * one of its blocks is poisoned. */
 float cgx_uniform_scale(const unsigned char *piece, size_t count, size_t index);
 
 /* ---- arithmetic ---- */
 
-/* The part of its width's squared error that a piece without a step has, for three bits an element
- * more: that of the first sum, and of those with a young history. Adam divides by the root of a
- * mean of squares, which begins with these sums: it keeps their errors for a thousand steps. */
+/* The part of its width's squared error that a piece has if the ranks have no step for it, as in
+ * the first sum and while the history is young. The piece takes three bits more per element. Adam
+ * divides by the root of a mean of squares, which begins with these sums and keeps their errors for
+ * a thousand steps. */
 #define CGX_UNIFORM_FIRST 0.015625
 
-/* The step at which the squared error is ERROR, relative to elements whose squares add up to
- * ENERGY; COUNT of them. */
+/* The step that gives COUNT elements whose squares add up to ENERGY the relative squared error
+ * ERROR, within the limits for steps. */
 CGX_QUANT float cgx_uniform_step(double energy, double count, double error)
 {
     double step = sqrt(12 * error * energy / count);
@@ -147,18 +151,19 @@ CGX_QUANT float cgx_uniform_step(double energy, double count, double error)
                                                   : (float)step;
 }
 
-/* The step with which sums of RANKS ranks are off by BOUND at most. An element is quantised at most
- * RANKS times: each but the last brings one rank's part to others. What is left is for rounding. */
+/* The step with which sums of RANKS ranks are off by at most BOUND. An element is quantised at most
+ * RANKS times: each time but the last brings one rank's part to others. The rest of BOUND is for
+ * rounding. */
 CGX_QUANT float cgx_uniform_bounded_step(float bound, unsigned ranks)
 {
     return 2 * bound / ((float)ranks + 1);
 }
 
-/* The key of the dither of what STREAM quantises when its sum has been compressed TURN times. The
- * lowest byte shifts the dithers of all elements, by multiples of the golden section from turn to
- * turn; in turns 256n to 256n + 255 the others do not change. So the errors of an element that
- * hardly changes cancel each other within a few turns (Weyl's sequence), while the error of a
- * single turn is as random as with a key of its own. */
+/* The key of the dithers with which STREAM quantises for a sum that has been compressed TURN times
+ * before. The lowest byte shifts the dithers of all elements, by the golden section from each turn
+ * to the next; the other bytes are the same in turns 256n to 256n + 255. The errors of an element
+ * that hardly changes thus cancel each other within a few turns (Weyl's sequence), while the error
+ * in a single turn is as random as with a new key. */
 CGX_QUANT uint32_t cgx_uniform_key(uint64_t seed, uint32_t stream, uint32_t turn)
 {
     uint32_t key = cgx_mix((cgx_call_key(seed, turn / 256) ^ stream) + 0x9E3779B9u);
@@ -166,15 +171,16 @@ CGX_QUANT uint32_t cgx_uniform_key(uint64_t seed, uint32_t stream, uint32_t turn
     return (key & ~255u) | turn * 0x9E3779B9u >> 24;
 }
 
-/* The KEY of a sum that has a source with the key SOURCE. Where all have one step the fractions of
- * quotients shift with the dithers of sources; the shift of the sum is apart from that of all. */
+/* KEY, the key of a sum, for a source with the key SOURCE: adds the source's shift. If all pieces
+ * have one step, the quotients of the sum shift with the dithers of its sources; with their shifts
+ * added, the sum's dithers shift relative to its quotients by the sum's own shift. */
 CGX_QUANT uint32_t cgx_uniform_shifted(uint32_t key, uint32_t source)
 {
     return (key & ~255u) | ((key + source) & 255);
 }
 
-/* Byte j, from the lowest, plus that of KEY, modulo 256, is for the dither of element 16j + LANE of
- * block number BLOCK of the buffer. */
+/* Byte j, counted from the lowest, plus the lowest byte of KEY, modulo 256, gives the dither of
+ * element 16j + LANE of block BLOCK of the buffer. */
 CGX_QUANT uint32_t cgx_uniform_hash(uint32_t key, uint32_t block, uint32_t lane)
 {
     uint32_t h = (16 * block + lane) * 0x9E3779B9u + (key & ~255u);
@@ -186,15 +192,16 @@ CGX_QUANT uint32_t cgx_uniform_hash(uint32_t key, uint32_t block, uint32_t lane)
     return h ^ h >> 16;
 }
 
-/* Of a sum as above: an odd number of 512ths from -255 to 255. An element that is smaller than the
- * least of them leaves no trace, however often it is summed, so there are many. */
+/* The dither for such a BYTE: an odd number of 512ths from -255 to 255. An element below a 512th of
+ * the step changes no code, however often it is summed, so there are many dithers. */
 CGX_QUANT float cgx_uniform_dither(uint32_t byte)
 {
     return (float)(2 * (int32_t)byte - 255) * 0x1p-9f;
 }
 
-/* The parameter of a block whose codes k, as 2k or -2k - 1, add up to SUM, or CGX_UNIFORM_PLAIN:
- * about the binary logarithm of their mean times ln 2. A block has at most 512 bits. */
+/* The Rice parameter of a block whose codes, 2k or -2k - 1 for k, add up to SUM: about the binary
+ * logarithm of their mean times ln 2. CGX_UNIFORM_PLAIN, with which a block takes 512 bits, if it
+ * might take as many in Rice codes. */
 CGX_QUANT unsigned cgx_uniform_parameter(uint32_t sum)
 {
     uint32_t scaled = sum * 45 >> 12;

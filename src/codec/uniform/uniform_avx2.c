@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Kernels of uniform quantisation for processors with AVX2 and BMI2. */
+/* Kernels of uniform quantisation for processors with AVX2, FMA and BMI2. */
 
 #include <immintrin.h>
 
@@ -13,7 +13,7 @@ typedef struct {
     __m256i half[2];
 } codes;
 
-/* What is beyond a byte is saturated, and NaN becomes the least. */
+/* The packs saturate k to a signed byte; NaN becomes -128. Beyond +-126, codes are 253 or more. */
 #define TOO_LARGE 253
 
 INLINE codes hash(const struct cgx_uniform_group *group, uint32_t block)
@@ -36,7 +36,7 @@ INLINE codes hash(const struct cgx_uniform_group *group, uint32_t block)
     return result;
 }
 
-/* Exact, in whatever order it is computed. */
+/* The dithers that byte QUARTER of each lane gives; all of them are exact. */
 INLINE __m256 dither_of(__m256i hash, unsigned quarter)
 {
     const __m256i bytes = _mm256_setr_epi32(0, 4, 8, 12, 0, 4, 8, 12);
@@ -65,7 +65,7 @@ INLINE codes quantise(const cgx_float32 *values, float inverse, codes hash)
         for (unsigned j = 0; j < 4; j++)
             k[j] = quantise8(values + 32 * i + 8 * j, _mm256_set1_ps(inverse),
                              dither_of(hash.half[j % 2], 2 * i + j / 2));
-        /* The packs keep to the 128-bit halves of their operands. */
+        /* Restores the order: the packs work within 128-bit halves. */
         bytes = _mm256_packs_epi16(_mm256_packs_epi32(k[0], k[1]), _mm256_packs_epi32(k[2], k[3]));
         bytes = _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
         result.half[i] = _mm256_xor_si256(_mm256_add_epi8(bytes, bytes),
@@ -83,7 +83,7 @@ INLINE uint32_t sum_of(codes block)
     return (uint32_t)_mm_cvtsi128_si32(_mm_add_epi64(pair, _mm_unpackhi_epi64(pair, pair)));
 }
 
-/* Of the highest bits of bytes. */
+/* The mask of the highest bits of 64 bytes. */
 INLINE uint64_t mask_of(__m256i low, __m256i high)
 {
     return (uint32_t)_mm256_movemask_epi8(low) | (uint64_t)(uint32_t)_mm256_movemask_epi8(high)
@@ -109,8 +109,8 @@ INLINE codes none(void)
     return (codes){{_mm256_setzero_si256(), _mm256_setzero_si256()}};
 }
 
-/* -1 in the bytes that MASK has a bit for, of its HALF. Here the 128-bit halves take turns with
- * four elements each, so that they become floats where they are. */
+/* Bytes that are -1 where HALF of MASK has a bit. The 128-bit halves take turns with four elements
+ * each, so that unpacking them to floats leaves elements in order. */
 INLINE __m256i spread(uint64_t mask, unsigned half)
 {
     const __m256i bits =
@@ -140,7 +140,7 @@ INLINE codes signed_by(codes block, uint64_t mask)
     return block;
 }
 
-/* LEVELS are 32895.5 less the level over the step, and 2^-9 less. */
+/* Restores 8 elements. Each level over the step is 32895.5 - 2^-9 minus the float32 in LEVELS. */
 INLINE void restore8(__m256i levels, __m256 step, bool add, cgx_float32 *values)
 {
     __m256 level = _mm256_sub_ps(_mm256_set1_ps(32895.5f), _mm256_castsi256_ps(levels));
@@ -151,8 +151,8 @@ INLINE void restore8(__m256i levels, __m256 step, bool add, cgx_float32 *values)
     _mm256_storeu_ps((float *)values, level);
 }
 
-/* With t the byte of the dither, k - d is 127 + 127.5 / 256 less the 16 bits 127 - k and t, in
- * 256ths. Behind 0x4700 these are the float32 that is 32768 more. */
+/* With t the byte of the dither d, k - d = 127 + 127.5 / 256 - (127 - k + t / 256). The 16 bits
+ * 0x4700, then 127 - k and t in 8 bits each, are the float32 32768 + (127 - k + t / 256). */
 INLINE void restore(codes k, codes hash, float step, bool add, cgx_float32 *values)
 {
     const __m256i fourths = _mm256_broadcastsi128_si256(

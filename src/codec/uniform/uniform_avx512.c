@@ -11,10 +11,10 @@
 
 typedef __m512i codes;
 
-/* What is beyond a byte is saturated, and NaN becomes the least. */
+/* The packs saturate k to a signed byte; NaN becomes -128. Beyond +-126, codes are 253 or more. */
 #define TOO_LARGE 253
 
-/* The hashes of the 16 lanes of a block. */
+/* The hashes of the 16 lanes of a block, plus the lowest byte of the key in each byte. */
 INLINE codes hash(const struct cgx_uniform_group *group, uint32_t block)
 {
     const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
@@ -30,7 +30,7 @@ INLINE codes hash(const struct cgx_uniform_group *group, uint32_t block)
     return _mm512_add_epi8(h, _mm512_set1_epi8((char)group->key));
 }
 
-/* Exact, in whatever order it is computed. */
+/* The dithers that byte QUARTER of each lane gives; all of them are exact. */
 INLINE __m512 dither_of(__m512i hash, unsigned quarter)
 {
     __m512i byte = _mm512_and_si512(_mm512_srli_epi32(hash, 8 * quarter), _mm512_set1_epi32(255));
@@ -48,7 +48,7 @@ INLINE codes quantise(const cgx_float32 *values, float inverse, codes hash)
 
         k[j] = _mm512_cvtps_epi32(_mm512_add_ps(scaled, dither_of(hash, j)));
     }
-    /* The packs keep to the 128-bit quarters of their operands. */
+    /* Restores the order: the packs work within 128-bit quarters. */
     bytes = _mm512_packs_epi16(_mm512_packs_epi32(k[0], k[1]), _mm512_packs_epi32(k[2], k[3]));
     bytes = _mm512_permutexvar_epi32(
         _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), bytes);

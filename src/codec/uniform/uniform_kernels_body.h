@@ -1,21 +1,22 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What the kernel sets of uniform quantisation have in common. A file that includes this has
- * defined the name of its set CGX_UNIFORM_SET, INLINE, the type `codes` of 64 bytes, those of the
- * codes k of a block as 2k or -2k - 1, and
- *   hash               the bytes that the dither of a block depends on, in whatever order
- *   quantise           codes of 64 values; those that are too large become TOO_LARGE or more
+/* The part that all kernel sets of uniform quantisation share. A file that includes this must
+ * define the set's symbol CGX_UNIFORM_SET, INLINE, TOO_LARGE, the type `codes`, which holds the
+ * codes of a block in a byte each (2k or -2k - 1 for k), and
+ *   hash               the bytes that give the dithers of a block, in the set's own order
+ *   quantise           the codes of 64 values; TOO_LARGE or more for a value that has no code
  *   sum_of             the sum of codes
- *   bit_of             a mask of the codes that have bit I
+ *   bit_of             a mask of the codes that have a given bit
  *   at_least           a mask of the codes that are LEVEL or more
  *   none               codes of 0
  *   twice              codes doubled, plus 1 where a mask has a bit
- *   signed_by          k of codes without their lowest bits, which a mask has
- *   restore            writes the levels of these k to 64 values, or adds them
- *   extract, deposit   the bits of a value that a mask has, next to each other, and back
+ *   signed_by          k from codes without their lowest bits, which are in a mask
+ *   restore            writes the levels of such k to 64 values, or adds them
+ *   extract            the bits of a value at the ones of a mask, moved next to each other
+ *   deposit            the reverse of extract
  *   lowest             the COUNT lowest bits of a value; 0 to 64
- * Bit i of a mask is of element i of a block. */
+ * Bit i of a mask belongs to element i of a block. */
 
 #include <string.h>
 
@@ -23,11 +24,11 @@
 
 struct writer {
     uint64_t *words;
-    uint64_t last; /* what is at WORDS so far */
-    unsigned bits; /* in it, below 64 */
+    uint64_t last; /* the bits of the word at WORDS so far */
+    unsigned bits; /* number of bits in LAST, below 64 */
 };
 
-/* Writes the COUNT lowest bits of VALUE, which has no others; 0 to 64. */
+/* Writes the COUNT lowest bits of VALUE, 0 to 64; the others must be 0. */
 INLINE void put(struct writer *writer, uint64_t value, unsigned count)
 {
     uint64_t word = writer->last | value << writer->bits;
@@ -36,11 +37,11 @@ INLINE void put(struct writer *writer, uint64_t value, unsigned count)
 
     *writer->words = word;
     writer->words += bits / 64;
-    writer->last = word ^ ((word ^ rest) & -(uint64_t)(bits / 64)); /* a branch would be random */
+    writer->last = word ^ ((word ^ rest) & -(uint64_t)(bits / 64)); /* a branch mispredicts */
     writer->bits = bits % 64;
 }
 
-/* Bits from there to END. */
+/* The number of bits left before END. */
 INLINE size_t room(const struct writer *writer, const uint64_t *end)
 {
     return 64 * (size_t)(end - writer->words) - writer->bits;
@@ -48,7 +49,7 @@ INLINE size_t room(const struct writer *writer, const uint64_t *end)
 
 struct reader {
     const uint64_t *words;
-    size_t at, end; /* bits */
+    size_t at, end; /* in bits */
 };
 
 INLINE bool has(const struct reader *reader, size_t bits)
@@ -56,13 +57,13 @@ INLINE bool has(const struct reader *reader, size_t bits)
     return bits <= reader->end - reader->at;
 }
 
-/* 64 bits from AT on, which need not all be there. */
+/* The 64 bits from AT on; some may be beyond the end of the group. */
 INLINE uint64_t peek(const uint64_t *words, size_t at)
 {
     return words[at / 64] >> at % 64 | words[at / 64 + 1] << 1 << (63 - at % 64);
 }
 
-/* The next COUNT bits, which are there; 0 to 64. */
+/* Reads the next COUNT bits, 0 to 64, which must exist. */
 INLINE uint64_t get(struct reader *reader, unsigned count)
 {
     uint64_t value = lowest(peek(reader->words, reader->at), count);
@@ -78,13 +79,14 @@ INLINE unsigned count_of(uint64_t mask)
 
 /* ---- blocks ---- */
 
-/* The elements whose quotients are LEVEL or more. */
+/* A mask of the elements whose quotients are LEVEL or more. */
 INLINE uint64_t reaching(codes block, unsigned parameter, unsigned level)
 {
     return level << parameter < 256 ? at_least(block, level << parameter) : 0;
 }
 
-/* The three lowest bits of the quotients of a block, where quotients above seven count as seven. */
+/* Sets BITS to the three lowest bits of the quotients of a block; quotients above seven count as
+ * seven. */
 INLINE void take_quotients(codes block, unsigned parameter, uint64_t bits[3])
 {
     uint64_t more = reaching(block, parameter, 8);
@@ -93,7 +95,8 @@ INLINE void take_quotients(codes block, unsigned parameter, uint64_t bits[3])
         bits[i] = bit_of(block, parameter + i) | more;
 }
 
-/* Most blocks have up to seven levels: a branch for each would be taken at random. */
+/* Writes a block in Rice codes. Most blocks have up to seven levels, which are written without a
+ * branch for each, since it would be unpredictable. */
 INLINE void put_rice(struct writer *writer, codes block, unsigned parameter,
                      const uint64_t quotients[3])
 {
@@ -131,10 +134,10 @@ INLINE void put_rice(struct writer *writer, codes block, unsigned parameter,
     }
 }
 
-/* The quotients of a block in planes: with each 2^i th level plane i changes. */
+/* The quotients of a block in bit planes. */
 struct quotients {
     uint64_t planes[8];
-    uint64_t left; /* the elements that have reached LEVEL */
+    uint64_t left; /* elements that have reached LEVEL */
     unsigned level;
 };
 
@@ -146,9 +149,9 @@ INLINE void add_level(struct quotients *quotients, uint64_t left)
         quotients->planes[i] ^= quotients->level % (1u << i) == 0 ? left : 0;
 }
 
-/* Five levels behind the second, as most blocks have no more: a branch for each would be taken at
- * random. How many bits a level has follows from those of the one before it, wherever their
- * elements are. */
+/* Reads five levels after the second without a branch for each, since it would be unpredictable;
+ * most blocks have no more. A level has as many bits as the level before it has ones, whichever
+ * elements these belong to. Reads nothing if the levels have more than 64 bits. */
 INLINE void get_five(struct reader *reader, struct quotients *quotients)
 {
     struct quotients result = *quotients;
@@ -226,7 +229,7 @@ INLINE bool get_plain(struct reader *reader, codes *block)
     return true;
 }
 
-/* Float32 as they are, but one NaN for all. */
+/* Writes float32 values unchanged, except that all NaN become the canonical one. */
 INLINE void put_raw(struct writer *writer, const cgx_float32 *values)
 {
     for (unsigned i = 0; i < CGX_UNIFORM_BLOCK; i++) {
@@ -276,7 +279,7 @@ INLINE bool are_finite(const cgx_float32 *values)
     return most < 0xFF000000u;
 }
 
-/* Writes a block whose codes are too large. False: there is no room. */
+/* Writes a block with a value that has no code. Returns false if there is no room. */
 INLINE bool put_large(struct writer *writer, const uint64_t *end, const cgx_float32 *values,
                       bool poisons, unsigned *kind)
 {
@@ -291,8 +294,7 @@ INLINE bool put_large(struct writer *writer, const uint64_t *end, const cgx_floa
     return true;
 }
 
-/* In passes, since a processor works on several blocks at once only if each takes few
- * instructions. */
+/* Works in passes, since a processor overlaps blocks only if each takes few instructions. */
 static size_t encode(const struct cgx_uniform_group *group, const cgx_float32 *values, bool poisons,
                      uint64_t *kinds, uint64_t *words)
 {
@@ -320,7 +322,7 @@ static size_t encode(const struct cgx_uniform_group *group, const cgx_float32 *v
                 return CGX_UNIFORM_TOO_MANY;
         } else if (sums[b] == 0) {
             kind = are_zeros(values) ? CGX_UNIFORM_ZEROS : CGX_UNIFORM_NONE;
-        } else if (room(&writer, end) < 512) { /* raw blocks before it have left too little */
+        } else if (room(&writer, end) < 512) { /* raw blocks have left too little room */
             return CGX_UNIFORM_TOO_MANY;
         } else if (kind == CGX_UNIFORM_PLAIN) {
             for (unsigned i = 0; i < 8; i++)
