@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The backends that work on one staging memory: which there are, from the first buffer of a context
- * on until the memory or the context goes. What they do is in backend.c. */
+/* The list of backends of one staging memory. A backend exists from the first buffer in its context
+ * until the staging memory or the context goes. Their operations are in device_backend.c. */
 #include <stdlib.h>
 
 #include "cuda/context.h"
@@ -32,7 +32,7 @@ static enum cgx_status create(struct cgx_cuda_backends **all, CUcontext context,
     return CGX_OK;
 }
 
-/* What was opened of local peers goes first, while the context is there. */
+/* Local peers' memory must be closed before the rest is released. */
 static bool release(struct cgx_cuda_backends *backend)
 {
     bool unpinned;
@@ -43,7 +43,7 @@ static bool release(struct cgx_cuda_backends *backend)
     return unpinned;
 }
 
-/* The backend of CONTEXT, or NULL. Those of contexts that are gone go too. */
+/* Returns the backend of CONTEXT or NULL. Releases those before it whose contexts are gone. */
 static struct cgx_cuda_backends *find(struct cgx_cuda_backends **all, CUcontext context)
 {
     struct cgx_cuda_backends **link = all;

@@ -1,20 +1,20 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Codes of a group: as bytes, as they are in the planes, and in memory. */
+/* The codes of a group as bytes, as parts of bit planes and in memory. */
 #ifndef CGX_CUDA_CODES_CUH
 #define CGX_CUDA_CODES_CUH
 
 #include "cuda/tile.cuh"
 
-/* One code a byte: those of elements 0, 2, 4, 6 and of 1, 3, 5, 7. With these a plane of 4 bits is
- * one mask, shift and or, and one of 8 bits a permutation of bytes. */
+/* One code per byte: of elements 0, 2, 4, 6 and of 1, 3, 5, 7. In this order a plane of 4 bits
+ * takes one mask, shift and or, and a plane of 8 bits a permutation of bytes. */
 struct cgx_codes {
     uint32_t even;
     uint32_t odd;
 };
 
-/* What a group has in each bit plane: 4 bytes (at 8 bits: 8), 2 bytes, 1 byte. */
+/* A group's part of each bit plane: 4 bytes (at 8 bits: 8), 2 bytes, 1 byte. */
 struct cgx_parts {
     uint32_t words[2];
     uint32_t pairs;
@@ -43,7 +43,7 @@ CGX_DEVICE void pack_codes(const struct cgx_codes *codes, uint32_t bits, struct 
             parts[i].pairs = __byte_perm(n | n >> 4, 0, 0x4420);
         }
     }
-    if (bits & 1) { /* the product gathers four fields of 2 bits in the uppermost byte */
+    if (bits & 1) { /* the product gathers four fields of 2 bits in the highest byte */
 #pragma unroll
         for (int i = 0; i < CGX_GROUPS; i++) {
             uint32_t n = (codes[i].even >> (bits & 6) & 0x01010101u) |
@@ -68,7 +68,7 @@ CGX_DEVICE void unpack_codes(const struct cgx_parts *parts, uint32_t bits, struc
             codes[i].odd = __byte_perm(parts[i].words[0], parts[i].words[1], 0x7531);
         }
     }
-    if (bits & 2) { /* four bits to a byte, then two */
+    if (bits & 2) { /* spread to four bits per byte, then two */
 #pragma unroll
         for (int i = 0; i < CGX_GROUPS; i++) {
             uint32_t n = __byte_perm(parts[i].pairs, 0, 0x1100);
@@ -78,7 +78,7 @@ CGX_DEVICE void unpack_codes(const struct cgx_parts *parts, uint32_t bits, struc
             codes[i].odd |= (n >> 2 & 0x03030303u) << (bits & 4);
         }
     }
-    if (bits & 1) { /* four bits to two bytes, then two to a byte */
+    if (bits & 1) { /* spread to four bits per two bytes, then two per byte */
 #pragma unroll
         for (int i = 0; i < CGX_GROUPS; i++) {
             uint32_t n = (parts[i].singles | parts[i].singles << 12) & 0x000F000Fu;
@@ -134,8 +134,8 @@ CGX_DEVICE void store_parts(const struct cgx_tile *tile, const struct cgx_place 
     }
 }
 
-/* What group GROUP of a constant bucket has: its part of VALUE, which is in the first 4 bytes of
- * the codes. */
+/* The codes of group GROUP in a constant bucket: its part of VALUE, which takes the first 4 bytes
+ * of the bucket's first plane. */
 CGX_DEVICE struct cgx_parts constant_parts(float value, uint32_t group, uint32_t bits)
 {
     struct cgx_parts parts = {{0, 0}, 0, 0};
@@ -152,35 +152,35 @@ CGX_DEVICE struct cgx_parts constant_parts(float value, uint32_t group, uint32_t
 
 /* ---- levels ---- */
 
-/* What a bucket header says. */
+/* A decoded bucket header. */
 struct cgx_scale {
     bool is_grid;
     float u;
     float shift; /* z - 2^23 */
-    float value; /* of all elements, where it is no grid: a constant, or NaN for a poisoned one */
+    float value; /* of all elements if no grid: the constant, or NaN if poisoned */
 };
 
-/* Where the header of a bucket is; the payload may be constant. */
+/* The address of a bucket's header, in a payload to write or only to read. */
 CGX_DEVICE uint32_t *header_of(const struct cgx_tile *tile, const struct cgx_place *place,
                                const unsigned char *payload)
 {
     return (uint32_t *)(payload + tile->headers + place->bucket * CGX_BUCKET_HEADER_BYTES);
 }
 
-/* z - 2^23: 2^23 + 2^15 + z, and then all but z is taken away. */
+/* z - 2^23, computed as the float 2^23 + 2^15 + z minus 2^24 + 2^15. */
 CGX_DEVICE float header_shift(uint32_t header)
 {
     return cgx_bits_float((header & 0xFFFFu) ^ 0x4B008000u) - 0x1.008p24f;
 }
 
-/* Whether a header is that of a grid of steps below 2^112. Then no product of a step and of a code
- * plus a zero point is infinite, and an FMA gives what product and sum do. */
+/* Whether HEADER is of a grid with a step below 2^112. Then the step times a code plus zero point
+ * is finite, and an FMA gives the same as product and sum. */
 CGX_DEVICE bool is_small_grid(uint32_t header)
 {
     return header - 0x00800000u < 0x77000000u;
 }
 
-/* False if no encoder writes such a header. */
+/* Decodes HEADER. False: no encoder writes such a header or constant. */
 CGX_DEVICE bool read_scale(const struct cgx_tile *tile, const struct cgx_place *place,
                            const unsigned char *payload, uint32_t header, struct cgx_scale *scale)
 {
@@ -204,7 +204,8 @@ CGX_DEVICE bool read_scale(const struct cgx_tile *tile, const struct cgx_place *
     return cgx_is_regular(scale->value);
 }
 
-/* code + z of each element. A code becomes the lowest byte of the float 2^23 + code. */
+/* Sets SUMS to code + z of each element. A code becomes the lowest byte of the float 2^23 + code,
+ * to which SHIFT is added. */
 CGX_DEVICE void code_sums(struct cgx_codes codes, float shift, float *sums)
 {
 #pragma unroll

@@ -5,10 +5,10 @@
 
 #include <stddef.h>
 
-/* Deeper than entries nest: a collective's, that of another backend in it, one more. */
+/* More than entries ever nest: a collective's, one of another backend within it, and one more. */
 #define MOST_ENTRIES 8
 
-/* What this thread has entered and not left, and its mode before. */
+/* The contexts that this thread has entered and not left, and its capture mode before. */
 static __thread struct {
     CUcontext contexts[MOST_ENTRIES];
     unsigned depth;
@@ -16,7 +16,7 @@ static __thread struct {
     bool exchanged;
 } entries_here;
 
-/* Whether the entry at DEPTH made another context current than the one before it had. */
+/* Whether the entry at DEPTH pushed its context: not if the entry before it has the same. */
 static bool changes(unsigned depth)
 {
     return depth == 0 || entries_here.contexts[depth] != entries_here.contexts[depth - 1];
@@ -59,11 +59,11 @@ enum cgx_status cgx_cuda_upload(CUdeviceptr to, const void *from, size_t bytes)
 {
     enum cgx_status status = CGX_CUDA_CALL(cuMemcpyHtoD, to, from, bytes);
 
-    /* From pageable memory the copy may return before all has arrived. */
+    /* A copy from pageable memory may return before all data has arrived. */
     return status == CGX_OK ? CGX_CUDA_CALL(cuStreamSynchronize, CU_STREAM_LEGACY) : status;
 }
 
-/* The program's own use of the primary context keeps it alive: no reference is kept. */
+/* Keeps no reference: the program's own use of the primary context keeps it alive. */
 static enum cgx_status find_primary(CUdevice device, CUcontext *context)
 {
     enum cgx_status status;
@@ -78,7 +78,8 @@ static enum cgx_status find_primary(CUdevice device, CUcontext *context)
     return status;
 }
 
-/* Of memory of a pool, or mapped by hand, which belongs to a device but to no context. */
+/* Finds a context for memory from a pool or mapped by hand, which belongs to a device but to no
+ * context. */
 static enum cgx_status find_context(CUdevice device, CUcontext *context)
 {
     CUdevice current;
@@ -90,12 +91,12 @@ static enum cgx_status find_context(CUdevice device, CUcontext *context)
     return find_primary(device, context);
 }
 
-/* Contexts that this thread has found to be no green ones, the latest. One that has gone does no
- * harm here: the library works in what has its handle, as it is. */
+/* The contexts that this thread has last found not to be green. If one has gone and a green context
+ * gets its handle, the library works in the green context, which is harmless. */
 enum { PLAIN = 4 };
 static __thread struct {
     CUcontext contexts[PLAIN];
-    unsigned count; /* so far */
+    unsigned count; /* found so far */
 } plain;
 
 static bool is_plain(CUcontext context)
@@ -106,7 +107,7 @@ static bool is_plain(CUcontext context)
     return false;
 }
 
-/* Whether CONTEXT is a green one, which only a stream of it tells. */
+/* Whether CONTEXT is green. Only a stream tells, so CONTEXT becomes current for the query. */
 static bool is_green(CUcontext context)
 {
     const struct cgx_cuda *cuda = cgx_cuda();
@@ -146,8 +147,8 @@ enum cgx_status cgx_cuda_enter(const struct cgx_pointer *pointer)
 
 static __thread struct {
     unsigned depth;
-    CUevent event;          /* NULL: there is nothing to wait for */
-    enum cgx_status status; /* that it cannot be waited for */
+    CUevent event;          /* NULL: nothing to wait for */
+    enum cgx_status status; /* not CGX_OK: the queued work cannot be waited for */
 } caller;
 
 bool cgx_green_is_current(void)
@@ -172,7 +173,7 @@ void cgx_green_begin(void)
         caller.status = CGX_CUDA_CALL(cuEventRecord, caller.event, CU_STREAM_LEGACY);
 }
 
-/* The driver keeps an event that is waited for until it has been reached. */
+/* Streams may still wait for the event: the driver keeps it until it has completed. */
 void cgx_green_end(void)
 {
     if (--caller.depth == 0 && caller.event)

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* A slot is waited for before its payloads are sent or overwritten, so that what an operation left
- * in its table was used when the next of its kind on that slot comes. */
+/* Callers wait for a slot before its payloads are sent or overwritten. So kernels have read an
+ * operation's table before the next operation of its kind on the slot fills the table. */
 #include "cuda/device_backend.h"
 
 #include <stdatomic.h>
@@ -82,8 +82,8 @@ static enum cgx_status fetch(struct cgx_backend *backend, unsigned number, unsig
     return status;
 }
 
-/* Brings BYTES to where DATA is mirrored. What local peers have sent can be had in no other way: it
- * is tried twice. */
+/* Queues a copy of BYTES to the mirror of DATA. A copy that fails is tried once more, since there
+ * is no other way to get payloads of local peers. */
 static void bring(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
                   const struct cgx_cuda_place *from, const unsigned char *data, size_t bytes)
 {
@@ -203,7 +203,7 @@ static bool lost(struct cgx_backend *backend)
     return !alive;
 }
 
-/* Decoding must not fail on one rank alone. */
+/* Decoding must not fail on one rank alone, so the processor decodes what the kernels cannot. */
 static enum cgx_status run(struct cgx_backend *backend, unsigned slot,
                            const struct cgx_work *request)
 {
@@ -226,16 +226,16 @@ static enum cgx_status run(struct cgx_backend *backend, unsigned slot,
     return status;
 }
 
-/* ---- what is kept from call to call ---- */
+/* ---- memory reserved from call to call ---- */
 
-/* What may be kept of the memory that is free without it: one part in so many. */
+/* Reserved memory is at most one part in this many of what would be free without it. */
 #define ROOM 50
 
 static atomic_size_t reserved_bytes; /* by this process, on all devices */
 
 struct device_reserved {
     struct cgx_reserved base;
-    struct cgx_exported *memory; /* never offered to others */
+    struct cgx_exported *memory; /* never shared with other processes */
 };
 
 static void drop(struct cgx_reserved *reserved)
@@ -264,7 +264,7 @@ static bool has_reserved(struct cgx_backend *backend, const struct cgx_reserved 
            cgx_exported_is_there(mine->memory);
 }
 
-/* Another backend may be next to use the memory, on streams of its own: it is waited for. */
+/* Waits until the memory is set, since another backend may use it next, on its own streams. */
 static enum cgx_status set_to_zero(const struct cgx_cuda_work *work, CUdeviceptr at, size_t bytes)
 {
     CUstream compute = work->streams[CGX_STREAM_COMPUTE];

@@ -16,10 +16,10 @@
 
 #include "util/log.h"
 
-/* CUDA 11 has all that is called. Whether the driver can run the kernels it says itself. */
+/* CUDA 11.0 has all required functions. Loading the kernels shows whether the driver runs them. */
 #define OLDEST_VERSION 11000
 
-/* A macro of cuda.h may give a name a version suffix; the driver exports that one. */
+/* A macro of cuda.h may add a version suffix to a name; the driver exports the name with suffix. */
 #define STRING(name) #name
 #define EXPANDED(name) STRING(name)
 
@@ -34,17 +34,17 @@ static const struct {
 
 static struct cgx_cuda table;
 static _Atomic(const struct cgx_cuda *) driver; /* NULL until the program has loaded it */
-static atomic_ullong objects_seen;              /* loaded so far when it was last looked for */
-static bool useless;                            /* what was found is no driver for us */
+static atomic_ullong objects_seen;              /* objects ever loaded, at the last search */
+static bool useless;                            /* the driver that was found cannot be used */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct search {
-    unsigned long long before, now; /* objects loaded so far, those unloaded since included */
+    unsigned long long before, now; /* objects ever loaded, at the last search and now */
     char path[PATH_MAX];            /* of the driver, or "" */
 };
 
-/* For each loaded object. Every one tells the same count, so that the first ends the search where
- * nothing was loaded since the last time. */
+/* Called for each loaded object. All report the same count (dlpi_adds), so the search ends at the
+ * first object if nothing was loaded since the last search. */
 static int search_object(struct dl_phdr_info *info, size_t size, void *context)
 {
     static const char driver_name[] = "libcuda.so";
@@ -63,7 +63,7 @@ static int search_object(struct dl_phdr_info *info, size_t size, void *context)
     return 1;
 }
 
-/* Fills the table; false, said at info level, if the driver is of no use. */
+/* Fills the table. False: the driver cannot be used (logged at info level). */
 static bool fill_table(void *library)
 {
     void *address;
@@ -91,8 +91,8 @@ static bool fill_table(void *library)
     return false;
 }
 
-/* The driver, if the program has loaded it by now. A dlopen by soname would search the library path
- * each time that it fails; the names of the loaded objects tell as much. */
+/* Returns the driver if the program has loaded it. The names of loaded objects are searched, since
+ * dlopen by soname searches the library path each time that it fails. */
 static const struct cgx_cuda *find_driver(void)
 {
     const struct cgx_cuda *found = NULL;
@@ -105,8 +105,8 @@ static const struct cgx_cuda *find_driver(void)
     if (search.path[0] != '\0') {
         pthread_mutex_lock(&lock);
         found = atomic_load_explicit(&driver, memory_order_relaxed);
-        /* The reference is kept: the driver must not go while its addresses are in use. NULL:
-         * unloaded again by another thread. */
+        /* The reference is kept: the driver must not go while its addresses are in use. dlopen
+         * returns NULL if another thread has unloaded the driver. */
         library =
             found || useless ? NULL : dlopen(search.path, RTLD_NOLOAD | RTLD_LAZY | RTLD_LOCAL);
         if (library && fill_table(library)) {
@@ -115,7 +115,7 @@ static const struct cgx_cuda *find_driver(void)
         } else if (library) {
             useless = true;
         } else if (!found && !useless) {
-            search.now = search.before; /* to be looked for again */
+            search.now = search.before; /* search again next time */
         }
         pthread_mutex_unlock(&lock);
     }

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The elements of the caller's buffer, in groups of eight: float32 is two loads of 16 bytes, a
- * 16-bit type one. */
+/* Elements of the caller's buffer, in groups of eight: a group takes two loads of 16 bytes for
+ * float32, one for 16-bit types. */
 #ifndef CGX_CUDA_ELEMENTS_CUH
 #define CGX_CUDA_ELEMENTS_CUH
 
@@ -11,17 +11,17 @@
 
 #define CGX_DEVICE static __device__ __forceinline__
 
-/* In a block that is rarely entered: keeps the compiler from making all of it conditional
- * instructions, which would be executed in vain. */
+/* For code that is rarely reached: makes the compiler branch around it. Otherwise it may predicate
+ * the instructions, which then take time even if they do nothing. */
 #define CGX_BRANCH asm volatile("")
 
-/* From here on the compiler does not know what VALUE is, and computes anew what depends on it. */
+/* Hides VALUE from the compiler, which then computes again what depends on it. */
 #define CGX_FORGET(value) asm volatile("" : "+r"(value))
 
 #define CGX_GROUP 8
 
-/* ADDRESS, which is in a table: of an argument the compiler knows that it is in global memory, of
- * this it has to be told. */
+/* ADDRESS, from a table, as a pointer. The compiler knows that pointers in arguments are to global
+ * memory, but must be told that this one is. */
 CGX_DEVICE const unsigned char *global_memory(int64_t address)
 {
     const unsigned char *memory = (const unsigned char *)address;
@@ -34,7 +34,7 @@ CGX_DEVICE const unsigned char *global_memory(int64_t address)
 
 /* ---- types: widen is exact; narrow rounds as IEEE does, a NaN to any NaN ---- */
 
-/* WORDS words hold a group, LANES elements each. */
+/* A group takes WORDS words of LANES elements each. */
 struct cgx_type_float32 {
     typedef uint32_t element;
     static const int WORDS = 8;
@@ -129,7 +129,7 @@ template <class Type> CGX_DEVICE void narrow_group(const float *values, uint32_t
         words[i] = Type::narrow(values + i * Type::LANES);
 }
 
-/* Narrows with the canonical NaN. */
+/* Narrows; every NaN becomes the canonical one. */
 template <class Type> CGX_DEVICE void narrow_sums(const float *values, uint32_t *words)
 {
     const uint32_t low = Type::LANES == 1 ? 0xFFFFFFFFu : 0xFFFFu;
@@ -146,7 +146,7 @@ template <class Type> CGX_DEVICE void narrow_sums(const float *values, uint32_t 
 
 /* ---- the buffer ---- */
 
-/* What its address allows, which is the same for all buckets. */
+/* The alignment of the buffer, which is the same for all buckets. */
 struct cgx_alignment {
     bool whole;    /* to 16 bytes */
     bool elements; /* to an element */
@@ -176,7 +176,7 @@ CGX_DEVICE void store_16(unsigned char *at, const uint32_t *words)
     *(uint4 *)at = make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-/* A whole group at a multiple of 16 bytes. */
+/* Loads a whole group from a multiple of 16 bytes. */
 template <class Type> CGX_DEVICE void load_whole(const unsigned char *at, uint32_t *words)
 {
 #pragma unroll
@@ -191,7 +191,7 @@ template <class Type> CGX_DEVICE void store_whole(unsigned char *at, const uint3
         store_16(at + 4 * i, words + i);
 }
 
-/* The bits of one element, which need not be ALIGNED. */
+/* The bits of one element; it may be misaligned unless ALIGNED. */
 template <class Type> CGX_DEVICE uint32_t load_element(const unsigned char *at, bool aligned)
 {
     typedef typename Type::element element;
@@ -215,7 +215,7 @@ template <class Type> CGX_DEVICE void store_element(unsigned char *at, bool alig
             at[b] = (unsigned char)(value >> 8 * b);
 }
 
-/* The first COUNT elements of a group, zeros after them. */
+/* Loads the first COUNT elements of a group; the others become zero. */
 template <class Type>
 CGX_DEVICE void load_part(const unsigned char *at, bool aligned, uint32_t count, uint32_t *words)
 {

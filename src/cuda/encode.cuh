@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* From the values of a bucket, which its threads hold in registers, to header and codes. */
+/* Encodes a bucket: from values, which its threads hold in registers, to header and codes. */
 #ifndef CGX_CUDA_ENCODE_CUH
 #define CGX_CUDA_ENCODE_CUH
 
@@ -9,7 +9,7 @@
 
 /* ---- range ---- */
 
-/* With a NaN among the values, both are NaN. */
+/* Both are NaN if one of the values is. */
 struct cgx_range {
     float min;
     float max;
@@ -46,7 +46,7 @@ CGX_DEVICE struct cgx_range range_with(struct cgx_range range, struct cgx_range 
     return range;
 }
 
-/* Of the thread's elements that are there. */
+/* The range of the thread's elements; none is missing if WHOLE. */
 template <bool WHOLE>
 CGX_DEVICE struct cgx_range thread_range(const struct cgx_place *place, const cgx_values values)
 {
@@ -63,13 +63,13 @@ CGX_DEVICE struct cgx_range thread_range(const struct cgx_place *place, const cg
     return range;
 }
 
-/* Of all threads of the bucket. Whatever they read before this has been read when the first of
- * them goes on. All threads of the block call it. */
+/* The range over all threads of the bucket. No thread returns before all of them have finished
+ * their earlier reads. All threads of the block must call it. */
 CGX_DEVICE struct cgx_range bucket_range(const struct cgx_place *place, const cgx_values values)
 {
     __shared__ struct cgx_range warps[CGX_KERNEL_THREADS / 32];
     uint32_t lanes = place->threads < 32 ? place->threads : 32;
-    uint32_t first = (threadIdx.x - place->thread) / 32; /* warp of the bucket */
+    uint32_t first = (threadIdx.x - place->thread) / 32; /* first warp of the bucket */
     struct cgx_range range, other;
 
     if (place->is_whole)
@@ -96,7 +96,7 @@ CGX_DEVICE struct cgx_range bucket_range(const struct cgx_place *place, const cg
 
 /* ---- codes ---- */
 
-/* k + this is a float of those bits, and k may be negative. */
+/* The bits k + CGX_BIAS are those of the float 1.5 * 2^23 + k; k may be negative. */
 #define CGX_BIAS 0x4B400000u /* 1.5 * 2^23 */
 
 CGX_DEVICE uint32_t biased_nearest(float value, float inv)
@@ -113,7 +113,8 @@ CGX_DEVICE uint32_t biased_floor(float value)
 #endif
 }
 
-/* (2j + 1) / 2^17 of element I of a group: 16 bits become those of a float from 1 to 2. */
+/* (2j + 1) / 2^17 for element I of a group, where j is 16 random bits: they become mantissa bits of
+ * a float from 1 to 2. */
 CGX_DEVICE float random_of(const uint32_t words[4], int i)
 {
     uint32_t j = i % 2 == 0 ? words[i / 2] << 7 : words[i / 2] >> 9;
@@ -121,13 +122,13 @@ CGX_DEVICE float random_of(const uint32_t words[4], int i)
     return cgx_bits_float((j & 0x007FFF80u) | 0x3F800040u) - 1.0f;
 }
 
-/* A mask of the COUNT lowest bytes, of four. */
+/* A mask of the COUNT lowest bytes of a word. */
 CGX_DEVICE uint32_t low_bytes(uint32_t count)
 {
     return count == 0 ? 0 : 0xFFFFFFFFu >> (32 - 8 * count);
 }
 
-/* Codes from k + CGX_BIAS, of which none is below the zero point's. */
+/* The codes of BIASED, which is k + CGX_BIAS. ZERO, the zero point + CGX_BIAS, is not above it. */
 CGX_DEVICE struct cgx_codes codes_of(const uint32_t *biased, uint32_t zero)
 {
     struct cgx_codes codes;
@@ -139,12 +140,12 @@ CGX_DEVICE struct cgx_codes codes_of(const uint32_t *biased, uint32_t zero)
     return codes;
 }
 
-/* What a bucket becomes. */
+/* How a bucket is encoded. */
 struct cgx_fate {
     bool is_grid;
     struct cgx_grid grid;
     uint32_t header;
-    float constant; /* where it is no grid; 0 for a poisoned one */
+    float constant; /* if no grid; 0 if poisoned */
 };
 
 template <bool STOCHASTIC>
@@ -165,7 +166,7 @@ CGX_DEVICE struct cgx_fate decide(struct cgx_range range, bool overflows, uint32
     return fate;
 }
 
-/* k + CGX_BIAS of a group from ELEMENT of the buffer on. */
+/* Sets BIASED to k + CGX_BIAS for the group that begins at ELEMENT of the buffer. */
 template <bool STOCHASTIC>
 CGX_DEVICE void quantise(const struct cgx_kernel_args &args, uint64_t element, const float *values,
                          float inv, uint32_t *biased)
@@ -180,7 +181,7 @@ CGX_DEVICE void quantise(const struct cgx_kernel_args &args, uint64_t element, c
                                : biased_nearest(values[i], inv);
 }
 
-/* Makes VALUES what they lack of being levels; K as biased_nearest has it. */
+/* Subtracts their levels from VALUES, which become errors. K is from biased_nearest. */
 CGX_DEVICE void subtract_levels(float u, const uint32_t k[CGX_GROUPS][CGX_GROUP], cgx_values values)
 {
 #pragma unroll
@@ -192,8 +193,8 @@ CGX_DEVICE void subtract_levels(float u, const uint32_t k[CGX_GROUPS][CGX_GROUP]
     }
 }
 
-/* The codes of the thread's groups in a bucket whose greatest value is MAX. KEEPS: the values
- * become what of them is lost. */
+/* Sets PARTS to the codes of the thread's groups; MAX is the bucket's greatest value. KEEPS: the
+ * values become their errors. */
 template <bool STOCHASTIC, bool KEEPS>
 CGX_DEVICE void encode_groups(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
                               const struct cgx_place *place, struct cgx_grid grid, float max,
@@ -210,7 +211,7 @@ CGX_DEVICE void encode_groups(const struct cgx_kernel_args &args, const struct c
     for (int i = 0; i < CGX_GROUPS; i++)
         quantise<STOCHASTIC>(args, tile->first + place->at + i * place->stride, values[i], grid.inv,
                              biased[i]);
-    /* k is monotone: none is below that of the minimum, and few buckets have one that is too large
+    /* k is monotone, so none is below that of the minimum. Few buckets have a k that is too large
      * (nearest: a tie at either end). */
     if (greatest > last) {
         CGX_BRANCH;
@@ -223,7 +224,7 @@ CGX_DEVICE void encode_groups(const struct cgx_kernel_args &args, const struct c
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS; i++)
         codes[i] = codes_of(biased[i], zero);
-    if (!place->is_whole) { /* what is not there is zero; it follows what is */
+    if (!place->is_whole) { /* missing elements come last; their codes are zero */
         CGX_BRANCH;
 #pragma unroll
         for (int i = 0; i < CGX_GROUPS; i++) {
@@ -234,8 +235,8 @@ CGX_DEVICE void encode_groups(const struct cgx_kernel_args &args, const struct c
     pack_codes(codes, bits, parts);
 }
 
-/* Writes the bucket whose values the threads hold; returns its header. OVERFLOWS: poison it. KEEPS:
- * the values become what of them is lost. */
+/* Writes the bucket whose values the threads hold; returns its header. OVERFLOWS: it is poisoned.
+ * KEEPS: the values become their errors. */
 template <bool STOCHASTIC, bool KEEPS>
 CGX_DEVICE uint32_t encode_bucket(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
                                   const struct cgx_place *place, bool overflows,
@@ -261,7 +262,7 @@ CGX_DEVICE uint32_t encode_bucket(const struct cgx_kernel_args &args, const stru
     return fate.header;
 }
 
-/* Zeros after headers and codes, up to a multiple of 16 bytes. */
+/* Writes zeros after headers and codes, up to a multiple of 16 bytes. */
 CGX_DEVICE void write_padding(const struct cgx_tile *tile, uint32_t bucket_size,
                               unsigned char *payload)
 {

@@ -1,15 +1,15 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The energies of pieces that have been encoded (codec/energy.h): a warp for each, a lane of it for
- * each lane of the sum. */
+/* The energies of encoded pieces (codec/energy.h): a warp for each piece, with a lane for each lane
+ * of the sum. */
 #ifndef CGX_CUDA_ENERGIES_CUH
 #define CGX_CUDA_ENERGIES_CUH
 
 #include "codec/energy.h"
 #include "cuda/rotated.cuh"
 
-/* What the buckets of PIECE that are of this lane add up to. */
+/* The sum over the buckets of PIECE that belong to LANE. */
 CGX_DEVICE double lane_energy(const struct cgx_kernel_args &args,
                               const struct cgx_kernel_piece *piece, uint32_t lane)
 {
@@ -28,7 +28,7 @@ CGX_DEVICE double lane_energy(const struct cgx_kernel_args &args,
     return sum;
 }
 
-/* SUM and, in order, the energies that the payloads among the sources have of PIECE. */
+/* SUM plus, in order, the energies of PIECE in the sources that are payloads. */
 CGX_DEVICE double add_energies(const struct cgx_kernel_args &args,
                                const struct cgx_kernel_piece *piece, uint32_t lane, double sum)
 {
@@ -44,7 +44,8 @@ CGX_DEVICE double add_energies(const struct cgx_kernel_args &args,
     return sum;
 }
 
-/* Of the piece of this warp: to the payload and, if the host is to see it, to the buffer. */
+/* Writes the energy of this warp's piece to the payload and, for the host, to BUFFER unless it is
+ * NULL. */
 CGX_DEVICE void energies(const struct cgx_kernel_args &args)
 {
     const uint32_t lane = threadIdx.x % CGX_ENERGY_LANES;

@@ -10,13 +10,13 @@
 #include "cuda/context.h"
 #include "cuda/memory.h"
 
-/* What drivers share with other processes at a time: with less, neighbours of the program's would
- * be shared too. */
+/* Drivers share memory with other processes in units of this size. With a smaller allocation,
+ * memory of the program in the same unit would be shared too. */
 #define SHARED ((size_t)2 << 20)
 
-static struct cgx_exported *unused; /* those that nobody has taken */
-static bool used;                   /* some were ever taken */
-static pid_t owner;                 /* of the memory: a forked child cannot free it */
+static struct cgx_exported *unused; /* memory that nobody has taken */
+static bool used;                   /* shared memory was ever taken */
+static pid_t owner;                 /* process that has the memory; a forked child cannot free it */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static size_t round_up(size_t bytes)
@@ -49,8 +49,8 @@ bool cgx_exported_is_gone(const struct cgx_exported *exported)
            (code == CUDA_SUCCESS && id != exported->id);
 }
 
-/* Takes one of CONTEXT and of BYTES off the list, or returns NULL. What has gone with its context
- * goes from the list: another context may come to have the same handle. */
+/* Takes memory of BYTES in CONTEXT off the list, or returns NULL. Memory that has gone with its
+ * context leaves the list too, since another context may get the same handle. */
 static struct cgx_exported *find(CUcontext context, size_t bytes)
 {
     struct cgx_exported **link = &unused, *found = NULL;
@@ -132,9 +132,9 @@ void cgx_exported_give(struct cgx_exported *exported, bool entered)
     free(exported);
 }
 
-/* ---- the end ---- */
+/* ---- exit ---- */
 
-/* A thread that has the lock now has it for ever. */
+/* Does nothing if another thread has the lock, which it may never release at exit. */
 static void free_unused(void)
 {
     if (getpid() != owner || pthread_mutex_trylock(&lock) != 0)
@@ -152,8 +152,8 @@ static void free_unused(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* What is registered last is called first: while the driver, which the program began to use before,
- * still answers. */
+/* atexit calls what was registered last first, so free_unused runs while the driver, which the
+ * program began to use before, still answers. */
 void cgx_cuda_finalize(void)
 {
     bool had;

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* History scaling of a bucket that is max-min quantised (codec/history.h), by the threads that have
- * its values. */
+/* History scaling (codec/history.h) of a max-min quantised bucket, by the threads that hold its
+ * values. */
 #ifndef CGX_CUDA_HISTORY_CUH
 #define CGX_CUDA_HISTORY_CUH
 
@@ -11,10 +11,10 @@
 
 #define CGX_GROUP_WORDS (CGX_GROUP / CGX_SCALES)
 
-/* Of a thread's groups. */
+/* The scales of a thread's groups. */
 typedef uint32_t cgx_scales[CGX_GROUPS][CGX_GROUP_WORDS];
 
-/* Those of the thread's group I. */
+/* The address of the scales of the thread's group I. */
 CGX_DEVICE uint2 *scales_at(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
                             const struct cgx_place *place, int i)
 {
@@ -61,8 +61,8 @@ CGX_DEVICE void multiply_by_scales(const cgx_scales scales, cgx_values values)
                     values[i / CGX_GROUP_WORDS] + i % CGX_GROUP_WORDS * CGX_SCALES);
 }
 
-/* Makes VALUES, sums of a bucket that is there, of this WEIGHT, means; zeros for elements that are
- * not. Few buckets learn: scales are loaded once more rather than kept in registers. */
+/* Turns VALUES, which are sums, into means (find_means); those of missing elements become zero. The
+ * bucket must exist. Few buckets learn, so scales are loaded again, not kept in registers. */
 CGX_DEVICE void find_bucket_means(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
                                   const struct cgx_place *place, float weight, cgx_values values)
 {
@@ -96,7 +96,7 @@ CGX_DEVICE void store_scales(const struct cgx_kernel_args &args, const struct cg
     }
 }
 
-/* Of the thread's means, as thread_norm adds up squares. */
+/* The sum of the thread's means, in the order of thread_norm. */
 CGX_DEVICE float thread_sum(const cgx_values values)
 {
     float a[CGX_GROUP];
@@ -108,7 +108,7 @@ CGX_DEVICE float thread_sum(const cgx_values values)
     return ((a[0] + a[1]) + (a[2] + a[3])) + ((a[4] + a[5]) + (a[6] + a[7]));
 }
 
-/* To the means of elements that are there. */
+/* Adds ALIKE to the means of all elements that are not missing. */
 CGX_DEVICE void add_alike(const struct cgx_place *place, float alike, cgx_values means)
 {
 #pragma unroll
@@ -117,8 +117,8 @@ CGX_DEVICE void add_alike(const struct cgx_place *place, float alike, cgx_values
     clear_missing(place, means);
 }
 
-/* Enters the sums VALUES, which become anything, if the bucket is to learn from the call. All
- * threads of the block call it, once. */
+/* Updates the history with the sums VALUES, which are overwritten, if the bucket learns from the
+ * call. All threads of the block must call it, once. */
 CGX_DEVICE void enter_history(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
                               const struct cgx_place *place, cgx_values values)
 {
@@ -133,7 +133,7 @@ CGX_DEVICE void enter_history(const struct cgx_kernel_args &args, const struct c
         sum = thread_sum(values);
     }
     sum = bucket_norms(place, {sum, 0}).values;
-    __syncwarp(); /* all have read the units; shuffles do not order that */
+    __syncwarp(); /* all lanes have read the units; shuffles do not order memory accesses */
     if (!due || !cgx_history_is_known(sum))
         return;
     alike = cgx_history_alike(before, sum, (float)place->count);
@@ -147,8 +147,8 @@ CGX_DEVICE void enter_history(const struct cgx_kernel_args &args, const struct c
     store_scales(args, tile, place, unit > 0 ? 1.0f / unit : 0.0f, values);
 }
 
-/* Whether a last sum, VALUES, the steps of whose sources add up to STEPS, may be beyond the type
- * when it is multiplied. All threads of the block call it, after bucket_range. */
+/* Whether final sums VALUES may exceed the type once they are multiplied by their scales. STEPS is
+ * the sum of the sources' steps. All threads of the block must call it, after bucket_range. */
 template <class Type>
 CGX_DEVICE bool history_overflows(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
                                   const struct cgx_place *place, const cgx_values values,

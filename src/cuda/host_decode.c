@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Decoding by the processor, of what no kernel does. */
+/* The processor decodes pieces that no kernel has decoded. */
 #include "cuda/launch.h"
 
 #include <stdlib.h>
@@ -9,9 +9,8 @@
 #include "codec/encoding.h"
 #include "cuda/context.h"
 
-/* Copies on the stream of kernels, after what the caller has queued, and waits. The default stream
- * is left alone: while another thread captures a stream that waits for it, that would void the
- * capture. */
+/* Copies on the kernels' stream, after the caller's queued work, and waits. The default stream is
+ * not used: if another thread captures a stream that waits for it, that would void the capture. */
 static enum cgx_status copy_down(const struct cgx_cuda_work *work, void *to, CUdeviceptr from,
                                  size_t bytes)
 {
@@ -30,7 +29,7 @@ static enum cgx_status copy_up(const struct cgx_cuda_work *work, CUdeviceptr to,
     return status == CGX_OK ? CGX_CUDA_CALL(cuStreamSynchronize, compute) : status;
 }
 
-/* What was pulled or borrowed is nowhere but on devices. */
+/* Fetches a piece that was pulled or borrowed and so is not in the staging memory. */
 static enum cgx_status fetch_piece(const struct cgx_cuda_work *work,
                                    const struct cgx_cuda_slot *slot, const struct cgx_work *request,
                                    const struct cgx_piece *piece)
@@ -43,14 +42,14 @@ static enum cgx_status fetch_piece(const struct cgx_cuda_work *work,
     return copy_down(work, data, cgx_cuda_find(slot, data, &borrowed), layout.bytes);
 }
 
-/* Memory of the host for what a piece is decoded to, and for its history. */
+/* Host memory for a decoded piece and its history. */
 struct decoded {
     unsigned char *elements, *scales;
     float *units;
-    size_t bytes, nscales, nunits; /* bytes, each a byte, and a float each */
+    size_t bytes, nscales, nunits; /* bytes of ELEMENTS; lengths of SCALES and UNITS */
 };
 
-/* Copies the history of PIECE from the device, or, BACK, to it. */
+/* Copies the history of PIECE from the device or, if BACK, to the device. */
 static enum cgx_status copy_history(const struct cgx_cuda_work *work,
                                     const struct cgx_work *request, const struct cgx_piece *piece,
                                     const struct decoded *decoded, bool back)
@@ -70,8 +69,8 @@ static enum cgx_status copy_history(const struct cgx_cuda_work *work,
     return status == CGX_OK ? copy_down(work, decoded->units, units, bytes) : status;
 }
 
-/* Decodes PIECE into DECODED. Where it is in the buffer says how it is rotated and what its history
- * draws, so the host's memory stands for that part of the buffer. */
+/* Decodes PIECE into DECODED. Rotations and the history's random bits depend on the position in the
+ * buffer, so PIECE keeps its position and DECODED stands in for that part of the buffer. */
 static enum cgx_status decode_into(const struct cgx_cuda_work *work, const struct cgx_work *request,
                                    const struct cgx_piece *piece, const struct decoded *decoded)
 {
@@ -108,7 +107,7 @@ static enum cgx_status decode_piece(const struct cgx_cuda_work *work,
 
     decoded.nscales = request->history.scales ? piece->count : 0;
     decoded.nunits = request->history.scales ? cgx_bucket_count(piece->count, block) : 0;
-    /* A byte more, so that NULL always means that memory is short. */
+    /* With one byte more, NULL always means out of memory. */
     decoded.elements = malloc(decoded.bytes);
     decoded.scales = calloc(1, cgx_history_scales_bytes(decoded.nscales) + 1);
     decoded.units = malloc(decoded.nunits * sizeof(float) + 1);

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The kernels that kernels.h names. Each reads what it needs once and keeps it in registers. NUMBER
- * is that of a tile, of all pieces. */
+/* The kernels that kernels.h describes. They keep elements in registers from reading to writing.
+ * NUMBER is the number of a tile among those of all pieces. */
 #include "cuda/kernels.h"
 
 #include "cuda/energies.cuh"
@@ -10,7 +10,7 @@
 #include "cuda/rotated.cuh"
 #include "cuda/sums.cuh"
 
-/* ---- ranges of a payload, copied to where the host finds them ---- */
+/* ---- ranges of a payload ---- */
 
 CGX_DEVICE void ranges(const struct cgx_kernel_args &args)
 {
@@ -70,7 +70,7 @@ CGX_DEVICE void encode(const struct cgx_kernel_args &args, uint32_t number = blo
 
 /* ---- decode ---- */
 
-/* A finite level beyond the largest float16 becomes that; few buckets reach so far. */
+/* Clamps finite levels to the float16 range. Without history, few buckets need it. */
 template <enum kept KEPT>
 CGX_DEVICE void clamp_levels(const struct cgx_scale *scale, uint32_t bits, cgx_values values)
 {
@@ -88,7 +88,7 @@ CGX_DEVICE void clamp_levels(const struct cgx_scale *scale, uint32_t bits, cgx_v
     }
 }
 
-/* The levels of this thread's part of a bucket; false if an encoder writes no such header. */
+/* Loads the levels of this thread's part of a bucket. Returns as read_scale does. */
 CGX_DEVICE bool load_levels(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
                             const struct cgx_place *place, struct cgx_scale *scale,
                             cgx_values values)
@@ -180,7 +180,7 @@ CGX_DEVICE void reduce(const struct cgx_kernel_args &args, uint32_t number = blo
     }
     if (place.count > 0)
         steps = sum_sources<Type, KEPT>(args, tile, &place, sums);
-    /* The place once more, rather than in registers while sources are added. */
+    /* The place is computed again rather than kept in registers while sources are added. */
     CGX_FORGET(bucket_size);
     place = find_place(tile, bucket_size);
     if (leaves)
@@ -219,10 +219,10 @@ CGX_DEVICE void measure(const struct cgx_kernel_args &args)
 
 #ifndef CGX_NO_KERNELS /* bench/fused.cuh has its own */
 
-/* BLOCKS at least are on a multiprocessor at once, if the registers suffice: they bound what the
- * compiler uses. */
+/* BLOCKS: how many blocks a multiprocessor must be able to hold at once, which limits the registers
+ * of a thread. */
 #define CGX_BLOCKS 8
-#define CGX_BLOCKS_KEEPING 6 /* with what is kept of elements at once; more would spill */
+#define CGX_BLOCKS_KEEPING 6 /* with scales too; with more blocks registers would spill */
 
 #define CGX_KERNEL(name, blocks, ...)                                        \
     extern "C" __global__ void __launch_bounds__(CGX_KERNEL_THREADS, blocks) \

@@ -27,7 +27,7 @@ enum cgx_status cgx_cuda_record(const struct cgx_cuda_work *work, struct cgx_cud
 
     mark->recorded = status == CGX_OK;
     mark->pending = true;
-    /* Who waits for this waits for what it came after. */
+    /* This mark comes after the previous stream's, so waiting for this one suffices. */
     if (mark->recorded && stream > 0)
         slot->marks[stream - 1].pending = false;
     return status;
@@ -38,7 +38,7 @@ static size_t sources_bytes(const struct cgx_work *request)
     return (request->nsources * sizeof(CUdeviceptr) + 15) / 16 * 16;
 }
 
-/* Pieces or ranges. */
+/* The number of pieces or ranges. */
 static size_t entries_of(const struct cgx_work *request)
 {
     return request->operation == CGX_SHOW ? request->nranges : request->npieces;
@@ -58,8 +58,8 @@ CUdeviceptr cgx_cuda_find(const struct cgx_cuda_slot *slot, const unsigned char 
                                      : cgx_cuda_mirrored(slot, data);
 }
 
-/* Puts BYTES of VALUE at *AT, which moves behind them; returns whether the device has others there.
- */
+/* Puts BYTES of VALUE at offset *AT and advances *AT. Returns whether the device's table differs
+ * there. */
 static bool put(struct cgx_cuda_table *table, size_t *at, const void *value, size_t bytes)
 {
     unsigned char *place = table->host + *at;
@@ -71,11 +71,11 @@ static bool put(struct cgx_cuda_table *table, size_t *at, const void *value, siz
     return true;
 }
 
-/* The part of a table that the kernel of one family takes. */
+/* The part of a table for the kernel of one family. */
 struct group {
-    size_t at; /* bytes to its first entry */
+    size_t at; /* offset of its first entry in bytes */
     uint32_t entries;
-    uint32_t tiles; /* blocks */
+    uint32_t tiles; /* one thread block each */
 };
 
 static uint64_t tiles_of(const struct cgx_work *request, const struct cgx_piece *piece)
@@ -85,7 +85,7 @@ static uint64_t tiles_of(const struct cgx_work *request, const struct cgx_piece 
     return cgx_kernel_tiles(piece);
 }
 
-/* Payloads and samples, in the staging memory. */
+/* The payload or samples of REQUEST in the staging memory. */
 static const unsigned char *staged_of(const struct cgx_work *request)
 {
     bool reads = request->operation == CGX_DECODE || request->operation == CGX_SHOW;
@@ -93,8 +93,8 @@ static const unsigned char *staged_of(const struct cgx_work *request)
     return reads ? request->in : request->out;
 }
 
-/* Where on the device the offsets of pieces begin. What is decoded may lie in the memory of several
- * ranks: they begin at the lowest address. */
+/* The device address from which offsets of pieces count. Decode may read the memory of several
+ * ranks: then it is the lowest address. */
 static CUdeviceptr origin_of(const struct cgx_cuda_slot *slot, const struct cgx_work *request)
 {
     CUdeviceptr origin = cgx_cuda_mirrored(slot, staged_of(request));
@@ -104,7 +104,8 @@ static CUdeviceptr origin_of(const struct cgx_cuda_slot *slot, const struct cgx_
     return origin;
 }
 
-/* Puts the pieces of REQUEST that are of FAMILY at *AT, and says where. */
+/* Puts REQUEST's pieces of FAMILY at *AT; counts them and their tiles in *GROUP. Returns as put
+ * does. */
 static bool put_pieces(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *table, size_t *at,
                        const struct cgx_work *request, int family, struct group *group)
 {
@@ -134,7 +135,7 @@ static bool put_pieces(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *
     return changed;
 }
 
-/* As put_pieces, of ranges. */
+/* As put_pieces, for ranges. */
 static bool put_ranges(struct cgx_cuda_table *table, size_t *at, const struct cgx_work *request,
                        struct group *group)
 {
@@ -153,8 +154,8 @@ static bool put_ranges(struct cgx_cuda_table *table, size_t *at, const struct cg
     return changed;
 }
 
-/* Writes the table of REQUEST: sources, then each of GROUPS; ranges are in the first. Returns the
- * bytes to be uploaded, 0 if they are there from the last time. */
+/* Writes the table of REQUEST: sources, then each of GROUPS; ranges are in the first group. Returns
+ * the bytes to upload; 0: the device has them already. */
 static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *table,
                          const struct cgx_work *request, struct group groups[CGX_FAMILIES])
 {
@@ -180,13 +181,13 @@ static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table
     return changed ? at : 0;
 }
 
-/* Where the device finds the staging memory itself that REQUEST is about. */
+/* The device address of REQUEST's payload in the staging memory itself rather than the mirror. */
 static void *shown_to(const struct cgx_cuda_slot *slot, const struct cgx_work *request)
 {
     return (void *)(uintptr_t)(slot->there + (CUdeviceptr)(staged_of(request) - slot->host));
 }
 
-/* The elements; of show, the staging memory. */
+/* BUFFER of the kernels: the elements or, for show, the staging memory. */
 static const void *elements_of(const struct cgx_cuda_slot *slot, const struct cgx_work *request)
 {
     if (request->operation == CGX_SHOW)
@@ -227,7 +228,7 @@ static enum cgx_status launch(const struct cgx_cuda_work *work, CUfunction kerne
 {
     void *parameters[] = {args};
 
-    if (!kernel) /* a rule has a family that devices do not have */
+    if (!kernel) /* a rule may set a family without kernels */
         return CGX_ERR_DEVICE;
     return CGX_CUDA_CALL(cuLaunchKernel, kernel, blocks, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0,
                          work->streams[CGX_STREAM_COMPUTE], parameters, NULL);
@@ -243,7 +244,7 @@ static bool has_energies(const struct cgx_work *request)
     return writes && i < request->npieces;
 }
 
-/* Queues the energies of all pieces, which the table has from FIRST on. */
+/* Queues the kernel that computes the energies of all pieces, which begin at FIRST in the table. */
 static enum cgx_status launch_energies(const struct cgx_cuda_work *work,
                                        const struct cgx_cuda_slot *slot,
                                        const struct cgx_cuda_table *table,
@@ -268,7 +269,7 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot
     size_t changed;
 
     *launched = 0;
-    /* What is measured is not what is sent: the next operation must know too. */
+    /* A measure leaves the failure to the next operation, which needs the data too. */
     slot->store_failed = failed && request->operation == CGX_MEASURE;
     if (entries_of(request) == 0)
         return CGX_OK;

@@ -1,22 +1,23 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What quantising the sampled buckets of a piece would cost. A block has as many samples as buckets
- * fit in its threads, of as many groups of cgx_sample_group buckets: its tile is these groups. */
+/* The errors of quantising the sampled buckets of a piece (codec/measure.h). A block measures
+ * CGX_KERNEL_TILE / bucket_size buckets, one from each group of cgx_sample_group buckets; its tile
+ * is these groups. */
 #ifndef CGX_CUDA_MEASURE_CUH
 #define CGX_CUDA_MEASURE_CUH
 
 #include "codec/measure.h"
 #include "cuda/encode.cuh"
 
-/* What a block works on. */
+/* The samples of a block. */
 struct cgx_samples {
     struct cgx_tile tile;
-    uint64_t first; /* sample of its piece */
-    uint64_t at;    /* which of all samples that is */
+    uint64_t first; /* the block's first sample, counted in its piece */
+    uint64_t at;    /* the same, counted in all pieces */
 };
 
-/* Samples of the pieces before PIECE, counted by one warp. */
+/* The number of samples of the pieces before PIECE, counted by one warp. */
 CGX_DEVICE uint64_t samples_before(const struct cgx_kernel_args &args, uint32_t piece)
 {
     const struct cgx_kernel_piece *pieces = args.pieces;
@@ -32,7 +33,7 @@ CGX_DEVICE uint64_t samples_before(const struct cgx_kernel_args &args, uint32_t 
     return samples;
 }
 
-/* Those of this block, found by one warp for all. */
+/* The samples of this block, found by one warp for all of them. */
 CGX_DEVICE const struct cgx_samples *find_samples(const struct cgx_kernel_args &args, uint32_t size)
 {
     __shared__ struct cgx_samples found;
@@ -55,7 +56,7 @@ CGX_DEVICE const struct cgx_samples *find_samples(const struct cgx_kernel_args &
 
 enum cgx_square { CGX_SQUARE_NEAREST, CGX_SQUARE_STOCHASTIC, CGX_SQUARE_POWER };
 
-/* What the thread's elements that are there add to the squares of GRID, which has BITS. */
+/* The squares on GRID, which has BITS, of the thread's elements, without missing ones. */
 template <enum cgx_square KIND>
 CGX_DEVICE uint32_t thread_squares(const struct cgx_place *place, struct cgx_grid grid,
                                    uint32_t bits, const cgx_values values)
@@ -74,7 +75,7 @@ CGX_DEVICE uint32_t thread_squares(const struct cgx_place *place, struct cgx_gri
     return squares;
 }
 
-/* Adds up what the lanes of a bucket have; with more than a warp, what those of each warp have. */
+/* The sum of VALUE over the lanes of a bucket or, if it has several warps, of each warp. */
 CGX_DEVICE uint32_t lanes_sum(const struct cgx_place *place, uint32_t value)
 {
     uint32_t lanes = place->threads < 32 ? place->threads : 32;
@@ -84,7 +85,7 @@ CGX_DEVICE uint32_t lanes_sum(const struct cgx_place *place, uint32_t value)
     return value;
 }
 
-/* The sums of a sample, by width - 1 and, the last, its power. */
+/* The sums of a sample: squares by width - 1, and last its power. */
 enum { CGX_SAMPLE_SUMS = CGX_WIDTHS + 1 };
 
 CGX_DEVICE uint32_t *sum_in(struct cgx_sample *sample, uint32_t number)
@@ -92,8 +93,8 @@ CGX_DEVICE uint32_t *sum_in(struct cgx_sample *sample, uint32_t number)
     return number < CGX_WIDTHS ? &sample->squares[number] : &sample->power;
 }
 
-/* Adds the threads' VALUEs up to sum NUMBER of SAMPLE or, with more than a warp to a bucket, to
- * that of the warp in WARPS. */
+/* Adds up the threads' VALUE as sum NUMBER of SAMPLE or, if a bucket has several warps, as that of
+ * each warp in WARPS. */
 CGX_DEVICE void take_sum(const struct cgx_place *place, uint32_t number, uint32_t value,
                          uint32_t (*warps)[CGX_SAMPLE_SUMS], struct cgx_sample *sample)
 {
@@ -104,7 +105,7 @@ CGX_DEVICE void take_sum(const struct cgx_place *place, uint32_t number, uint32_
         *sum_in(sample, number) = value;
 }
 
-/* Writes SAMPLE of the bucket whose values the threads hold. All threads of the block call it. */
+/* Writes the SAMPLE of a bucket from its threads' values. All threads of the block must call it. */
 template <bool STOCHASTIC>
 CGX_DEVICE void write_sample(const struct cgx_place *place, const cgx_values values,
                              struct cgx_sample *sample)
@@ -114,7 +115,7 @@ CGX_DEVICE void write_sample(const struct cgx_place *place, const cgx_values val
     struct cgx_range range = bucket_range(place, values);
     bool is_poisoned = !(range.max < 0x1p125f && range.min > -0x1p125f);
     bool is_finite = place->count > 0 && !is_poisoned;
-    uint32_t first = (threadIdx.x - place->thread) / 32; /* warp of the bucket */
+    uint32_t first = (threadIdx.x - place->thread) / 32; /* first warp of the bucket */
     uint32_t squares = 0;
 
     if (is_finite)

@@ -13,7 +13,7 @@
 
 #include "cuda/driver.h"
 
-/* Asks the kernel rather than the memory. Where it may not say, the answer is yes. */
+/* Asks the kernel, since reading might fault. True also if the kernel does not allow the query. */
 static bool is_readable(const char *byte)
 {
     char copy;
@@ -23,7 +23,7 @@ static bool is_readable(const char *byte)
     return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1 || errno != EFAULT;
 }
 
-/* What is asked of an address that the driver knows, in the order of ATTRIBUTES. */
+/* The driver's answers about an address that it knows, in the order of get's attributes. */
 struct answers {
     unsigned managed;
     CUcontext context;
@@ -33,7 +33,7 @@ struct answers {
 };
 enum { ATTRIBUTES = 5 };
 
-/* All at once or, where the driver refuses that, one by one. */
+/* Queries all attributes at once or, if the driver refuses that, one by one. */
 static void get(const struct cgx_cuda *cuda, CUdeviceptr address, struct answers *answers)
 {
     CUpointer_attribute attributes[ATTRIBUTES] = {
@@ -51,8 +51,8 @@ static void get(const struct cgx_cuda *cuda, CUdeviceptr address, struct answers
         cuda->cuPointerGetAttribute(places[i], attributes[i], address);
 }
 
-/* The type is asked for first: of ordinary memory, which the most buffers are, the driver knows
- * none, and answers this alone sooner. */
+/* Queries the type first: most buffers are ordinary memory, for which the driver has no type, and a
+ * query of one attribute is faster. */
 static struct cgx_pointer ask(const struct cgx_cuda *cuda, const void *address)
 {
     struct cgx_pointer pointer = {.memory = CGX_MEMORY_HOST};
@@ -61,14 +61,15 @@ static struct cgx_pointer ask(const struct cgx_cuda *cuda, const void *address)
     CUresult code = cuda->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
                                                 (CUdeviceptr)(uintptr_t)address);
 
-    /* In a context that work of the program broke, no question is answered any more. */
+    /* If the program's work broke the context, no query succeeds. Memory that the processor cannot
+     * read is then taken for device memory. */
     if (code != CUDA_SUCCESS && code != CUDA_ERROR_INVALID_VALUE &&
         code != CUDA_ERROR_NOT_INITIALIZED && !is_readable(address))
         pointer.memory = CGX_MEMORY_DEVICE;
     if (code != CUDA_SUCCESS || type == 0)
         return pointer;
     get(cuda, (CUdeviceptr)(uintptr_t)address, &answers);
-    /* Managed memory may be reported as either type, by where it is at the moment. */
+    /* The type of managed memory may depend on where it is at the moment. */
     if (answers.managed)
         pointer.memory = CGX_MEMORY_MANAGED;
     else if (type == CU_MEMORYTYPE_DEVICE)
@@ -88,20 +89,21 @@ struct cgx_pointer cgx_cuda_pointer(const void *address)
     return cuda ? ask(cuda, address) : (struct cgx_pointer){.memory = CGX_MEMORY_HOST};
 }
 
-/* Of memory mapped by hand (cuMemMap) the range is the address space that was reserved; whether
- * there is memory at an address of it is another question, and needs no current context either. */
+/* Whether BYTE is mapped: for memory mapped by hand (cuMemMap), the range of an allocation is the
+ * reserved address space, which need not be mapped as a whole. Needs no current context. */
 static bool is_mapped(const struct cgx_cuda *cuda, const char *byte)
 {
     unsigned mapped = 1;
     CUresult code = cuda->cuPointerGetAttribute(&mapped, CU_POINTER_ATTRIBUTE_MAPPED,
                                                 (CUdeviceptr)(uintptr_t)byte);
 
-    /* Where nothing was ever mapped the driver may know no pointer. */
+    /* The driver may know no pointer where nothing was ever mapped. */
     return code == CUDA_ERROR_INVALID_VALUE ? false : mapped != 0;
 }
 
-/* Of memory without a context: it is mapped by hand, or of a pool. Where the driver says that there
- * is nothing at the first byte either, which the program uses, it is not asked for more. */
+/* For memory without a context, which is mapped by hand or from a pool: whether it includes the
+ * last byte. If the driver denies the first byte too, which the program uses, its answers are
+ * ignored. */
 static bool ends_in_memory(const struct cgx_cuda *cuda, const char *first, size_t bytes)
 {
     return is_mapped(cuda, first + bytes - 1) || !is_mapped(cuda, first);

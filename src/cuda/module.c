@@ -10,7 +10,7 @@
 
 #include "util/log.h"
 
-/* The fat binary that nvcc makes of kernels.cu. */
+/* The fat binary that nvcc makes from kernels.cu. */
 __asm__(".section .rodata\n"
         ".balign 16\n"
         ".local cgx_cuda_image\n"
@@ -28,7 +28,7 @@ static enum cgx_status get_kernel(const struct cgx_cuda_module *module, const ch
     return code == CUDA_SUCCESS ? CGX_OK : cgx_cuda_status(code, name);
 }
 
-/* Whether there is such a kernel. */
+/* Whether QUANTISER has a kernel for this VARIANT of OPERATION. */
 static bool has_variant(const struct cgx_quantiser *quantiser, enum cgx_operation operation,
                         enum cgx_variant variant)
 {
@@ -78,7 +78,8 @@ static enum cgx_status get_kernels(struct cgx_cuda_module *module)
     return status;
 }
 
-/* Why they do not run, once. A newer driver helps against the one, nothing against the other. */
+/* Logs once why the kernels do not run: the driver is too old, which a newer one mends, or the
+ * device does not run them, which nothing mends. */
 static void log_why(void)
 {
     static atomic_bool logged;
@@ -112,12 +113,12 @@ static enum cgx_status load(struct cgx_cuda_module *module)
     return status;
 }
 
-/* ---- one for each context ---- */
+/* ---- one module per context ---- */
 
 static struct cgx_cuda_module *modules;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Of the current context; 0: the driver does not tell. */
+/* The id of the current context; 0: the driver does not say. */
 static unsigned long long current_id(void)
 {
     unsigned long long id = 0;
@@ -125,8 +126,8 @@ static unsigned long long current_id(void)
     return cgx_cuda()->cuCtxGetId && cgx_cuda()->cuCtxGetId(NULL, &id) == CUDA_SUCCESS ? id : 0;
 }
 
-/* The modules of CONTEXT in the life ID of it, or NULL. Those of a life before have gone with it,
- * and leave the list when nobody has them. */
+/* Returns the module of CONTEXT with this ID, or NULL. Modules of earlier contexts with the same
+ * handle have gone with these; they leave the list when they have no users. */
 static struct cgx_cuda_module *find(CUcontext context, unsigned long long id)
 {
     struct cgx_cuda_module **link = &modules, *found = NULL;

@@ -19,15 +19,16 @@ struct cgx_cuda_peers {
     struct peer {
         CUdeviceptr memory; /* 0: not open */
         bool linked;
-        void *segment;  /* registered; NULL: none */
-        size_t front;   /* where in either the staging memory or its mirror begins ... */
-        uint64_t bytes; /* ... and what it has */
+        void *segment;  /* registered with the driver; NULL: none */
+        size_t front;   /* offset of the mirror in MEMORY or of the staging memory in SEGMENT ... */
+        uint64_t bytes; /* ... and its size */
     } peers[];
 };
 
-/* ---- what local peers open ---- */
+/* ---- memory that local peers open ---- */
 
-/* By its bus, since a process may see no device but its own, and by another number. */
+/* Names the device by its bus id, since processes may see different devices or number them
+ * differently. */
 static void name_device(struct cgx_cuda_handle *to)
 {
     const struct cgx_cuda *cuda = cgx_cuda();
@@ -38,7 +39,8 @@ static void name_device(struct cgx_cuda_handle *to)
         to->bus_id[0] = '\0';
 }
 
-/* The cookie lies in front of the mirror: who opens what is no longer this memory sees it. */
+/* Writes a cookie in front of the mirrors. A peer that opens other memory in its place finds no
+ * such cookie. */
 static enum cgx_status mark(struct cgx_cuda_work *work)
 {
     CUstream up = work->streams[CGX_STREAM_UP];
@@ -55,7 +57,7 @@ static enum cgx_status mark(struct cgx_cuda_work *work)
     return CGX_OK;
 }
 
-/* Kernels are to write what hosts are shown into the staging memory of every slot. */
+/* Checks that kernels can write what hosts read to the staging memory of every slot. */
 static enum cgx_status check_slots(const struct cgx_cuda_work *work)
 {
     enum cgx_status status = CGX_OK;
@@ -100,10 +102,10 @@ uint64_t cgx_cuda_exported_cookie(const struct cgx_cuda_backends *all)
     return all ? all->work.cookie : 0;
 }
 
-/* ---- what was opened of local peers ---- */
+/* ---- opened memory of local peers ---- */
 
-/* Memory that may still be pinned is never unmapped: what came to its address later would be taken
- * for it. */
+/* Memory that may still be pinned is never unmapped: the driver would treat later memory at its
+ * address as pinned. */
 static void close_peer(const struct peer *peer)
 {
     if (peer->memory)
@@ -125,12 +127,12 @@ void cgx_cuda_work_disconnect(struct cgx_cuda_work *work)
     work->peers = NULL;
 }
 
-/* Where in front of the mirror what is pulled to look for a cookie lies, and the table of a kernel
- * that does. */
+/* Offsets, in front of the mirrors, of a cookie that is pulled and of the table of the kernel that
+ * pulls it. */
 #define PULLED (CGX_CUDA_MIRRORS / 2)
 #define RANGES (CGX_CUDA_MIRRORS / 4 * 3)
 
-/* Whether what was queued has brought the COOKIE. */
+/* Whether the queued copy or kernel has brought COOKIE. */
 static bool is_pulled(const struct cgx_cuda_work *work, uint64_t cookie)
 {
     CUstream up = work->streams[CGX_STREAM_UP];
@@ -141,8 +143,8 @@ static bool is_pulled(const struct cgx_cuda_work *work, uint64_t cookie)
            CGX_CUDA_CALL(cuStreamSynchronize, up) == CGX_OK && found == cookie;
 }
 
-/* Whether the COOKIE is at the PLACE, by the way that payloads go: where copies between devices
- * lose bytes, as behind some IOMMUs, no call of the driver says so. */
+/* Whether a copy, as for payloads, finds COOKIE at PLACE. Copies between devices may lose bytes, as
+ * behind some IOMMUs, without an error from the driver. */
 static bool has_cookie(const struct cgx_cuda_work *work, const struct cgx_cuda_place *place,
                        uint64_t cookie)
 {
@@ -150,8 +152,8 @@ static bool has_cookie(const struct cgx_cuda_work *work, const struct cgx_cuda_p
            is_pulled(work, cookie);
 }
 
-/* Whether kernels find the COOKIE at MEMORY too: sums read what is linked in its place, and memory
- * that copies reach by a detour would be other bytes to them. */
+/* Whether kernels find COOKIE at MEMORY too. Sums read linked memory in place; if only copies reach
+ * the memory, by a detour, kernels would read other bytes. */
 static bool is_read_by_kernels(const struct cgx_cuda_work *work, CUdeviceptr memory,
                                uint64_t cookie)
 {
@@ -171,9 +173,9 @@ static bool is_read_by_kernels(const struct cgx_cuda_work *work, CUdeviceptr mem
            is_pulled(work, cookie);
 }
 
-/* Whether the device at BUS_ID is the current one, or NVLink, which alone has atomics of its own,
- * leads to it. Of a device that this process may not see (CUDA_VISIBLE_DEVICES) the driver cannot
- * say so, and asked where memory is that was opened, it may name the current one. */
+/* Whether the device at BUS_ID is the current one or connected to it by NVLink, the only link with
+ * native atomics. False if this process may not see the device (CUDA_VISIBLE_DEVICES). The driver
+ * is not asked where opened memory is, since it may name the current device. */
 static bool is_linked(const char *bus_id)
 {
     const struct cgx_cuda *cuda = cgx_cuda();
@@ -189,7 +191,7 @@ static bool is_linked(const char *bus_id)
             linked);
 }
 
-/* In the current context, which is that of WORK. */
+/* WORK's context must be current. */
 static bool open_mirror(const struct cgx_cuda_work *work, const struct cgx_cuda_handle *from,
                         struct peer *peer)
 {
@@ -209,8 +211,8 @@ static bool open_mirror(const struct cgx_cuda_work *work, const struct cgx_cuda_
     return true;
 }
 
-/* Whether memory can be registered on the current device for reading alone. Most drivers do not
- * have that on machines with PCIe, and pin no page that the process may not write. */
+/* Whether memory can be registered read-only on the current device. Most drivers do not support
+ * that on machines with PCIe, and pin only pages that the process may write. */
 static bool registers_read_only(void)
 {
     const struct cgx_cuda *cuda = cgx_cuda();
@@ -223,8 +225,7 @@ static bool registers_read_only(void)
            value != 0;
 }
 
-/* The device gets a mapping of its own: the one that the processor reads stays for reading alone.
- */
+/* The device gets its own mapping, so that the processor's mapping stays read-only. */
 static bool register_segment(const struct cgx_cuda_work *work,
                              const struct cgx_cuda_segment *segment, struct peer *peer)
 {

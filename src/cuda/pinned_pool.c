@@ -13,7 +13,7 @@
 #include "util/integers.h"
 #include "util/pages.h"
 
-/* Blocks are of few different sizes, and whole pages. */
+/* Block sizes are multiples of this, so that they are whole pages and few different sizes. */
 #define GRAIN_BYTES ((size_t)64 << 10)
 
 struct block {
@@ -23,7 +23,7 @@ struct block {
     bool taken;
 };
 
-/* Blocks in the order of their last use, the latest first. */
+/* All blocks, the last created or returned first. */
 static struct block *blocks;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -37,10 +37,10 @@ static CUdeviceptr address_of(const void *device)
     return (CUdeviceptr)(uintptr_t)device;
 }
 
-/* ---- blocks; a context is current where one could be had ---- */
+/* ---- blocks; a context is current if one could be entered ---- */
 
-/* CUDA_SUCCESS: it is pinned, CUDA_ERROR_INVALID_VALUE: it is not. The driver is asked each time,
- * since pages are let go with the context that they were pinned in. */
+/* CUDA_SUCCESS: BLOCK is pinned; CUDA_ERROR_INVALID_VALUE: it is not. The driver is queried each
+ * time, since pages are unpinned when the context that pinned them goes. */
 static CUresult is_pinned(const struct block *block)
 {
     unsigned type;
@@ -49,8 +49,8 @@ static CUresult is_pinned(const struct block *block)
                                              address_of(block->memory));
 }
 
-/* What the driver refuses to pin serves as it is. A block stays near the device that it was first
- * pinned for: processes with several are rare, and it is only a matter of speed. */
+/* A block that the driver refuses to pin is used unpinned. A block stays near the device for which
+ * it was first pinned: processes with several devices are rare, and only speed depends on it. */
 static void pin(const struct block *block)
 {
     if (is_pinned(block) == CUDA_SUCCESS)
@@ -59,7 +59,7 @@ static void pin(const struct block *block)
     cgx_cuda_status(cgx_cuda_pin(block->memory, block->bytes, 0), "cuMemHostRegister");
 }
 
-/* False: its pages may still be pinned. */
+/* False: BLOCK's pages may still be pinned, and BLOCK stays. */
 static bool destroy(struct block *block)
 {
     if (is_pinned(block) != CUDA_ERROR_INVALID_VALUE && !cgx_cuda_unpin(block->memory))
@@ -69,7 +69,7 @@ static bool destroy(struct block *block)
     return true;
 }
 
-/* ---- the list; under the lock ---- */
+/* ---- the list; the caller holds the lock ---- */
 
 static void unlink_block(const struct block *block)
 {
@@ -114,8 +114,8 @@ static struct block *find_free(size_t bytes)
     return best;
 }
 
-/* Takes the free blocks that are more than may be kept, those not used for the longest time, off
- * the list; returns them as a list. */
+/* Keeps free blocks, from the last used on, within the limits. Takes the others off the list and
+ * returns them as a list. */
 static struct block *unlink_excess(void)
 {
     struct block *excess = NULL, **link = &blocks, *block;
@@ -138,7 +138,7 @@ static struct block *unlink_excess(void)
     return excess;
 }
 
-/* ---- what others call ---- */
+/* ---- interface ---- */
 
 enum cgx_status cgx_pinned_take(const struct cgx_pointer *where, size_t bytes, void **memory)
 {
@@ -215,7 +215,7 @@ enum cgx_status cgx_pinned_fetch(const struct cgx_pointer *where, void *host, co
     return status;
 }
 
-/* Row by row, on the legacy default stream: 2 us each. */
+/* Copies row by row on the legacy default stream; each row takes 2 us. */
 static enum cgx_status gather_rows(const CUDA_MEMCPY2D *copy)
 {
     enum cgx_status status = CGX_OK;
@@ -243,7 +243,7 @@ enum cgx_status cgx_pinned_gather(const struct cgx_pointer *where, void *host, c
     if (status != CGX_OK)
         return status;
     status = CGX_CUDA_CALL(cuMemcpy2DUnaligned, &copy);
-    /* Rows of two bytes may be too narrow for a driver, or too far apart. */
+    /* A driver may refuse rows that are too narrow, as of two bytes, or too far apart. */
     if (status != CGX_OK)
         status = gather_rows(&copy);
     cgx_cuda_leave();

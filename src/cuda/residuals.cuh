@@ -1,8 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The residuals of a bucket that is max-min quantised (doc/format.md), by the threads that have its
- * values. */
+/* Residuals (doc/format.md) of a max-min quantised bucket, by the threads that hold its values. */
 #ifndef CGX_CUDA_RESIDUALS_CUH
 #define CGX_CUDA_RESIDUALS_CUH
 
@@ -14,7 +13,7 @@ struct cgx_norms {
     float residuals;
 };
 
-/* Of the thread's values, zeros where there are none. */
+/* The sum of squares of the thread's values; missing ones must be zero. */
 CGX_DEVICE float thread_norm(const cgx_values values)
 {
     float a[CGX_GROUP] = {};
@@ -28,12 +27,12 @@ CGX_DEVICE float thread_norm(const cgx_values values)
     return ((a[0] + a[1]) + (a[2] + a[3])) + ((a[4] + a[5]) + (a[6] + a[7]));
 }
 
-/* Of all threads of the bucket. All threads of the block call it, once. */
+/* Adds up NORMS over all threads of the bucket. All threads of the block must call it, once. */
 CGX_DEVICE struct cgx_norms bucket_norms(const struct cgx_place *place, struct cgx_norms norms)
 {
     __shared__ struct cgx_norms warps[CGX_KERNEL_THREADS / 32];
     uint32_t lanes = place->threads < 32 ? place->threads : 32;
-    uint32_t first = (threadIdx.x - place->thread) / 32; /* warp of the bucket */
+    uint32_t first = (threadIdx.x - place->thread) / 32; /* first warp of the bucket */
 
     for (uint32_t distance = 1; distance < lanes; distance *= 2) {
         norms.values += __shfl_xor_sync(0xFFFFFFFFu, norms.values, (int)distance);
@@ -53,7 +52,8 @@ CGX_DEVICE struct cgx_norms bucket_norms(const struct cgx_place *place, struct c
     return norms;
 }
 
-/* Codes that are there for padding have levels, of which the sums know nothing. */
+/* Sets missing elements to zero: codes of padding have levels, which must not enter sums over the
+ * bucket. */
 CGX_DEVICE void clear_missing(const struct cgx_place *place, cgx_values values)
 {
     if (place->is_whole)
@@ -71,8 +71,8 @@ CGX_DEVICE unsigned char *residuals_of(const struct cgx_kernel_args &args,
     return (unsigned char *)args.residuals + (tile->first + place->at) * sizeof(uint16_t);
 }
 
-/* Adds them to VALUES. Returns whether there is anything to add them to. All threads of the block
- * call it, once. */
+/* Adds the residuals, capped, to VALUES. Returns whether VALUES had a positive norm. All threads of
+ * the block must call it, once. */
 CGX_DEVICE bool add_residuals(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
                               const struct cgx_place *place, cgx_values values)
 {
@@ -102,7 +102,7 @@ CGX_DEVICE bool add_residuals(const struct cgx_kernel_args &args, const struct c
     return norms.values > 0.0f;
 }
 
-/* Leaves ERRORS, of a bucket with HEADER, as encode_bucket has found them. */
+/* Stores ERRORS, from encode_bucket, as residuals, unless the bucket is poisoned. */
 CGX_DEVICE void leave_residuals(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
                                 const struct cgx_place *place, uint32_t header,
                                 const cgx_values errors)

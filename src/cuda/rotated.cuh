@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The operations on pieces that are rotated. */
+/* The operations on rotated pieces. */
 #ifndef CGX_CUDA_ROTATED_CUH
 #define CGX_CUDA_ROTATED_CUH
 
@@ -180,7 +180,7 @@ CGX_DEVICE void reduce_rotated(const struct cgx_kernel_args &args, uint32_t numb
         add_sources<Type, KEPT>(args, tile, &place, first, level, sums);
     if (KEPT == RESIDUALS)
         leaves = add_to_sums(args, tile, &place, sums);
-    __syncwarp(); /* the result may be one of the sources */
+    __syncwarp(); /* the result may overwrite one of the sources */
     power.squares = sum_in_range<true>(sums, &power.factor);
     power.mean = power.squares * (1.0f / CGX_ROTATED_BUCKET);
     power.unit = 1.0f;

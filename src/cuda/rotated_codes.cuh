@@ -1,14 +1,14 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Headers and codes of buckets that are rotated, from the values of a warp and to them. A level is
- * had by a shuffle: each lane has that of the code which is the lowest bits of its number. */
+/* Headers and codes of rotated buckets, from and to the values of a warp. Shuffles look up levels:
+ * each lane holds the level of the code that equals the lowest bits of its number. */
 #ifndef CGX_CUDA_ROTATED_CODES_CUH
 #define CGX_CUDA_ROTATED_CODES_CUH
 
 #include "cuda/rotation.cuh"
 
-/* Where the header of the bucket is; the payload may be constant. */
+/* The address of the bucket's header, in a payload to write or only to read. */
 CGX_DEVICE uint32_t *rotated_header(const struct cgx_rotated_tile *tile,
                                     const struct cgx_rotated_place *place,
                                     const unsigned char *payload)
@@ -16,7 +16,7 @@ CGX_DEVICE uint32_t *rotated_header(const struct cgx_rotated_tile *tile,
     return (uint32_t *)(payload + tile->headers + place->bucket * CGX_BUCKET_HEADER_BYTES);
 }
 
-/* The lane's first word of codes at WIDTH; the next are 32 words apart. */
+/* The address of the lane's first word of codes at WIDTH; the next ones are 32 words apart. */
 template <uint32_t WIDTH>
 CGX_DEVICE uint32_t *rotated_words(const struct cgx_rotated_tile *tile,
                                    const struct cgx_rotated_place *place,
@@ -28,7 +28,7 @@ CGX_DEVICE uint32_t *rotated_words(const struct cgx_rotated_tile *tile,
 
 /* ---- levels ---- */
 
-/* By a tree of selections, of which node I has nodes 2 I and 2 I + 1 below it. */
+/* The level that LANE holds, found by a tree of selections: node I has children 2 I and 2 I + 1. */
 template <uint32_t WIDTH> CGX_DEVICE float lane_level(uint32_t lane)
 {
     const uint32_t half = 1u << (WIDTH - 1);
@@ -48,7 +48,7 @@ template <uint32_t WIDTH> CGX_DEVICE float lane_level(uint32_t lane)
     return (lane & half) != 0 ? nodes[1] : -nodes[1];
 }
 
-/* Once for a kernel, for all that it does with levels. */
+/* The level that this lane holds. A kernel finds it once. */
 CGX_DEVICE float find_level(const struct cgx_rotated_tile *tile,
                             const struct cgx_rotated_place *place)
 {
@@ -68,7 +68,7 @@ CGX_DEVICE float find_level(const struct cgx_rotated_tile *tile,
 
 /* ---- codes in words ---- */
 
-/* Of the codes that have no word of their own, one string, what word W has in its upper bits. */
+/* The upper bits of word W: its part of REST, the string of codes that no word holds whole. */
 template <uint32_t WIDTH> CGX_DEVICE uint32_t upper_bits(uint32_t rest, uint32_t w)
 {
     const uint32_t used = 32 / WIDTH * WIDTH, bits = 32 - used;
@@ -76,7 +76,7 @@ template <uint32_t WIDTH> CGX_DEVICE uint32_t upper_bits(uint32_t rest, uint32_t
     return bits == 0 ? 0 : rest >> w * bits << used % 32;
 }
 
-/* Number E of a lane, in the lowest bits; the others are those of any. */
+/* Code E of a lane in the lowest bits; the other bits are arbitrary. */
 template <uint32_t WIDTH> CGX_DEVICE uint32_t find_code(const uint32_t *words, uint32_t e)
 {
     const uint32_t per_word = 32 / WIDTH, used = per_word * WIDTH, bits = 32 - used;
@@ -92,7 +92,8 @@ template <uint32_t WIDTH> CGX_DEVICE uint32_t find_code(const uint32_t *words, u
 
 /* ---- decode ---- */
 
-/* The codes of the bucket as LEVEL has them: level times step, of the lane. */
+/* Sets VALUES to the levels of the bucket's codes times the step. LEVEL: the lane's, times the
+ * step. */
 template <uint32_t WIDTH>
 CGX_DEVICE void read_levels_of(const struct cgx_rotated_tile *tile,
                                const struct cgx_rotated_place *place, const unsigned char *payload,
@@ -130,16 +131,16 @@ CGX_DEVICE void read_levels(const struct cgx_kernel_args &args, const struct cgx
 
 /* ---- sums ---- */
 
-/* Up to 32 sources of a bucket, a lane knows one. */
+/* Up to 32 sources of a bucket; each lane holds one. */
 struct cgx_rotated_sources {
     uint32_t first;
     uint32_t count;
-    uint32_t payloads; /* a bit for each that is one */
-    int64_t payload;   /* the lane's, or another that may be read */
-    float step;        /* of the lane's; 0 if it is no payload */
+    uint32_t payloads; /* a bit for each source that is a payload */
+    int64_t payload;   /* address of the lane's payload, or of readable memory if it has none */
+    float step;        /* of the bucket in the lane's payload; 0 if it has none */
 };
 
-/* Those from FIRST on. */
+/* Returns the sources from FIRST on. Sets the status if a header is bad. */
 CGX_DEVICE struct cgx_rotated_sources check_sources(const struct cgx_kernel_args &args,
                                                     const struct cgx_rotated_tile *tile,
                                                     const struct cgx_rotated_place *place,
@@ -165,12 +166,11 @@ CGX_DEVICE struct cgx_rotated_sources check_sources(const struct cgx_kernel_args
     return sources;
 }
 
-/* So many are asked from memory at once. */
+/* The number of payloads that are loaded at once. */
 #define CGX_BATCH 4
 
-/* Adds COUNT payloads, up to BATCH, from number S of SOURCES on. BATCH are read, and those beyond
- * COUNT come as zeros: where a branch left them out, their loads were behind it, one after the
- * other. */
+/* Adds COUNT payloads, up to BATCH, from number S of SOURCES on. BATCH are always read, and those
+ * beyond COUNT count as zeros: with branches around them, loads would wait for each other. */
 template <uint32_t WIDTH, uint32_t BATCH>
 CGX_DEVICE void add_batch(const struct cgx_rotated_tile *tile,
                           const struct cgx_rotated_place *place,
@@ -235,15 +235,16 @@ CGX_DEVICE void add_payloads(const struct cgx_rotated_tile *tile,
 
 /* ---- encode ---- */
 
-/* Of the values of a bucket. */
+/* The power of a bucket's values. */
 struct cgx_power {
-    float squares; /* their sum, of values that were multiplied by FACTOR */
+    float squares; /* sum of squares; the values were multiplied by FACTOR */
     float factor;
-    float mean; /* of the squares of what is rotated */
-    float unit; /* what the steps of that are multiplied by to be those of the bucket */
+    float mean; /* mean square of the rotated values */
+    float unit; /* factor from steps of rotated values to the bucket's */
 };
 
-/* Codes, as words, and the header, but for buckets that have no codes. */
+/* Sets WORDS to the codes and returns the header. The caller replaces both if the bucket is zero or
+ * poisoned. */
 template <uint32_t WIDTH>
 CGX_DEVICE uint32_t quantise_rotated(const struct cgx_power *power, float level,
                                      const float *values, uint32_t *words)
@@ -273,8 +274,8 @@ CGX_DEVICE uint32_t quantise_rotated(const struct cgx_power *power, float level,
     return cgx_rotated_header(step * power->unit, power->factor);
 }
 
-/* What VALUES lack of being the levels of the codes in WORDS, in the unit of the HEADER but for the
- * power's factor. */
+/* Subtracts the levels of the codes in WORDS from VALUES, which become errors, in the unit of
+ * HEADER times the power's factor. */
 template <uint32_t WIDTH>
 CGX_DEVICE void subtract_levels(const struct cgx_power *power, uint32_t header, float level,
                                 const uint32_t *words, float *values)
@@ -314,8 +315,8 @@ CGX_DEVICE uint32_t write_bucket_of(const struct cgx_kernel_args &args,
     return header;
 }
 
-/* Writes the bucket whose values, rotated, the warp has; returns its header. KEEPS: the values
- * become what of them is lost, but for the power's factor in the unit of sums. */
+/* Writes the bucket whose rotated values the warp holds; returns its header. KEEPS: the values
+ * become their errors, in the unit of sums times the power's factor. */
 template <bool KEEPS>
 CGX_DEVICE uint32_t write_bucket(const struct cgx_kernel_args &args,
                                  const struct cgx_rotated_tile *tile,

@@ -1,15 +1,15 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* History scaling of a bucket that is rotated (codec/history.h), by the warp that has its
- * elements: those of a lane's quad have one word of scales. */
+/* History scaling (codec/history.h) of a rotated bucket, by the warp that holds its elements. The
+ * scales of a quad share a word. */
 #ifndef CGX_CUDA_ROTATED_HISTORY_CUH
 #define CGX_CUDA_ROTATED_HISTORY_CUH
 
 #include "cuda/rotation.cuh"
 #include "cuda/scales.cuh"
 
-/* The first element of the lane's quad K. */
+/* The first element of the lane's quad K, counted in the bucket. */
 CGX_DEVICE uint32_t quad_at(const struct cgx_rotated_place *place, int k)
 {
     return k * CGX_ROW + place->lane * CGX_QUAD;
@@ -53,7 +53,7 @@ CGX_DEVICE void multiply_by_scales(const uint32_t *scales, float *values)
         multiply_by(scales[k], values + k * CGX_QUAD);
 }
 
-/* Zeros for elements that are not there. */
+/* Sets missing elements to zero. */
 CGX_DEVICE void clear_missing(const struct cgx_rotated_place *place, float *values)
 {
     if (place->count == CGX_ROTATED_BUCKET)
@@ -65,8 +65,7 @@ CGX_DEVICE void clear_missing(const struct cgx_rotated_place *place, float *valu
             values[i] = 0;
 }
 
-/* Makes VALUES, which are sums of this WEIGHT, means. As in history.cuh, scales are loaded once
- * more. */
+/* Turns VALUES, which are sums, into means. As in history.cuh, scales are loaded again. */
 CGX_DEVICE void find_bucket_means(const struct cgx_kernel_args &args,
                                   const struct cgx_rotated_tile *tile,
                                   const struct cgx_rotated_place *place, float weight,
@@ -87,8 +86,8 @@ CGX_DEVICE void find_bucket_means(const struct cgx_kernel_args &args,
     clear_missing(place, values);
 }
 
-/* Of means, in the order of sums over a max-min quantised bucket of this size: columns of elements
- * a quarter of it apart, which every other quad of a lane has. */
+/* The sum of means, in the order of a max-min quantised bucket of this size: first columns of
+ * elements a quarter of a bucket apart, which are in every other quad of a lane. */
 CGX_DEVICE float sum_means(const float *values)
 {
     float halves[2];
@@ -112,7 +111,8 @@ CGX_DEVICE float sum_means(const float *values)
     return halves[0] + halves[1];
 }
 
-/* Enters the sums VALUES, which become anything, if the bucket is to learn from the call. */
+/* Updates the history with the sums VALUES, which are overwritten, if the bucket learns from the
+ * call. */
 CGX_DEVICE void enter_history(const struct cgx_kernel_args &args,
                               const struct cgx_rotated_tile *tile,
                               const struct cgx_rotated_place *place, float *values)
@@ -125,7 +125,7 @@ CGX_DEVICE void enter_history(const struct cgx_kernel_args &args,
     before = *unit_of(args, first);
     find_bucket_means(args, tile, place, cgx_history_weight(before, args.age), values);
     sum = sum_means(values);
-    __syncwarp(); /* all have read the units; shuffles do not order that */
+    __syncwarp(); /* all lanes have read the units; shuffles do not order memory accesses */
     if (!cgx_history_is_known(sum))
         return;
     alike = cgx_history_alike(before, sum, (float)place->count);

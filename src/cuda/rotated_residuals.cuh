@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The residuals of a bucket that is rotated (doc/format.md), by the warp that has its values. */
+/* Residuals (doc/format.md) of a rotated bucket, by the warp that holds its values. */
 #ifndef CGX_CUDA_ROTATED_RESIDUALS_CUH
 #define CGX_CUDA_ROTATED_RESIDUALS_CUH
 
@@ -24,7 +24,7 @@ CGX_DEVICE void load_residuals(const struct cgx_kernel_args &args,
     load_lane<struct cgx_type_bfloat16>(residuals_at(args, tile, place), place, residuals);
 }
 
-/* Division and square root only where they are needed. */
+/* As cgx_residual_cap; divides and takes a root only if necessary. */
 CGX_DEVICE float find_cap(float values, float residuals)
 {
     if (__ballot_sync(CGX_WARP, !cgx_residuals_fit(values, residuals)) == 0)
@@ -33,7 +33,7 @@ CGX_DEVICE float find_cap(float values, float residuals)
     return cgx_residual_cap(values, residuals);
 }
 
-/* To the elements VALUES. Returns whether there is anything to add to. */
+/* Adds RESIDUALS, capped, to the elements VALUES. Returns whether VALUES had a positive norm. */
 CGX_DEVICE bool add_to_elements(const cgx_residual_quads *residuals, float *values)
 {
     const float squares = sum_squares<false>(values);
@@ -47,7 +47,7 @@ CGX_DEVICE bool add_to_elements(const cgx_residual_quads *residuals, float *valu
     return squares > 0.0f;
 }
 
-/* To SUMS, to which all sources have been added. Returns whether there is anything to add to. */
+/* Adds the residuals, capped, to SUMS of all sources. Returns whether SUMS had a positive norm. */
 CGX_DEVICE bool add_to_sums(const struct cgx_kernel_args &args, const struct cgx_rotated_tile *tile,
                             const struct cgx_rotated_place *place, float *sums)
 {
@@ -68,8 +68,7 @@ CGX_DEVICE bool add_to_sums(const struct cgx_kernel_args &args, const struct cgx
     return mean > 0.0f;
 }
 
-/* Of values that were multiplied by FACTOR, which is not 1. What is beyond a bfloat16 is nothing.
- */
+/* Divides ERRORS by FACTOR, which is not 1. Errors beyond the range of bfloat16 become zero. */
 CGX_DEVICE void scale_errors(float factor, float *errors)
 {
     const float back = factor == CGX_ROTATED_UP ? CGX_ROTATED_DOWN : CGX_ROTATED_UP;
@@ -82,7 +81,8 @@ CGX_DEVICE void scale_errors(float factor, float *errors)
     }
 }
 
-/* Leaves ERRORS, of a bucket with HEADER, as write_bucket has found them. */
+/* Stores ERRORS, from write_bucket, as residuals: zeros if HEADER is 0, nothing if it is the
+ * poison. */
 CGX_DEVICE void leave_residuals(const struct cgx_kernel_args &args,
                                 const struct cgx_rotated_tile *tile,
                                 const struct cgx_rotated_place *place, uint32_t header,

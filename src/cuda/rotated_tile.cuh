@@ -1,21 +1,21 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Who works on what, where elements are rotated: a block on a tile, four buckets of one piece, and
- * a warp on one of them. A lane has 32 elements, eight quads of four: those of neighbours are
- * neighbours, and a lane's are an eighth of a bucket apart. */
+/* The division of work for rotated pieces. A block has a tile, four buckets of one piece, and a
+ * warp one of them. A lane has 32 elements, eight quads of four; neighbouring lanes have
+ * neighbouring quads, and a lane's quads are an eighth of a bucket apart. */
 #ifndef CGX_CUDA_ROTATED_TILE_CUH
 #define CGX_CUDA_ROTATED_TILE_CUH
 
 #include "codec/rotated/rotated.h"
 #include "cuda/tile.cuh"
 
-#define CGX_WARP 0xFFFFFFFFu /* all its lanes */
-#define CGX_LANE 32          /* elements */
+#define CGX_WARP 0xFFFFFFFFu /* mask of all lanes */
+#define CGX_LANE 32          /* elements of a lane */
 #define CGX_QUADS 8
 #define CGX_QUAD 4
 
-/* As struct cgx_tile, of a piece that is rotated. */
+/* As struct cgx_tile, for a rotated piece. */
 struct cgx_rotated_tile {
     uint64_t headers;
     uint64_t codes;
@@ -64,7 +64,7 @@ CGX_DEVICE const struct cgx_rotated_tile *find_rotated_tile(const struct cgx_ker
     return &found;
 }
 
-/* Zeros after the headers, up to a multiple of 16 bytes. */
+/* Writes zeros after the headers, up to a multiple of 16 bytes. */
 CGX_DEVICE void pad_headers(const struct cgx_rotated_tile *tile, unsigned char *payload)
 {
     uint32_t buckets = (tile->count + CGX_ROTATED_BUCKET - 1) / CGX_ROTATED_BUCKET;
@@ -74,10 +74,10 @@ CGX_DEVICE void pad_headers(const struct cgx_rotated_tile *tile, unsigned char *
             0;
 }
 
-/* What a warp works on. */
+/* The bucket of a warp. */
 struct cgx_rotated_place {
-    uint32_t bucket; /* of the tile */
-    uint32_t lane;   /* which this is */
+    uint32_t bucket; /* its number in the tile */
+    uint32_t lane;   /* the number of this lane */
     uint32_t count;  /* elements of the bucket; 0: there is no such bucket */
 };
 
@@ -85,8 +85,8 @@ CGX_DEVICE struct cgx_rotated_place find_rotated_place(const struct cgx_rotated_
 {
     struct cgx_rotated_place place;
 
-    /* Without the shuffle the compiler thought that lanes may part at what depends on it, and had
-     * all that follows twice. */
+    /* Without the shuffle the compiler assumes that lanes may diverge on the bucket, and duplicates
+     * all code that follows. */
     place.bucket = __shfl_sync(CGX_WARP, threadIdx.x / 32, 0);
     place.lane = threadIdx.x % 32;
     place.count = limit(place.bucket * CGX_ROTATED_BUCKET, tile->count, CGX_ROTATED_BUCKET);
@@ -95,8 +95,8 @@ CGX_DEVICE struct cgx_rotated_place find_rotated_place(const struct cgx_rotated_
 
 /* ---- the bucket of a warp in shared memory ---- */
 
-/* Rows of 128 words, an eighth of a bucket, and a gap that keeps columns of four in banks of their
- * own. */
+/* Rows of 128 words, an eighth of a bucket. The gap behind each row keeps columns of four words in
+ * different banks. */
 #define CGX_ROW 128
 #define CGX_PITCH (CGX_ROW + 4)
 
@@ -115,7 +115,7 @@ CGX_DEVICE uint32_t room_at(uint32_t element)
 
 /* ---- the elements of a lane ---- */
 
-/* Those of a quad. */
+/* The elements of a lane, in quads. */
 template <class Type> struct cgx_quads {
     static const int WORDS = CGX_QUAD / Type::LANES;
     static const uint32_t BYTES = CGX_QUAD * sizeof(typename Type::element);
@@ -154,8 +154,8 @@ CGX_DEVICE void store_quads(unsigned char *elements, const struct cgx_quads<Type
     }
 }
 
-/* As load_quads, of a bucket at ELEMENTS of which COUNT are there and others are zeros, aligned or
- * not: one after the other, for all lanes. */
+/* As load_quads, for a bucket at ELEMENTS that may be misaligned and has only COUNT elements; the
+ * others become zero. The warp loads elements one by one, through shared memory. */
 template <class Type>
 CGX_DEVICE void collect_quads(const unsigned char *elements, uint32_t count,
                               struct cgx_quads<Type> *quads)
@@ -202,13 +202,13 @@ CGX_DEVICE void scatter_quads(unsigned char *elements, uint32_t count,
         store_element<Type>(elements + i * size, aligned, room[room_at(i)]);
 }
 
-/* Whether a bucket at ELEMENTS of which COUNT are there is loaded and stored by quads. */
+/* Whether a bucket of COUNT elements at ELEMENTS can be loaded and stored by quads. */
 template <class Type> CGX_DEVICE bool has_quads(const unsigned char *elements, uint32_t count)
 {
     return count == CGX_ROTATED_BUCKET && ((int64_t)elements & (cgx_quads<Type>::BYTES - 1)) == 0;
 }
 
-/* The elements of the bucket at ELEMENTS that are this lane's. */
+/* Loads this lane's elements of the bucket at ELEMENTS. */
 template <class Type>
 CGX_DEVICE void load_lane(const unsigned char *elements, const struct cgx_rotated_place *place,
                           struct cgx_quads<Type> *quads)

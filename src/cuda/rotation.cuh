@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The rotation of a bucket by a warp, and sums over one: in the order that doc/format.md says. A
- * lane has on the side of elements the bits 0, 1, 7, 8, 9 of their numbers, from the lowest of its
- * own on, and on the side of codes the bits 4, 5, 6, 2, 3. */
+/* The rotation of a bucket by a warp, and sums over a bucket, in the orders of doc/format.md. Bits
+ * 0 to 4 of a value's number in its lane are bits 0, 1, 7, 8, 9 of the element's number in element
+ * order, and bits 4, 5, 6, 2, 3 in code order. */
 #ifndef CGX_CUDA_ROTATION_CUH
 #define CGX_CUDA_ROTATION_CUH
 
@@ -11,7 +11,7 @@
 
 /* ---- rotation ---- */
 
-/* Between values of a lane whose numbers differ in DISTANCE. */
+/* Replaces two values of a lane whose numbers differ only in bit DISTANCE by sum and difference. */
 template <int DISTANCE> CGX_DEVICE void add_pairs(float *values)
 {
 #pragma unroll
@@ -32,7 +32,7 @@ CGX_DEVICE void turn_signs(uint32_t signs, float *values)
         values[i] = (signs >> i & 1) != 0 ? -values[i] : values[i];
 }
 
-/* Where number E of a lane on the side of codes is in the room. */
+/* Where warp_room has value E of LANE in code order. */
 CGX_DEVICE uint32_t code_at(uint32_t lane, uint32_t e)
 {
     return lane / 4 * CGX_PITCH + ((e >> 3 | (e & 7) << 2) * CGX_QUAD) + lane % 4;
@@ -106,7 +106,7 @@ CGX_DEVICE void rotate_back(uint32_t signs, float *values)
     turn_signs(signs, values);
 }
 
-/* Of the elements of this lane. */
+/* The signs of this lane's elements. */
 CGX_DEVICE uint32_t signs_of(const struct cgx_kernel_args &args,
                              const struct cgx_rotated_tile *tile,
                              const struct cgx_rotated_place *place)
@@ -123,7 +123,7 @@ CGX_DEVICE float add_lane(float sum, int distance)
     return sum + __shfl_xor_sync(CGX_WARP, sum, distance);
 }
 
-/* Over the bucket, of what each lane has of one on the side of codes. */
+/* The sum of all lanes' SUM, in code order. */
 CGX_DEVICE float sum_of_codes(float sum)
 {
 #pragma unroll
@@ -132,7 +132,7 @@ CGX_DEVICE float sum_of_codes(float sum)
     return sum;
 }
 
-/* The sum of squares, on either side. */
+/* The sum of squares over the bucket: in code order if CODES, else in element order. */
 template <bool CODES> CGX_DEVICE float sum_squares(const float *values)
 {
     float sums[CGX_QUAD] = {};
@@ -153,7 +153,8 @@ template <bool CODES> CGX_DEVICE float sum_squares(const float *values)
     return add_lane(sums[0], 2);
 }
 
-/* ... of values that are multiplied by *FACTOR where that would be out of range. */
+/* As sum_squares, but if the sum is out of range, VALUES are multiplied by *FACTOR first. Otherwise
+ * *FACTOR is 1. */
 template <bool CODES> CGX_DEVICE float sum_in_range(float *values, float *factor)
 {
     const float squares = sum_squares<CODES>(values);

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* History scaling (codec/history.h) of four elements, whose scales are one word. */
+/* History scaling (codec/history.h) of four elements, whose scales share a word. */
 #ifndef CGX_CUDA_SCALES_CUH
 #define CGX_CUDA_SCALES_CUH
 
@@ -10,7 +10,7 @@
 
 #define CGX_SCALES 4
 
-/* Of element J. */
+/* The scale of element J, as its code. */
 CGX_DEVICE uint32_t scale_of(uint32_t word, int j)
 {
     return word >> 8 * j & 0xFFu;
@@ -30,7 +30,7 @@ CGX_DEVICE void multiply_by(uint32_t word, float *values)
         values[j] *= cgx_history_scale(scale_of(word, j));
 }
 
-/* Makes VALUES, which are sums of this WEIGHT, the means of their squares. */
+/* Turns VALUES, which are sums, into means of squares, in which they have this WEIGHT. */
 CGX_DEVICE void find_means(uint32_t word, float unit, float weight, float *values)
 {
 #pragma unroll
@@ -38,7 +38,8 @@ CGX_DEVICE void find_means(uint32_t word, float unit, float weight, float *value
         values[j] = cgx_history_mean(scale_of(word, j), unit, weight, values[j]);
 }
 
-/* The word of MEANS, of elements from FIRST of the buffer on. It is 0 where a mean is. */
+/* The scales of MEANS as a word. FIRST is their first element in the buffer. A mean of 0 has code
+ * 0. */
 CGX_DEVICE uint32_t pack_scales(const float *means, float inverse, uint32_t key, uint32_t first)
 {
     uint32_t word = 0;
@@ -49,13 +50,14 @@ CGX_DEVICE uint32_t pack_scales(const float *means, float inverse, uint32_t key,
     return word;
 }
 
-/* The unit of the block that element INDEX of the buffer is in. */
+/* The address of the unit of the block with element INDEX of the buffer. */
 CGX_DEVICE float *unit_of(const struct cgx_kernel_args &args, uint64_t index)
 {
     return args.units + (index >> (__ffs((int)cgx_history_block(args.bucket_size)) - 1));
 }
 
-/* Whether a bucket from element FIRST of the buffer on, which is there, learns from the call. */
+/* Whether the bucket that begins at element FIRST of the buffer learns from the call. It must
+ * exist. */
 CGX_DEVICE bool is_due(const struct cgx_kernel_args &args, uint64_t first)
 {
     return cgx_history_is_due(args.key, (uint32_t)first, *unit_of(args, first), args.age);

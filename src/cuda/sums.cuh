@@ -1,13 +1,13 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The sum of the sources of a bucket, payloads and elements, by the threads that share it. */
+/* Sums of the sources of a bucket, payloads and elements, by the threads that share the bucket. */
 #ifndef CGX_CUDA_SUMS_CUH
 #define CGX_CUDA_SUMS_CUH
 
 #include "cuda/history.cuh"
 
-/* Adds the elements WORDS to VALUES, divided by SCALES where these are not NULL. */
+/* Adds the elements WORDS to VALUES, divided by SCALES unless that is NULL. */
 template <class Type>
 CGX_DEVICE void add_elements(const uint32_t words[CGX_GROUPS][Type::WORDS],
                              const uint32_t (*scales)[2], cgx_values values)
@@ -34,7 +34,7 @@ CGX_DEVICE void reduce_exact(const struct cgx_kernel_args &args, const struct cg
 
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
-        sums[i / CGX_GROUP][i % CGX_GROUP] = -0.0f; /* which changes nothing that is added to it */
+        sums[i / CGX_GROUP][i % CGX_GROUP] = -0.0f; /* -0 + x is x, even if x is -0 */
     for (uint32_t s = 0; s < args.nsources; s++) {
         const int64_t elements = unquantised_of<Type>(args, tile, &place, s);
 
@@ -51,7 +51,7 @@ CGX_DEVICE void reduce_exact(const struct cgx_kernel_args &args, const struct cg
     store_exact<Type>(tile, &place, args.payload, words);
 }
 
-/* What a thread needs of one source of its bucket. */
+/* A thread's part of one source of its bucket. */
 struct source {
     uint32_t header;
     struct cgx_parts parts[CGX_GROUPS];
@@ -64,9 +64,9 @@ CGX_DEVICE void load_source(const struct cgx_tile *tile, const struct cgx_place 
     load_parts(tile, place, payload, bits, source->parts);
 }
 
-/* Adds sources from FIRST on, as long as their buckets are small grids of width BITS or, where that
- * is 0, of another; returns which is the first that is not. So many as BATCH are asked from memory
- * at once. */
+/* Adds sources from FIRST on as long as their buckets are small grids; returns the first source
+ * that is not, or nsources. BITS is the width, or 0 for the tile's. BATCH sources are loaded at
+ * once. */
 template <uint32_t BITS, int BATCH>
 CGX_DEVICE uint32_t add_grids(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
                               const struct cgx_place *place, uint32_t first, cgx_values sums,
@@ -109,8 +109,8 @@ CGX_DEVICE uint32_t add_grids(const struct cgx_kernel_args &args, const struct c
     return first;
 }
 
-/* Adds a source that is no small grid: product and sum are rounded, for the product may be
- * infinite, and one of them is of a zero. False if an encoder writes no such header. */
+/* Adds a source that is no small grid. Product and sum are rounded separately, since the product
+ * may be infinite; either the step or the constant is zero. Returns as read_scale does. */
 CGX_DEVICE bool add_other(const struct cgx_tile *tile, const struct cgx_place *place,
                           const unsigned char *payload, cgx_values sums, float *steps)
 {
@@ -138,7 +138,7 @@ CGX_DEVICE bool add_other(const struct cgx_tile *tile, const struct cgx_place *p
     return is_good;
 }
 
-/* The sum of all sources of a bucket that is there. Returns that of their steps. */
+/* Adds up all sources of a bucket, which must exist. Returns the sum of their steps. */
 template <class Type, enum kept KEPT>
 CGX_DEVICE float sum_sources(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
                              const struct cgx_place *place, cgx_values sums)
@@ -166,7 +166,7 @@ CGX_DEVICE float sum_sources(const struct cgx_kernel_args &args, const struct cg
             s++;
         }
 #pragma unroll 1
-        while (elements != 0) { /* add_grids would ask for the payloads behind, in vain */
+        while (elements != 0) { /* add_grids would load the payloads behind in vain */
             uint32_t words[CGX_GROUPS][Type::WORDS];
             cgx_scales scales;
 

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Who works on what: a block on a tile, 4096 elements of one piece, and a thread on four groups of
- * eight elements of one bucket. A bucket of B elements has B/32 threads next to each other; the
- * groups of neighbours are neighbours, and a thread's are a quarter of a bucket apart. */
+/* The division of work. A block has a tile, 4096 elements of one piece, and a thread four groups of
+ * eight elements of one bucket. A bucket of B elements has B/32 consecutive threads; neighbouring
+ * threads have neighbouring groups, and a thread's groups are a quarter of a bucket apart. */
 #ifndef CGX_CUDA_TILE_CUH
 #define CGX_CUDA_TILE_CUH
 
@@ -12,37 +12,37 @@
 
 #define CGX_GROUPS (CGX_KERNEL_TILE / CGX_KERNEL_THREADS / CGX_GROUP)
 
-/* What a kernel has from call to call (codec/codec.h). */
+/* What a kernel keeps from call to call (codec/codec.h). */
 enum kept { NOTHING, RESIDUALS, HISTORY };
 
 /* The elements of a thread as float32, group by group. */
 typedef float cgx_values[CGX_GROUPS][CGX_GROUP];
 
-/* What the threads of a block have in common. Offsets are bytes from the start of a payload. */
+/* The data that all threads of a block share. Offsets are bytes from the start of a payload. */
 struct cgx_tile {
     uint64_t headers; /* offset of the first bucket's header; at width 32, of the first element */
     uint64_t planes[CGX_PLANES]; /* offsets of the first element's codes */
-    uint64_t first;              /* element of the buffer */
+    uint64_t first;              /* first element, counted in the buffer */
     uint64_t raw;                /* offset of the first element in a raw source */
     uint32_t count;              /* elements, at most CGX_KERNEL_TILE, or cgx_kernel_measured */
     uint32_t bits;
-    uint32_t header_padding; /* words after the tile's headers that are zero */
-    uint32_t plane_padding;  /* bytes after the codes of the last plane that are zero */
+    uint32_t header_padding; /* words of zeros after the tile's headers */
+    uint32_t plane_padding;  /* bytes of zeros after the codes of the last plane */
 };
 
-/* What a thread works on: of the bucket it shares with others. */
+/* The part of a bucket that a thread has. */
 struct cgx_place {
-    uint32_t threads;            /* that the bucket has */
-    uint32_t thread;             /* which of them this is */
-    uint32_t bucket;             /* of the tile */
+    uint32_t threads;            /* of the bucket */
+    uint32_t thread;             /* the number of this one */
+    uint32_t bucket;             /* its number in the tile */
     uint32_t count;              /* elements of the bucket; 0: there is no such bucket */
     bool is_whole;               /* no element of the bucket is missing */
-    uint32_t at;                 /* element of the tile that the thread's first group starts with */
-    uint32_t stride;             /* elements from there to the second */
-    uint32_t counts[CGX_GROUPS]; /* elements of each group that are there */
-    uint32_t groups;             /* that have codes: zeros up to a multiple of 64 elements count */
-    /* Which groups of the tile the thread reads the codes of: where it has fewer, others of the
-     * bucket, so that no read is conditional. */
+    uint32_t at;                 /* first element of the first group, counted in the tile */
+    uint32_t stride;             /* elements from the start of a group to that of the next */
+    uint32_t counts[CGX_GROUPS]; /* elements of each group, without missing ones */
+    uint32_t groups;             /* with codes, counting those of padding */
+    /* The groups of the tile whose codes the thread reads; in place of groups without codes the
+     * first of the bucket, so that no read is conditional. */
     uint32_t reads[CGX_GROUPS];
 };
 
@@ -51,8 +51,8 @@ CGX_DEVICE uint64_t round_up(uint64_t value, uint32_t multiple)
     return (value + multiple - 1) & ~(uint64_t)(multiple - 1);
 }
 
-/* A warp looks for the last entry, a piece or a range, that starts at TILE or before, at 32 entries
- * a time. */
+/* Finds the last entry, a piece or a range, that starts at TILE or before. One warp calls it and
+ * looks at 32 entries at a time. */
 template <class Entry>
 CGX_DEVICE uint32_t find_entry(const Entry *entries, uint32_t count, uint32_t tile)
 {
@@ -70,7 +70,7 @@ CGX_DEVICE uint32_t find_entry(const Entry *entries, uint32_t count, uint32_t ti
     return first;
 }
 
-/* Tile INDEX of a piece that is cut into tiles of SPAN elements. The layout of a piece is that of
+/* Fills TILE with tile INDEX of a piece in tiles of SPAN elements. The layout is that of
  * cgx_piece_layout. SUMS: there are sources. */
 template <bool SUMS>
 CGX_DEVICE void lay_out(const struct cgx_kernel_piece *piece, uint32_t index, uint32_t span,
@@ -103,8 +103,8 @@ CGX_DEVICE void lay_out(const struct cgx_kernel_piece *piece, uint32_t index, ui
         tile->headers = piece->offset + start * size;
 }
 
-/* Tile NUMBER, found by one warp for the block. It stays in shared memory: what is needed of
- * it late takes no registers until then. */
+/* Tile NUMBER, found by one warp for the block. The tile stays in shared memory, so that fields
+ * that are needed late take no registers before. */
 template <bool SUMS>
 CGX_DEVICE const struct cgx_tile *find_tile(const struct cgx_kernel_args &args, uint32_t number,
                                             uint32_t size)
@@ -129,13 +129,13 @@ CGX_DEVICE uint32_t limit(uint32_t start, uint32_t end, uint32_t most)
     return count < most ? count : most;
 }
 
-/* Which of the block's buckets this thread has a part of. */
+/* The number of this thread's bucket in the block. */
 CGX_DEVICE uint32_t find_bucket(uint32_t bucket_size)
 {
     return threadIdx.x >> (__ffs((int)(bucket_size / (CGX_GROUPS * CGX_GROUP))) - 1);
 }
 
-/* In bucket BUCKET of the tile. */
+/* The thread's place in bucket BUCKET of the tile. */
 CGX_DEVICE struct cgx_place place_in(const struct cgx_tile *tile, uint32_t bucket_size,
                                      uint32_t bucket)
 {
@@ -178,7 +178,7 @@ CGX_DEVICE struct cgx_place find_place(const struct cgx_tile *tile, uint32_t buc
 
 /* ---- the elements of a place ---- */
 
-/* Those of the first group, in the buffer. */
+/* The address of the first group's elements in the buffer. */
 template <class Type>
 CGX_DEVICE unsigned char *elements_of(const struct cgx_kernel_args &args,
                                       const struct cgx_tile *tile, const struct cgx_place *place)
@@ -187,8 +187,8 @@ CGX_DEVICE unsigned char *elements_of(const struct cgx_kernel_args &args,
            (tile->first + place->at) * sizeof(typename Type::element);
 }
 
-/* The address of those of source S, if it is not quantised: in the buffer or, where it is raw, in
- * the source. 0 if it is a payload. */
+/* The address of the first group's elements in source S: in the buffer or, if S is raw, in the
+ * source. 0: S is a payload. */
 template <class Type>
 CGX_DEVICE int64_t unquantised_of(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
                                   const struct cgx_place *place, uint32_t s)
@@ -240,7 +240,7 @@ CGX_DEVICE void store_elements(const struct cgx_place *place, unsigned char *ele
 
 /* ---- pieces of width 32, where a tile is one bucket ---- */
 
-/* Elements as they are, and zeros up to a multiple of 16 bytes. */
+/* Stores elements unchanged, and zeros up to a multiple of 16 bytes. */
 template <class Type>
 CGX_DEVICE void store_exact(const struct cgx_tile *tile, const struct cgx_place *place,
                             unsigned char *payload, const uint32_t words[CGX_GROUPS][Type::WORDS])

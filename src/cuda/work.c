@@ -11,10 +11,10 @@
 #include "util/integers.h"
 #include "util/pages.h"
 
-/* Kernels of a slot write their status here; a cache line keeps the processor's others out. */
+/* The size of a status that kernels write: a cache line, so that it shares none with other data. */
 #define STATUS_BYTES 64
 #define PAGE 4096
-#define ALIGNMENT 256 /* of parts of device memory */
+#define ALIGNMENT 256 /* of tables in device memory */
 
 const char cgx_cuda_backend_name[] = "cuda";
 
@@ -39,7 +39,7 @@ static enum cgx_status create_event(CUevent *event, unsigned flags)
     return CGX_CUDA_CALL(cuEventCreate, event, CU_EVENT_DISABLE_TIMING | flags);
 }
 
-/* Who waits for an event spins, unless others wait for the processor. */
+/* Waiting for an event polls or, if ranks share processors, sleeps. */
 static enum cgx_status create_streams(struct cgx_cuda_work *work, unsigned slots,
                                       bool shares_processors)
 {
@@ -53,7 +53,7 @@ static enum cgx_status create_streams(struct cgx_cuda_work *work, unsigned slots
     return status;
 }
 
-/* Pinned memory, zeros: of the process, or where the driver does not pin that, its own. */
+/* Gets zeroed, pinned memory: of the process or, if the driver does not pin that, of the driver. */
 static enum cgx_status get_control(struct cgx_cuda_work *work)
 {
     void *allocated;
@@ -78,8 +78,8 @@ static enum cgx_status get_control(struct cgx_cuda_work *work)
     return CGX_OK;
 }
 
-/* The host's side of the tables, and where the kernels report. It must be pinned: kernels write
- * it. */
+/* Creates the host side of the tables and the status words, which must be pinned, since kernels
+ * write to them. */
 static enum cgx_status create_control(struct cgx_cuda_work *work, unsigned slots)
 {
     size_t each = STATUS_BYTES + work->table_bytes;
@@ -135,8 +135,8 @@ static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cg
     return CGX_OK;
 }
 
-/* Staging memory that cannot be pinned, or that another context has pinned, is copied all the
- * same. Pinning takes the pages, so this is the last moment to say where they should come from. */
+/* Staging memory that cannot be pinned, or that another context has pinned, can still be copied.
+ * Pinning allocates the pages, so the NUMA node must be set before. */
 static void pin_staging(struct cgx_cuda_slot *slot, size_t bytes)
 {
     CUresult code;
@@ -190,7 +190,7 @@ static void destroy_event(CUevent event)
         cgx_cuda()->cuEventDestroy(event);
 }
 
-/* False: some of the host's memory may still be pinned. */
+/* False: some host memory may still be pinned. */
 static bool destroy_all(struct cgx_cuda_work *work)
 {
     const struct cgx_cuda *cuda = cgx_cuda();
