@@ -27,14 +27,10 @@ CUresult softcuda_capture_allows(const struct softcuda_stream *stream)
 /* The stream that is captured, or is to be, with the result of softcuda_enter_context. */
 static CUresult enter(CUstream handle, bool is_captured, struct softcuda_stream **stream)
 {
-    struct softcuda_context *context;
-    CUresult code = softcuda_enter_context(&context);
+    CUresult code = softcuda_stream_enter(handle, stream);
 
     if (code != CUDA_SUCCESS)
         return code;
-    *stream = softcuda_stream_find(context, handle);
-    if (*stream == NULL)
-        return CUDA_ERROR_INVALID_HANDLE;
     if (*stream == (*stream)->object.context->legacy)
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     return ((*stream)->capture != CU_STREAM_CAPTURE_STATUS_NONE) == is_captured

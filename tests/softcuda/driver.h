@@ -229,6 +229,8 @@ struct softcuda_stream *softcuda_stream_create(struct softcuda_context *context,
 /* NULL and CU_STREAM_LEGACY are the legacy stream of CONTEXT, CU_STREAM_PER_THREAD is the calling
  * thread's own. */
 struct softcuda_stream *softcuda_stream_find(struct softcuda_context *context, CUstream handle);
+/* The stream of a call, with the result of softcuda_enter_context; for softcuda_leave. */
+CUresult softcuda_stream_enter(CUstream handle, struct softcuda_stream **stream);
 /* CUDA_ERROR_STREAM_CAPTURE_IMPLICIT: it may not be used, and has voided a capture. */
 CUresult softcuda_capture_allows(const struct softcuda_stream *stream);
 /* Takes over OPERATION, after EVENT if that is not NULL. */

@@ -253,8 +253,7 @@ CUresult cuStreamDestroy(CUstream handle)
     return softcuda_leave(code == CUDA_SUCCESS ? own : code);
 }
 
-/* The stream of a call, with the result of softcuda_enter_context. */
-static CUresult enter_stream(CUstream handle, struct softcuda_stream **stream)
+CUresult softcuda_stream_enter(CUstream handle, struct softcuda_stream **stream)
 {
     struct softcuda_context *context;
     CUresult code = softcuda_enter_context(&context);
@@ -262,9 +261,16 @@ static CUresult enter_stream(CUstream handle, struct softcuda_stream **stream)
     if (code != CUDA_SUCCESS)
         return code;
     *stream = softcuda_stream_find(context, handle);
-    if (*stream == NULL)
-        return CUDA_ERROR_INVALID_HANDLE;
-    code = softcuda_capture_allows(*stream);
+    return *stream == NULL ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
+}
+
+/* The stream of a call, with the result of softcuda_enter_context. */
+static CUresult enter_stream(CUstream handle, struct softcuda_stream **stream)
+{
+    CUresult code = softcuda_stream_enter(handle, stream);
+
+    if (code == CUDA_SUCCESS)
+        code = softcuda_capture_allows(*stream);
     return code == CUDA_SUCCESS ? (*stream)->object.context->error : code;
 }
 
