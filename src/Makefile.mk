@@ -81,6 +81,7 @@ libcgxcore_la_SOURCES = \
 	src/policy/step/pattern.c src/policy/step/pattern.h \
 	src/policy/step/periods.c src/policy/step/periods.h \
 	src/policy/step/recurrence.c src/policy/step/recurrence.h \
+	src/policy/step/resemblance.c src/policy/step/resemblance.h \
 	src/policy/step/sums.c src/policy/step/sums.h \
 	src/policy/widths/adapt.c src/policy/widths/adapt.h \
 	src/policy/widths/adapt_account.c src/policy/widths/adapt_account.h \

@@ -81,6 +81,7 @@ unit_programs = \
 	tests/unit/policy/recent \
 	tests/unit/policy/recurrence \
 	tests/unit/policy/recurrence_positions \
+	tests/unit/policy/resemblance \
 	tests/unit/policy/rules \
 	tests/unit/policy/rules_mistakes \
 	tests/unit/tools/info_link \

@@ -41,7 +41,7 @@ struct cgx_answer {
  * CGX_ABLE only if their element types are equal. */
 int cgx_agree_call(cgx_mpi_comm comm, const struct cgx_answer *mine, struct cgx_answer *all);
 
-/* *SAME: all ranks have the burst MINE, a step found by pauses; false if MINE is none. */
+/* *SAME: all ranks have found the step MINE, by pauses or by results; false if MINE is none. */
 int cgx_agree_burst(cgx_mpi_comm comm, const struct cgx_burst *mine, bool *same);
 
 #endif

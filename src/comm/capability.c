@@ -67,22 +67,10 @@ void cgx_capability_get_backends(struct cgx_comm *state, const struct cgx_plan *
                                   : CGX_REASON_DEVICE;
 }
 
-/* A sample of words from the whole input, at an odd distance so that columns of a matrix do not
- * alias. */
-static struct cgx_input_sample sample_of(size_t count)
-{
-    size_t stride = count / CGX_OP_WORDS;
-
-    if (stride < 2)
-        return (struct cgx_input_sample){.stride = 1,
-                                         .count = count < CGX_OP_WORDS ? count : CGX_OP_WORDS};
-    return (struct cgx_input_sample){.stride = (stride - 1) | 1, .count = CGX_OP_WORDS};
-}
-
 /* The class of the op, if it is known, or as tested on a sample of the input. */
 static enum cgx_op_class classify_op(const struct cgx_capability *capability)
 {
-    const struct cgx_input_sample sample = sample_of(capability->count);
+    const struct cgx_input_sample sample = cgx_input_spread(capability->count, CGX_OP_WORDS);
     enum cgx_op_class known = cgx_op_known(capability->op, capability->datatype);
     uint16_t words[CGX_OP_WORDS];
 
@@ -151,6 +139,15 @@ struct cgx_backend *cgx_capability_backend(const struct cgx_capability *capabili
 }
 
 /* ---- elements of the caller's buffers ---- */
+
+struct cgx_input_sample cgx_input_spread(size_t elements, size_t most)
+{
+    size_t stride = elements / most;
+
+    if (stride < 2)
+        return (struct cgx_input_sample){.stride = 1, .count = elements < most ? elements : most};
+    return (struct cgx_input_sample){.stride = (stride - 1) | 1, .count = most};
+}
 
 bool cgx_input_copy(const struct cgx_pointer *where, const void *buffer, size_t size,
                     const struct cgx_input_sample *sample, void *elements)

@@ -40,6 +40,10 @@ struct cgx_backend *cgx_capability_backend(const struct cgx_capability *capabili
 
 /* ---- elements of the caller's buffers, copied to the host ---- */
 
+/* A sample of at most MOST of the ELEMENTS of a buffer, spread over it at an odd distance so that
+ * columns of a matrix do not alias. */
+struct cgx_input_sample cgx_input_spread(size_t elements, size_t most);
+
 /* Copies the elements SAMPLE of BUFFER, SIZE bytes each, which is at WHERE. Device memory is read
  * after all earlier work of the legacy default stream and of streams that synchronise with it.
  * False: they cannot be read. */

@@ -7,9 +7,13 @@
 
 #include "comm/agreement.h"
 #include "comm/callsites.h"
+#include "comm/capability.h"
 #include "comm/positions.h"
 #include "comm/private_comm.h"
 #include "mpi/config.h"
+#include "observe/notices.h"
+#include "policy/step/resemblance.h"
+#include "util/float_state.h"
 #include "util/log.h"
 #include "util/trace.h"
 
@@ -93,8 +97,33 @@ static void warn_of_step(struct cgx_comm *state)
         state->stream.step_set, length, length);
 }
 
+void cgx_tables_result(struct cgx_comm *state, const struct cgx_pointer *where, const void *sums,
+                       const struct cgx_callsite_key *key)
+{
+    const struct cgx_input_sample sample = cgx_input_spread(key->count, CGX_RESEMBLANCE_SAMPLE);
+    float values[CGX_RESEMBLANCE_SAMPLE];
+    union cgx_float_state caller;
+
+    if (key->type == CGX_TYPE_OPAQUE16 || !cgx_recurrence_samples(state->stream.recurrence))
+        return;
+    cgx_float_enter(&caller);
+    if (cgx_input_gather(where, sums, cgx_type_dtype(key->type), &sample, values))
+        cgx_recurrence_result(state->stream.recurrence, values, sample.count);
+    cgx_float_leave(&caller);
+}
+
+/* Rank 0 says what would decide whether the sums are of steps. */
+static void say_undecided(struct cgx_comm *state)
+{
+    size_t times, length = cgx_recurrence_undecided(state->stream.recurrence, &times);
+
+    if (length > 0 && state->rank == 0)
+        cgx_notice_undecided(length, times);
+}
+
 int cgx_tables_compare(struct cgx_comm *state, struct cgx_occurrence *occurrence)
 {
+    union cgx_float_state caller;
     struct cgx_burst burst;
     bool same;
     int code;
@@ -102,12 +131,14 @@ int cgx_tables_compare(struct cgx_comm *state, struct cgx_occurrence *occurrence
     warn_of_step(state);
     if (!cgx_recurrence_asks(state->stream.recurrence))
         return CGX_MPI_SUCCESS;
+    cgx_float_enter(&caller);
     burst = cgx_recurrence_burst(state->stream.recurrence);
+    cgx_float_leave(&caller);
     code = cgx_agree_burst(state->comm, &burst, &same);
     if (code != CGX_MPI_SUCCESS)
         cgx_private_break(state, code);
-    else if (same)
-        cgx_recurrence_take_burst(state->stream.recurrence, burst.length, occurrence);
+    else if (!same || !cgx_recurrence_take_burst(state->stream.recurrence, &burst, occurrence))
+        say_undecided(state);
     return code;
 }
 

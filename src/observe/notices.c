@@ -66,6 +66,20 @@ void cgx_notice_memory(enum cgx_reason reason)
             host ? "host" : "device");
 }
 
+void cgx_notice_undecided(size_t length, size_t times)
+{
+    static atomic_bool said;
+
+    if (cgx_notice_was_compressed() || atomic_exchange(&said, true))
+        return;
+    cgx_log(CGX_LOG_WARN,
+            "large sums repeat themselves after %zu, %zu times so far, as steps do, but also equal "
+            "layers in one pass over a model: they stay exact until that is clear. If they are "
+            "gradients, say so: a file with the line '-> step=%zu', named by cgxrun --rules or "
+            "CGX_RULES",
+            length, times, length);
+}
+
 /* ---- blocked sums ---- */
 
 static void describe_verdict(const struct cgx_verdict *verdict, char *why, size_t size)

@@ -162,6 +162,17 @@ static struct cgx_comm *note_small(const struct cgx_call *call)
     return state;
 }
 
+/* Leaves CALL, a large sum whose site is KEY's, exact for REASON. */
+static int refuse_call(const struct cgx_call *call, struct cgx_comm *state, enum cgx_reason reason,
+                       const struct cgx_callsite_key *key)
+{
+    int code = cgx_exact_noted(call, state, reason, NULL);
+
+    if (code == CGX_MPI_SUCCESS && reason == CGX_REASON_NOT_RECURRING)
+        cgx_tables_result(state, &call->receive, call->recvbuf, key);
+    return code;
+}
+
 /* The site of CALL, a large sum. */
 static struct cgx_callsite *find(struct cgx_comm *state, const struct cgx_call *call,
                                  const struct cgx_occurrence *occurrence)
@@ -219,7 +230,7 @@ static int reduce(struct cgx_call *call, struct cgx_comm **state)
         return serve(call, comm, site);
     if (recurs)
         cgx_stats_exact(comm->stats, site->key);
-    return cgx_exact_noted(call, comm, reason, NULL);
+    return refuse_call(call, comm, reason, &site->key);
 }
 
 int cgx_allreduce(struct cgx_call *call)

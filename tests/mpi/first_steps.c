@@ -5,9 +5,12 @@
  * "first_steps MODEL STEPS EVERY". Each of STEPS steps works for a while and then sums the
  * gradients of MODEL, the last tensor first. After every EVERY steps (0: never) a loss is summed.
  * Rank 0 prints on stderr which step begins. In the model "layer" a step is one layer of weights
- * that ranks have in common: one pass over them, with a pause before each. */
+ * that ranks have in common: one pass over them, with a pause before each. In the models "even" and
+ * "stack" there is as long a pause before each large sum as between steps. The gradients of "even"
+ * resemble those of the step before; in "stack" a step is one layer of noise. */
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +30,8 @@ static const struct model {
     {"vgg", {1728, 64,     36864, 64,     73728, 128,   147456, 128,   294912, 256, 294912,
              256,  294912, 256,   294912, 256,   65536, 256,    65536, 256,    640, 10}},
     {"layer", {65536, 256, 65536, 256}},
+    {"even", {16384, 256, 65536, 256, 32768, 128}},
+    {"stack", {16384, 256, 65536, 256, 32768, 128}},
     {"mlp", {401408, 512, 131072, 256, 2560, 10}},
     {"torch_mlp", {150528, 192, 36864, 192, 36864, 192, 36864, 192, 1920, 10}},
     {"torch_mlp_deep",
@@ -36,7 +41,7 @@ static const struct model {
              128,   49152, 384, 16384, 128, 128,   128, 65536, 512, 65536, 128, 128,   128, 32768}},
 };
 
-static float *pool, *result;
+static float *pool, *input, *result;
 
 static void work(long ms)
 {
@@ -60,18 +65,37 @@ static void fill(void)
     }
 }
 
+/* Sums COUNT elements from FIRST on and, if RESEMBLING, as many from LIKE on in a smaller size. */
+static void sum(size_t first, size_t like, int count, bool resembling)
+{
+    const float *elements = pool + first;
+
+    if (resembling) {
+        for (int i = 0; i < count; i++)
+            input[i] = pool[first + (size_t)i] + pool[like + (size_t)i] / 2;
+        elements = input;
+    }
+    MPI_Allreduce(elements, result, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
 static void take_step(const struct model *model, int rank, int step)
 {
+    bool resembling = strcmp(model->name, "even") == 0;
+    bool even = resembling || strcmp(model->name, "stack") == 0;
     size_t apart = strcmp(model->name, "layer") == 0 ? 0 : 1299709;
     int last = 0;
 
     while (last < MOST && model->tensors[last] > 0)
         last++;
+    if (!even)
+        work(WORK_MS);
     for (int i = last - 1; i >= 0; i--) {
-        size_t first = ((size_t)step * 7919 + (size_t)rank * apart + (size_t)i * 104729) %
-                       (POOL - (size_t)model->tensors[i]);
+        size_t most = POOL - (size_t)model->tensors[i], tensor = (size_t)i * 104729;
 
-        MPI_Allreduce(pool + first, result, model->tensors[i], MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        if (even && i % 2 == 0)
+            work(WORK_MS / 10);
+        sum(((size_t)step * 7919 + (size_t)rank * apart + tensor) % most, tensor % most,
+            model->tensors[i], resembling);
     }
 }
 
@@ -92,14 +116,14 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     pool = malloc(POOL * sizeof *pool);
+    input = malloc(POOL * sizeof *input);
     result = malloc(POOL * sizeof *result);
-    if (!model || !pool || !result)
+    if (!model || !pool || !input || !result)
         MPI_Abort(MPI_COMM_WORLD, 2);
     fill();
     for (int step = 1; step <= steps; step++) {
         if (rank == 0)
             fprintf(stderr, "step %d\n", step);
-        work(WORK_MS);
         take_step(model, rank, step);
         if (every > 0 && step % every == 0) {
             work(WORK_MS / 3);
@@ -107,6 +131,7 @@ int main(int argc, char **argv)
         }
     }
     free(pool);
+    free(input);
     free(result);
     MPI_Finalize();
     return 0;

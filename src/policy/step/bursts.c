@@ -49,14 +49,14 @@ static int separate(const uint32_t pauses[CGX_PAUSES], unsigned cut, uint32_t lo
 
 static void find_bursts(const struct cgx_sum_log *log, unsigned cut, struct bursts *bursts)
 {
-    struct cgx_burst burst = {0, CGX_HASH_START};
+    struct cgx_burst burst = {.hash = CGX_HASH_START};
 
     *bursts = (struct bursts){0};
     for (size_t i = 0; i < log->length; i++) {
         if (i > 0 && log->calls[i].pause >= cut) {
             bursts->latest[bursts->complete++ % LATEST] = burst;
             bursts->longest = burst.length > bursts->longest ? burst.length : bursts->longest;
-            burst = (struct cgx_burst){0, CGX_HASH_START};
+            burst = (struct cgx_burst){.hash = CGX_HASH_START};
         }
         burst.length++;
         burst.hash = cgx_hash(burst.hash, &log->calls[i].sum, sizeof log->calls[i].sum);

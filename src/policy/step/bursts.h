@@ -8,6 +8,7 @@
 #ifndef CGX_POLICY_BURSTS_H
 #define CGX_POLICY_BURSTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "policy/step/periods.h"
@@ -28,6 +29,7 @@ static inline uint16_t cgx_pause(int64_t nanoseconds)
 struct cgx_burst {
     uint32_t length; /* in large sums; 0: no burst */
     uint32_t hash;   /* of its sums in order */
+    bool resembles;  /* found by results (resemblance.h), which show no order */
 };
 
 /* Returns the burst that occurs three times among the last five complete ones of LOG, two of them

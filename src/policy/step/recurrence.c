@@ -8,7 +8,9 @@
 #include "policy/step/bursts.h"
 #include "policy/step/pattern.h"
 #include "policy/step/periods.h"
+#include "policy/step/resemblance.h"
 #include "policy/step/sums.h"
+#include "util/hash.h"
 #include "util/pages.h"
 
 /* ---- disorder ---- */
@@ -97,6 +99,10 @@ static void take(struct disorder *disorder, uint64_t key, bool known)
 #define FIRST_CONTRADICTED 32
 #define STEPS_CONTRADICTED 4
 
+/* From this large sum on, and so many repeats, an undecided period is worth telling. */
+#define FIRST_UNDECIDED 16
+#define REPEATS_UNDECIDED 6
+
 /* A search takes time in proportion to the log. In a log longer than SHORT_LOG it is made once per
  * 1/SEARCH_PART of the length, so that the cost of a call is constant. */
 #define SHORT_LOG 256
@@ -109,15 +115,18 @@ struct cgx_recurrence {
     uint32_t since_search;
     uint64_t calls; /* number of large sums */
     uint64_t established;
-    uint32_t large, small; /* recent sums, halved together */
-    uint32_t paced;        /* the step's length by all ranks' pauses, in large sums; 0: unknown */
+    uint32_t large, small;  /* recent sums, halved together */
+    uint32_t paced;         /* the step's length as all ranks found it, in large sums; 0: unknown */
+    enum cgx_evidence pace; /* how this rank found it */
+    bool logged;            /* the latest large sum is in the log */
     struct disorder disorder;
+    struct cgx_resemblance resemblance; /* of the latest sums in the log */
     struct cgx_sums sums;
     struct cgx_sum_log log;
     struct cgx_pattern pattern;
 };
 
-_Static_assert(sizeof(struct cgx_recurrence) <= 256 * 1024, "a communicator's memory");
+_Static_assert(sizeof(struct cgx_recurrence) <= 280 * 1024, "a communicator's memory");
 
 struct cgx_recurrence *cgx_recurrence_create(const struct cgx_recurrence_rule *rule)
 {
@@ -159,8 +168,8 @@ static void establish(struct cgx_recurrence *recurrence, enum cgx_evidence evide
     recurrence->established = recurrence->calls;
 }
 
-/* Follows the step that pauses have shown, unless that or a longer one is followed. */
-static bool follow_pauses(struct cgx_recurrence *recurrence, unsigned warmup)
+/* Follows the step that all ranks have found, unless that or a longer one is followed. */
+static bool follow_paced(struct cgx_recurrence *recurrence, unsigned warmup)
 {
     struct cgx_pattern *pattern = &recurrence->pattern;
     struct cgx_period period;
@@ -172,7 +181,7 @@ static bool follow_pauses(struct cgx_recurrence *recurrence, unsigned warmup)
     if (period.length == 0)
         return false;
     if (!is_established(recurrence))
-        establish(recurrence, CGX_EVIDENCE_PAUSES);
+        establish(recurrence, recurrence->pace);
     cgx_pattern_adopt(pattern, &recurrence->sums, &recurrence->log, &period, CGX_STEP_PACED, false);
     return true;
 }
@@ -185,7 +194,7 @@ static void search(struct cgx_recurrence *recurrence)
     unsigned warmup = is_established(recurrence) ? 0 : rule->warmup;
     struct cgx_period period;
 
-    if (follow_pauses(recurrence, warmup))
+    if (follow_paced(recurrence, warmup))
         return;
     period = rule->step > 0 ? cgx_period_set(log, rule->step, warmup)
                             : cgx_period_find(log, &recurrence->sums, warmup);
@@ -249,8 +258,11 @@ static void learn(struct cgx_recurrence *recurrence, uint16_t sum, bool known, b
     if (!is_established(recurrence))
         observe_disorder(recurrence, recurrence->sums.sums[sum].key, known);
     /* In the log, new sums would hide the period of the others from later searches. */
-    if (!is_established(recurrence) || known)
+    recurrence->logged = !is_established(recurrence) || known;
+    if (recurrence->logged) {
         cgx_sum_log_add(log, &recurrence->sums, sum);
+        cgx_resemblance_add(&recurrence->resemblance);
+    }
     recurrence->since_search++;
     if (is_established(recurrence) && pattern->length > 0 && placed && pattern->firm)
         return;
@@ -298,7 +310,7 @@ struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uin
     return occurrence;
 }
 
-/* ---- pauses ---- */
+/* ---- what ranks compare ---- */
 
 void cgx_recurrence_wait(struct cgx_recurrence *recurrence, int64_t nanoseconds)
 {
@@ -321,24 +333,55 @@ bool cgx_recurrence_asks(const struct cgx_recurrence *recurrence)
     return calls >= FIRST_ASKED && (part & (part - 1)) == 0 && cgx_recurrence_listens(recurrence);
 }
 
-struct cgx_burst cgx_recurrence_burst(const struct cgx_recurrence *recurrence)
+bool cgx_recurrence_samples(const struct cgx_recurrence *recurrence)
 {
-    return cgx_bursts_judge(&recurrence->log);
+    return recurrence->logged && recurrence->calls <= CGX_RECURRENCE_RESULTS &&
+           cgx_recurrence_listens(recurrence);
 }
 
-bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, size_t length,
+void cgx_recurrence_result(struct cgx_recurrence *recurrence, const float *values, size_t count)
+{
+    cgx_resemblance_take(&recurrence->resemblance, values, count);
+}
+
+struct cgx_burst cgx_recurrence_burst(const struct cgx_recurrence *recurrence)
+{
+    const uint32_t length = cgx_resemblance_judge(&recurrence->resemblance, &recurrence->log);
+
+    return length > 0 ? (struct cgx_burst){length, CGX_HASH_START, true}
+                      : cgx_bursts_judge(&recurrence->log);
+}
+
+bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, const struct cgx_burst *burst,
                                struct cgx_occurrence *latest)
 {
     const struct cgx_pattern *pattern = &recurrence->pattern;
+    size_t length = burst->length;
 
     if (length <= recurrence->paced || length > CGX_STEP_LONGEST)
         return false;
-    recurrence->paced = (uint32_t)length;
-    if (!follow_pauses(recurrence, is_established(recurrence) ? 0 : recurrence->rule.warmup))
+    recurrence->paced = burst->length;
+    recurrence->pace = burst->resembles ? CGX_EVIDENCE_RESULTS : CGX_EVIDENCE_PAUSES;
+    if (!follow_paced(recurrence, is_established(recurrence) ? 0 : recurrence->rule.warmup))
         return false;
     *latest = (struct cgx_occurrence){.recurs = true,
                                       .position = (pattern->candidates[0] + length - 1) % length};
     return true;
+}
+
+size_t cgx_recurrence_undecided(struct cgx_recurrence *recurrence, size_t *times)
+{
+    struct cgx_sum_log *log = &recurrence->log;
+    struct cgx_period period;
+
+    if (is_established(recurrence) || recurrence->calls < FIRST_UNDECIDED)
+        return 0;
+    period = cgx_period_find(log, &recurrence->sums, 0);
+    if (period.length == 0 || period.run < REPEATS_UNDECIDED * period.length ||
+        4 * period.run < 3 * (size_t)log->length)
+        return 0;
+    *times = period.run / period.length;
+    return period.length;
 }
 
 size_t cgx_recurrence_contradicts(struct cgx_recurrence *recurrence)
@@ -386,11 +429,9 @@ enum cgx_evidence cgx_recurrence_evidence(const struct cgx_recurrence *recurrenc
 const char *cgx_evidence_name(enum cgx_evidence evidence)
 {
     static const char *const names[] = {
-        [CGX_EVIDENCE_NONE] = "nothing yet",
-        [CGX_EVIDENCE_USER] = "the user",
-        [CGX_EVIDENCE_PAUSES] = "pauses",
-        [CGX_EVIDENCE_PERIOD] = "a period",
-        [CGX_EVIDENCE_OFF_STEP] = "strays in a sequence",
+        [CGX_EVIDENCE_NONE] = "nothing yet",  [CGX_EVIDENCE_USER] = "the user",
+        [CGX_EVIDENCE_PAUSES] = "pauses",     [CGX_EVIDENCE_RESULTS] = "results",
+        [CGX_EVIDENCE_PERIOD] = "a period",   [CGX_EVIDENCE_OFF_STEP] = "strays in a sequence",
         [CGX_EVIDENCE_VARYING] = "variation",
     };
 

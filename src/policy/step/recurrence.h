@@ -6,7 +6,7 @@
  * recur without a known position.
  *
  * A communicator is established once its sequence shows training steps; from then on large sums
- * recur, except off-step sums of a step that is followed well. Five kinds of evidence establish it
+ * recur, except off-step sums of a step that is followed well. Six kinds of evidence establish it
  * (enum cgx_evidence). Pure logic. Memory is constant, allocated at creation and touched when
  * needed. Time per call is constant except for searches, whose cost is spread over the calls. */
 #ifndef CGX_POLICY_STEP_RECURRENCE_H
@@ -27,6 +27,7 @@ enum cgx_evidence {
     CGX_EVIDENCE_NONE,     /* nothing yet */
     CGX_EVIDENCE_USER,     /* CGX_WARMUP=0 */
     CGX_EVIDENCE_PAUSES,   /* pauses between steps, the same on all ranks */
+    CGX_EVIDENCE_RESULTS,  /* results that resemble those of the step before, on all ranks */
     CGX_EVIDENCE_PERIOD,   /* a period that closes, or has repeated for long */
     CGX_EVIDENCE_OFF_STEP, /* new sums within a well-predicted sequence */
     CGX_EVIDENCE_VARYING,  /* irregular order, as when a library fuses tensors by time */
@@ -54,11 +55,18 @@ void cgx_recurrence_wait(struct cgx_recurrence *recurrence, int64_t nanoseconds)
 /* Whether pauses are needed: nothing else has revealed the step. */
 bool cgx_recurrence_listens(const struct cgx_recurrence *recurrence);
 
-/* Whether ranks should compare their bursts now, after a large sum: after the 4th, 6th, 8th, 12th,
+/* Whether results are needed: pauses are, among the first CGX_RECURRENCE_RESULTS large sums. */
+#define CGX_RECURRENCE_RESULTS 512
+bool cgx_recurrence_samples(const struct cgx_recurrence *recurrence);
+
+/* The result of the latest large sum, if it is exact: the COUNT VALUES that were sampled. */
+void cgx_recurrence_result(struct cgx_recurrence *recurrence, const float *values, size_t count);
+
+/* Whether ranks should compare their steps now, after a large sum: after the 4th, 6th, 8th, 12th,
  * 16th, 24th ... while the step is unknown. */
 bool cgx_recurrence_asks(const struct cgx_recurrence *recurrence);
 
-/* The step according to this rank's pauses. */
+/* The step according to this rank's results or, if these show none, its pauses. */
 struct cgx_burst cgx_recurrence_burst(const struct cgx_recurrence *recurrence);
 
 struct cgx_occurrence {
@@ -74,11 +82,16 @@ struct cgx_occurrence {
 struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uint64_t count,
                                           unsigned type);
 
-/* All ranks' pauses show a step of LENGTH large sums. If the sums have repeated with that length,
- * the step is followed, with positions, until a longer one is known. True if it is followed from
- * now on; *LATEST then describes the latest sum. */
-bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, size_t length,
+/* All ranks have found BURST. If the sums have repeated with its length, the step is followed, with
+ * positions, until a longer one is known. True if it is followed from now on; *LATEST then
+ * describes the latest sum. */
+bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, const struct cgx_burst *burst,
                                struct cgx_occurrence *latest);
+
+/* The length with which the large sums have repeated from the beginning or nearly so, *TIMES times,
+ * which is too seldom to tell steps from layers; 0: none. To be asked when ranks have compared
+ * their steps. */
+size_t cgx_recurrence_undecided(struct cgx_recurrence *recurrence, size_t *times);
 
 /* The length with which the large sums repeat, if the user has set another one that does not fit;
  * otherwise 0. Checked after the 32nd, 64th, 128th ... large sum. */

@@ -143,10 +143,19 @@ static bool take(struct cgx_recurrence *recurrence, int steps, int length, int64
                 continue;
             burst = cgx_recurrence_burst(recurrence);
             if (burst.length > 0)
-                cgx_recurrence_take_burst(recurrence, burst.length, &occurrence);
+                cgx_recurrence_take_burst(recurrence, &burst, &occurrence);
         }
     }
     return occurrence.recurs && occurrence.position == (size_t)length - 1;
+}
+
+/* All ranks have found LENGTH. */
+static bool take_burst(struct cgx_recurrence *recurrence, uint32_t length,
+                       struct cgx_occurrence *latest)
+{
+    const struct cgx_burst burst = {.length = length};
+
+    return cgx_recurrence_take_burst(recurrence, &burst, latest);
 }
 
 static void test_recurrence(void)
@@ -182,14 +191,12 @@ static void test_agreed(void)
 
     for (uint64_t i = 0; i < 24; i++)
         next(recurrence, i % 6 == 5 ? 3000 : 2000 + i % 6 % 2);
-    ok(!cgx_recurrence_take_burst(recurrence, 5, &latest) && !latest.recurs,
-       "five sums have not come twice");
-    ok(cgx_recurrence_take_burst(recurrence, 6, &latest) && latest.recurs && latest.position == 5,
+    ok(!take_burst(recurrence, 5, &latest) && !latest.recurs, "five sums have not come twice");
+    ok(take_burst(recurrence, 6, &latest) && latest.recurs && latest.position == 5,
        "six have, and the latest has its position");
-    ok(!cgx_recurrence_take_burst(recurrence, 2, &latest) && cgx_recurrence_period(recurrence) == 6,
+    ok(!take_burst(recurrence, 2, &latest) && cgx_recurrence_period(recurrence) == 6,
        "a shorter one does not take its place");
-    ok(!cgx_recurrence_take_burst(recurrence, CGX_STEP_LONGEST + 1, &latest),
-       "nor does one that is too long");
+    ok(!take_burst(recurrence, CGX_STEP_LONGEST + 1, &latest), "nor does one that is too long");
     cgx_recurrence_free(recurrence);
 }
 
