@@ -6,79 +6,13 @@
 #include <stddef.h>
 
 #include "policy/step/bursts.h"
+#include "policy/step/disorder.h"
 #include "policy/step/pattern.h"
 #include "policy/step/periods.h"
 #include "policy/step/resemblance.h"
 #include "policy/step/sums.h"
 #include "util/hash.h"
 #include "util/pages.h"
-
-/* ---- disorder ---- */
-
-/* A predictor measures the disorder of a sequence: it expects that what followed the last two
- * different sums, with their numbers of repeats, follows again. One pass over a model's weights
- * hardly has disorder, however often its layers repeat. So a long sequence that has disorder, but
- * no period of a step, is training. */
-#define CONTEXTS 4096
-
-/* All zeros: no sum yet. */
-struct disorder {
-    uint64_t last, before; /* keys of the last sum and of the last different one before it */
-    uint32_t repeated_last, repeated_before;
-    uint32_t mistakes; /* wrong or missing predictions */
-    uint32_t off_step; /* new sums right before a correctly predicted one */
-    bool novel;        /* a new sum has come since the last known one */
-    struct {
-        uint16_t check; /* further bits of the context's hash */
-        uint16_t next;  /* a hash of the sum that followed; 0: none yet */
-    } seen[CONTEXTS];
-};
-
-/* Numbers of repeats make layers predictable: a stack of layers ends at the same length every time.
- */
-static uint64_t hash_context(const struct disorder *disorder)
-{
-    return cgx_scramble(disorder->last * 37 + disorder->repeated_last +
-                        cgx_scramble(disorder->before * 31 + disorder->repeated_before));
-}
-
-static void advance(struct disorder *disorder, uint64_t key)
-{
-    if (key == disorder->last) {
-        disorder->repeated_last++;
-        return;
-    }
-    disorder->before = disorder->last;
-    disorder->repeated_before = disorder->repeated_last;
-    disorder->last = key;
-    disorder->repeated_last = 1;
-}
-
-/* Takes the next large sum. KNOWN: it has come KNOWN times before. */
-static void take(struct disorder *disorder, uint64_t key, bool known)
-{
-    uint64_t context = hash_context(disorder);
-    size_t place = context % CONTEXTS;
-    uint16_t check = (uint16_t)(context >> 48), next = (uint16_t)(cgx_scramble(key) >> 48 | 1);
-    bool predicted, right;
-
-    if (!known) {
-        disorder->novel = true;
-        return;
-    }
-    predicted = disorder->seen[place].check == check && disorder->seen[place].next != 0;
-    right = predicted && disorder->seen[place].next == next;
-    if (right)
-        disorder->off_step += disorder->novel;
-    else if (predicted || key != disorder->last)
-        disorder->mistakes++;
-    disorder->novel = false;
-    disorder->seen[place].check = check;
-    disorder->seen[place].next = next;
-    advance(disorder, key);
-}
-
-/* ---- the sequence ---- */
 
 /* How often a sum must have come to be known. */
 #define KNOWN 2
@@ -119,7 +53,7 @@ struct cgx_recurrence {
     uint32_t paced;         /* the step's length as all ranks found it, in large sums; 0: unknown */
     enum cgx_evidence pace; /* how this rank found it */
     bool logged;            /* the latest large sum is in the log */
-    struct disorder disorder;
+    struct cgx_disorder disorder;
     struct cgx_resemblance resemblance; /* of the latest sums in the log */
     struct cgx_sums sums;
     struct cgx_sum_log log;
@@ -213,10 +147,10 @@ static void search(struct cgx_recurrence *recurrence)
 /* Adds a sum to the disorder, and establishes the communicator if there is enough. */
 static void observe_disorder(struct cgx_recurrence *recurrence, uint64_t key, bool known)
 {
-    const struct disorder *disorder = &recurrence->disorder;
+    const struct cgx_disorder *disorder = &recurrence->disorder;
     bool fused = (uint64_t)recurrence->small * BUCKETS <= recurrence->large;
 
-    take(&recurrence->disorder, key, known);
+    cgx_disorder_take(&recurrence->disorder, key, known);
     if (disorder->off_step >= OFF_STEP)
         establish(recurrence, CGX_EVIDENCE_OFF_STEP);
     else if (disorder->mistakes >= (fused ? MISTAKES_FUSED : MISTAKES))
