@@ -9,8 +9,8 @@
 # Steps from a line of progress to the next.
 report_every=18
 
-# Sums of the first steps are exact; they are over by the line of this step.
-settled=36
+# Sums of the first eight steps are exact; they are over by the first line of progress.
+settled=$report_every
 
 rate=1000000000
 
@@ -97,7 +97,7 @@ results_of() {
 
 # times_of RUN: seconds, those in sums, and milliseconds of a sum once these are settled.
 times_of() {
-    awk -F , -v run="$1" -v settled=$settled '
+    awk -F , -v run="$1" -v settled="$settled" '
         $1 == run {
             if ($2 <= settled) {
                 steps = $2
@@ -123,7 +123,7 @@ print_table() {
         results_of plain "$(sent_plain)"
         results_of compressed "$(sent_compressed)"
     } >"$results/table"
-    awk -v rate="${here:-$rate}" -v settled=$settled '
+    awk -v rate="${here:-$rate}" -v settled="$settled" '
         function times(x, y) { return y > 0 ? sprintf("%.1f x", x / y) : "-" }
         BEGIN {
             format = "%-12s %9s %10s %12s %10s %10s %10s %10s\n"
