@@ -18,8 +18,10 @@
 #define SLOTS 2048
 
 /* Polls without progress before the rank yields its processor, and before it sleeps if ranks share
- * processors. */
+ * processors. A rank that has one and waits for shared memory alone yields late, after a
+ * millisecond: to yield may cost a time slice of whatever else runs, as long as many sums. */
 #define POLLS_BEFORE_YIELD 32
+#define POLLS_BEFORE_LATE_YIELD 8192
 #define POLLS_BEFORE_SLEEP 512
 #define SLEEP_NANOSECONDS 20000
 /* Polls without progress between queries whether the program's communicator was revoked. */
@@ -306,9 +308,11 @@ int cgx_exchange_code(const struct cgx_exchange *exchange)
 void cgx_exchange_rest(const struct cgx_exchange *exchange)
 {
     static const struct timespec nap = {.tv_sec = 0, .tv_nsec = SLEEP_NANOSECONDS};
+    bool has_processors = exchange->transports.pace.has_processors;
 
-    if (exchange->idle > POLLS_BEFORE_SLEEP && !exchange->transports.pace.has_processors)
+    if (exchange->idle > POLLS_BEFORE_SLEEP && !has_processors)
         nanosleep(&nap, NULL);
-    else if (exchange->idle > POLLS_BEFORE_YIELD)
+    else if (exchange->idle > (has_processors && exchange->nfragments == 0 ? POLLS_BEFORE_LATE_YIELD
+                                                                           : POLLS_BEFORE_YIELD))
         sched_yield();
 }
