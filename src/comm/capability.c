@@ -67,6 +67,20 @@ void cgx_capability_get_backends(struct cgx_comm *state, const struct cgx_plan *
                                   : CGX_REASON_DEVICE;
 }
 
+/* As cgx_input_gather, elements of SIZE bytes unconverted. */
+static bool copy_input(const struct cgx_pointer *where, const void *buffer, size_t size,
+                       const struct cgx_input_sample *sample, void *elements)
+{
+    const char *from = (const char *)buffer + sample->first * size;
+    size_t stride = sample->stride * size;
+
+    if (where->memory != CGX_MEMORY_HOST)
+        return cgx_pinned_gather(where, elements, from, size, stride, sample->count) == CGX_OK;
+    for (size_t i = 0; i < sample->count; i++)
+        memcpy((char *)elements + i * size, from + i * stride, size);
+    return true;
+}
+
 /* The class of the op, if it is known, or as tested on a sample of the input. */
 static enum cgx_op_class classify_op(const struct cgx_capability *capability)
 {
@@ -76,7 +90,7 @@ static enum cgx_op_class classify_op(const struct cgx_capability *capability)
 
     if (known != CGX_OP_UNTOLD)
         return known;
-    if (!cgx_input_copy(&capability->send, capability->input, sizeof words[0], &sample, words))
+    if (!copy_input(&capability->send, capability->input, sizeof words[0], &sample, words))
         return CGX_OP_UNTOLD;
     return cgx_op_ask(capability->op, capability->datatype, words, sample.count);
 }
@@ -99,8 +113,8 @@ static bool scan_all(const struct cgx_capability *capability, enum cgx_op_class 
         return false;
     for (size_t first = 0, count; ok && first < capability->count; first += count) {
         count = capability->count - first < at_once ? capability->count - first : at_once;
-        ok = cgx_input_copy(&capability->send, (const char *)capability->input + first * size,
-                            count * size, &all, memory);
+        ok = copy_input(&capability->send, (const char *)capability->input + first * size,
+                        count * size, &all, memory);
         if (ok)
             cgx_op_scan(sum, memory, count, seen);
     }
@@ -149,25 +163,12 @@ struct cgx_input_sample cgx_input_spread(size_t elements, size_t most)
     return (struct cgx_input_sample){.stride = (stride - 1) | 1, .count = most};
 }
 
-bool cgx_input_copy(const struct cgx_pointer *where, const void *buffer, size_t size,
-                    const struct cgx_input_sample *sample, void *elements)
-{
-    const char *from = (const char *)buffer + sample->first * size;
-    size_t stride = sample->stride * size;
-
-    if (where->memory != CGX_MEMORY_HOST)
-        return cgx_pinned_gather(where, elements, from, size, stride, sample->count) == CGX_OK;
-    for (size_t i = 0; i < sample->count; i++)
-        memcpy((char *)elements + i * size, from + i * stride, size);
-    return true;
-}
-
 bool cgx_input_gather(const struct cgx_pointer *where, const void *buffer, enum cgx_dtype dtype,
                       const struct cgx_input_sample *sample, float *values)
 {
     size_t size = cgx_dtype_size(dtype);
     char *elements = malloc(sample->count * size);
-    bool ok = elements && cgx_input_copy(where, buffer, size, sample, elements);
+    bool ok = elements && copy_input(where, buffer, size, sample, elements);
 
     if (ok)
         cgx_peek_elements(dtype, elements, sample->count, values);

@@ -44,13 +44,9 @@ struct cgx_backend *cgx_capability_backend(const struct cgx_capability *capabili
  * columns of a matrix do not alias. */
 struct cgx_input_sample cgx_input_spread(size_t elements, size_t most);
 
-/* Copies the elements SAMPLE of BUFFER, SIZE bytes each, which is at WHERE. Device memory is read
- * after all earlier work of the legacy default stream and of streams that synchronise with it.
- * False: they cannot be read. */
-bool cgx_input_copy(const struct cgx_pointer *where, const void *buffer, size_t size,
-                    const struct cgx_input_sample *sample, void *elements);
-
-/* Likewise, converted from DTYPE to float32. */
+/* Copies the elements SAMPLE of BUFFER, which is at WHERE, converted from DTYPE to float32. Device
+ * memory is read after all earlier work of the legacy default stream and of streams that
+ * synchronise with it. False: they cannot be read. */
 bool cgx_input_gather(const struct cgx_pointer *where, const void *buffer, enum cgx_dtype dtype,
                       const struct cgx_input_sample *sample, float *values);
 

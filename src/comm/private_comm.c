@@ -177,10 +177,32 @@ static void cancel(void)
     pthread_mutex_unlock(&lock);
 }
 
+/* Moves MINE, just made for NEEDS and not yet connected, into SHARED, or frees it if SHARED
+ * suffices. False, with nothing done, if neither covers the other. Decided only by NEEDS and by
+ * what all ranks hold. */
+static bool join_workspaces(struct cgx_workspace *shared, struct cgx_workspace *mine,
+                            const struct cgx_needs *needs)
+{
+    if (shared->reserved.slots == 0) {
+        *shared = *mine;
+    } else if (cgx_needs_fit(needs, &shared->reserved)) {
+        cgx_scratch_release(&mine->scratch);
+    } else if (cgx_needs_fit(&shared->reserved, needs)) {
+        cgx_scratch_release(&shared->scratch);
+        shared->scratch = mine->scratch;
+        if (shared->shm_refused)
+            cgx_shared_close(&shared->scratch.shared);
+    } else {
+        return false;
+    }
+    *mine = (struct cgx_workspace){.reserved = {0}};
+    return true;
+}
+
 /* Lets STATE work in the memory of its private communicator, with NEEDS, if possible. */
 static void join(struct cgx_comm *state, const struct cgx_needs *needs)
 {
-    if (cgx_workspace_join(&state->private.shared->work, &state->alone, needs))
+    if (join_workspaces(&state->private.shared->work, &state->alone, needs))
         state->work = &state->private.shared->work;
 }
 
@@ -262,25 +284,6 @@ int cgx_private_broken(const struct cgx_comm *state)
 }
 
 /* ---- workspaces ---- */
-
-bool cgx_workspace_join(struct cgx_workspace *shared, struct cgx_workspace *mine,
-                        const struct cgx_needs *needs)
-{
-    if (shared->reserved.slots == 0) {
-        *shared = *mine;
-    } else if (cgx_needs_fit(needs, &shared->reserved)) {
-        cgx_scratch_release(&mine->scratch);
-    } else if (cgx_needs_fit(&shared->reserved, needs)) {
-        cgx_scratch_release(&shared->scratch);
-        shared->scratch = mine->scratch;
-        if (shared->shm_refused)
-            cgx_shared_close(&shared->scratch.shared);
-    } else {
-        return false;
-    }
-    *mine = (struct cgx_workspace){.reserved = {0}};
-    return true;
-}
 
 void cgx_workspace_release(struct cgx_workspace *work, bool broken)
 {

@@ -32,12 +32,6 @@ int cgx_private_broken(const struct cgx_comm *state);
 
 /* ---- the memory that calls work in ---- */
 
-/* Moves MINE, just made for NEEDS and not yet connected, into SHARED, or frees it if SHARED
- * suffices. False, with nothing done, if neither covers the other. Decided only by NEEDS and by
- * what all ranks hold. */
-bool cgx_workspace_join(struct cgx_workspace *shared, struct cgx_workspace *mine,
-                        const struct cgx_needs *needs);
-
 /* Frees WORK; BROKEN: except memory that MPI requests may still use. */
 void cgx_workspace_release(struct cgx_workspace *work, bool broken);
 
