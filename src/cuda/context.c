@@ -78,6 +78,16 @@ static enum cgx_status find_primary(CUdevice device, CUcontext *context)
     return status;
 }
 
+/* Whether the calling thread's current context is green. */
+static bool current_is_green(void)
+{
+    const struct cgx_cuda *cuda = cgx_cuda();
+    void *green = NULL;
+
+    return cuda->cuStreamGetGreenCtx &&
+           cuda->cuStreamGetGreenCtx(CU_STREAM_LEGACY, &green) == CUDA_SUCCESS && green;
+}
+
 /* Finds a context for memory from a pool or mapped by hand, which belongs to a device but to no
  * context. */
 static enum cgx_status find_context(CUdevice device, CUcontext *context)
@@ -86,23 +96,26 @@ static enum cgx_status find_context(CUdevice device, CUcontext *context)
 
     if (cgx_cuda()->cuCtxGetCurrent(context) == CUDA_SUCCESS && *context &&
         cgx_cuda()->cuCtxGetDevice(&current) == CUDA_SUCCESS && current == device &&
-        !cgx_green_is_current())
+        !current_is_green())
         return CGX_OK;
     return find_primary(device, context);
 }
 
-/* The contexts that this thread has last found not to be green. If one has gone and a green context
- * gets its handle, the library works in the green context, which is harmless. */
+/* The contexts that this thread has last found not to be green. A green context may get the handle
+ * of one that has gone, but not its id, and drivers with green contexts tell ids. */
 enum { PLAIN = 4 };
 static __thread struct {
-    CUcontext contexts[PLAIN];
+    struct {
+        CUcontext context;
+        unsigned long long id;
+    } found[PLAIN];
     unsigned count; /* found so far */
 } plain;
 
-static bool is_plain(CUcontext context)
+static bool is_plain(CUcontext context, unsigned long long id)
 {
     for (unsigned i = 0; i < PLAIN; i++)
-        if (plain.contexts[i] == context)
+        if (plain.found[i].context == context && plain.found[i].id == id)
             return true;
     return false;
 }
@@ -111,15 +124,22 @@ static bool is_plain(CUcontext context)
 static bool is_green(CUcontext context)
 {
     const struct cgx_cuda *cuda = cgx_cuda();
-    bool green;
+    unsigned long long id;
+    bool identified, green;
 
-    if (!cuda->cuStreamGetGreenCtx || is_plain(context) ||
-        cuda->cuCtxPushCurrent(context) != CUDA_SUCCESS)
+    /* The library is in no green context. */
+    if (!cuda->cuStreamGetGreenCtx ||
+        (entries_here.depth > 0 && entries_here.contexts[entries_here.depth - 1] == context))
         return false;
-    green = cgx_green_is_current();
+    identified = cuda->cuCtxGetId && cuda->cuCtxGetId(context, &id) == CUDA_SUCCESS;
+    if ((identified && is_plain(context, id)) || cuda->cuCtxPushCurrent(context) != CUDA_SUCCESS)
+        return false;
+    green = current_is_green();
+    if (!green && identified) {
+        plain.found[plain.count % PLAIN].context = context;
+        plain.found[plain.count++ % PLAIN].id = id;
+    }
     cuda->cuCtxPopCurrent(&context);
-    if (!green)
-        plain.contexts[plain.count++ % PLAIN] = context;
     return green;
 }
 
@@ -151,22 +171,13 @@ static __thread struct {
     enum cgx_status status; /* not CGX_OK: the queued work cannot be waited for */
 } caller;
 
-bool cgx_green_is_current(void)
-{
-    const struct cgx_cuda *cuda = cgx_cuda();
-    void *green = NULL;
-
-    return cuda->cuStreamGetGreenCtx &&
-           cuda->cuStreamGetGreenCtx(CU_STREAM_LEGACY, &green) == CUDA_SUCCESS && green;
-}
-
 void cgx_green_begin(void)
 {
     if (caller.depth++ > 0)
         return;
     caller.event = NULL;
     caller.status = CGX_OK;
-    if (!cgx_green_is_current())
+    if (!current_is_green())
         return;
     caller.status = CGX_CUDA_CALL(cuEventCreate, &caller.event, CU_EVENT_DISABLE_TIMING);
     if (caller.status == CGX_OK)

@@ -32,9 +32,6 @@ enum cgx_status cgx_cuda_context(const struct cgx_pointer *pointer, CUcontext *c
  * But a green context has its own default stream, for which the primary context's does not wait.
  * Events make the library's work wait for what the program has queued there. */
 
-/* Whether the calling thread's current context is green. */
-bool cgx_green_is_current(void);
-
 /* Call begin before a context is entered for a call of the program, and end when it is left. begin
  * records, for this thread, the work queued on the default stream of the program's current context
  * if that is green. Calls nest: only the first records, and the last forgets. */

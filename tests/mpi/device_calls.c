@@ -17,7 +17,7 @@
 enum {
     WARM = 3,        /* calls until all is as in later ones */
     COMPRESSED = 45, /* the most for a slice ... */
-    PEERS = 24,      /* ... from device to device, however many local peers there are */
+    PEERS = 25,      /* ... from device to device, however many local peers there are */
     FUNCTIONS = 64
 };
 

@@ -157,6 +157,8 @@ static void test_stream(const char *mode)
 #if CUDA_VERSION >= 12040
 
 static struct {
+    CUresult (*create_plain)(CUcontext *context, unsigned flags, CUdevice device);
+    __typeof__(cuCtxDestroy) *destroy_plain;
     __typeof__(cuCtxGetDevice) *get_device;
     __typeof__(cuCtxSetCurrent) *set_current;
     __typeof__(cuDeviceGetDevResource) *get_processors;
@@ -169,6 +171,8 @@ static struct {
 } driver;
 
 static const struct device_function functions[] = {
+    {"cuCtxCreate_v2", &driver.create_plain},
+    {"cuCtxDestroy_v2", &driver.destroy_plain},
     {"cuCtxGetDevice", &driver.get_device},
     {"cuCtxSetCurrent", &driver.set_current},
     {"cuDeviceGetDevResource", &driver.get_processors},
@@ -222,6 +226,30 @@ static void test_sums(const char *when)
     }
 }
 
+/* A green context that gets the handle of a plain one, with SOFTCUDA_REUSE, works as any other. */
+static void test_reuse(void)
+{
+    const char *reuse = getenv("SOFTCUDA_REUSE");
+    void *before, *after;
+    CUcontext context;
+    CUgreenCtx green;
+    CUdevice device;
+
+    device_must(driver.get_device(&device), "cuCtxGetDevice");
+    device_must(driver.create_plain(&context, 0, device), "cuCtxCreate");
+    before = device_thread().context;
+    test_sums("in a plain context");
+    device_must(driver.destroy_plain(context), "cuCtxDestroy");
+    device_open(check_rank);
+    green = enter_green();
+    after = device_thread().context;
+    if (device_is_soft() && reuse)
+        check(before == after, "a green context has the handle of a plain one that has gone");
+    test_sums("in a green one after it");
+    device_open(check_rank);
+    device_must(driver.destroy(green), "cuGreenCtxDestroy");
+}
+
 static void test_green(void)
 {
     CUgreenCtx green = NULL;
@@ -239,6 +267,7 @@ static void test_green(void)
     test_sums("in a new one");
     device_open(check_rank);
     device_must(driver.destroy(green), "cuGreenCtxDestroy");
+    test_reuse();
 }
 
 #else
@@ -276,7 +305,7 @@ int main(int argc, char **argv)
     free(wanted);
     comms_free(comms, 2);
     if (green)
-        check(!device_is_soft() || (device_live() == before && device_count().modules == 1),
+        check(!device_is_soft() || (device_live() == before && device_count().modules == 2),
               "nothing is made in green contexts, nor lost with them");
     return check_end();
 }

@@ -1,8 +1,11 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Contexts. Those of a program have a handle of their own for ever; the primary context of a device
- * keeps its handle when it is made anew, as on a real driver, and changes its id. */
+/* Contexts. The primary context of a device keeps its handle when it is made anew, as on a real
+ * driver, and changes its id. Other contexts have a handle of their own for ever, or with
+ * SOFTCUDA_REUSE that of one that has gone. */
+
+#include <stdlib.h>
 
 #include "driver.h"
 
@@ -51,8 +54,6 @@ static CUresult start(struct softcuda_context *context)
     static unsigned long long lives;
 
     context->streams = NULL;
-    if (context->home == NULL)
-        context->home = context;
     context->legacy = softcuda_stream_create(context, true);
     if (context->legacy == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -77,10 +78,23 @@ static void end(struct softcuda_context *context)
     context->legacy = context->streams = NULL;
 }
 
+/* A context that is not yet alive, or NULL: no memory. */
+static struct softcuda_context *make(void)
+{
+    const char *reuse = getenv("SOFTCUDA_REUSE");
+    struct softcuda_context *other = NULL;
+
+    while (reuse && reuse[0] == '1' &&
+           (other = softcuda_object_next(SOFTCUDA_CONTEXT, other ? other->object.handle : NULL))) {
+        if (!other->alive && !other->primary)
+            return other;
+    }
+    return softcuda_object_create(SOFTCUDA_CONTEXT, sizeof *other, NULL);
+}
+
 struct softcuda_context *softcuda_context_split(struct softcuda_context *primary_context)
 {
-    struct softcuda_context *context =
-        softcuda_object_create(SOFTCUDA_CONTEXT, sizeof *context, NULL);
+    struct softcuda_context *context = make();
 
     if (context == NULL)
         return NULL;
@@ -111,10 +125,11 @@ static CUresult create(CUcontext *handle, CUdevice device)
         return CUDA_ERROR_INVALID_VALUE;
     if (!softcuda_is_device(device))
         return CUDA_ERROR_INVALID_DEVICE;
-    context = softcuda_object_create(SOFTCUDA_CONTEXT, sizeof *context, NULL);
+    context = make();
     if (context == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
     context->device = device;
+    context->home = context;
     code = start(context);
     if (code == CUDA_SUCCESS)
         code = push(context->object.handle);
@@ -277,6 +292,7 @@ static CUresult retain(CUcontext *handle, CUdevice device)
         if (context == NULL)
             return CUDA_ERROR_OUT_OF_MEMORY;
         context->device = device;
+        context->home = context;
         context->primary = true;
         primary[device].context = context;
     }

@@ -48,6 +48,8 @@
  *   SOFTCUDA_READ_ONLY=1    host memory may be registered for reading alone, which drivers for
  *                           machines with PCIe refuse
  *   SOFTCUDA_LINKED=0       there is no NVLink between devices (cuDeviceGetP2PAttribute)
+ * with each context that is made:
+ *   SOFTCUDA_REUSE=1        it gets the handle of one that has gone
  * with each question about a pointer:
  *   SOFTCUDA_GREEN_MEMORY=1 memory that was allocated in a green context says that context
  * and with each launch:
