@@ -33,8 +33,10 @@ libcgxcore_la_SOURCES = \
 	src/codec/energy.c src/codec/energy.h \
 	src/codec/format.c src/codec/format.h \
 	src/codec/history.h \
+	src/codec/inspect.h \
 	src/codec/host_backend.c \
 	src/codec/host_history.c src/codec/host_history.h \
+	src/codec/host_inspect.c src/codec/host_inspect.h \
 	src/codec/host_kernels.h \
 	src/codec/host_kernels_body.h \
 	src/codec/host_operations.c \
@@ -131,6 +133,7 @@ libcgxcore_la_SOURCES = \
 	src/coll/trailer/trailer.h \
 	src/coll/trailer/watch.c src/coll/trailer/watch.h \
 	src/coll/trailer/watch_distance.c \
+	src/coll/trailer/watch_inspect.c \
 	src/coll/trailer/watch_sample.c \
 	src/coll/trailer/watch_sight.c \
 	src/observe/check.c src/observe/check.h \
@@ -191,7 +194,7 @@ cuda_sources = src/cuda/device_backend.c src/cuda/backends.c src/cuda/context.c 
 cuda_headers = src/cuda/context.h src/cuda/driver.h src/cuda/exported.h src/cuda/host_memory.h \
 	src/cuda/kernels.h src/cuda/launch.h src/cuda/module.h src/cuda/work.h
 kernel_sources = src/cuda/kernels.cu src/cuda/codes.cuh src/cuda/elements.cuh \
-	src/cuda/encode.cuh src/cuda/energies.cuh src/cuda/history.cuh src/cuda/measure.cuh \
+	src/cuda/encode.cuh src/cuda/energies.cuh src/cuda/history.cuh src/cuda/inspect.cuh src/cuda/measure.cuh \
 	src/cuda/residuals.cuh src/cuda/rotated.cuh src/cuda/rotated_codes.cuh \
 	src/cuda/rotated_history.cuh src/cuda/rotated_residuals.cuh src/cuda/rotated_tile.cuh \
 	src/cuda/rotation.cuh src/cuda/scales.cuh src/cuda/sums.cuh src/cuda/tile.cuh
@@ -206,8 +209,8 @@ endif
 # The arithmetic is that of the host: no contraction, no flush to zero, IEEE division.
 NVCC_FLAGS = -O3 -fmad=false -ftz=false -prec-div=true -prec-sqrt=true
 src/cuda/kernels.fatbin: $(kernel_sources) src/cuda/kernels.h \
-		src/codec/energy.h src/codec/format.h src/codec/history.h src/codec/measure.h src/codec/quant.h \
-		src/codec/rotated/rotated.h \
+		src/codec/energy.h src/codec/format.h src/codec/history.h src/codec/inspect.h \
+		src/codec/measure.h src/codec/quant.h src/codec/rotated/rotated.h \
 		src/util/settings.h Makefile
 	$(AM_V_GEN)$(MKDIR_P) src/cuda && $(NVCC) $(NVCC_ARCHITECTURES) $(NVCC_FLAGS) \
 		-I$(srcdir)/src --fatbin -o $@ $(srcdir)/src/cuda/kernels.cu

@@ -9,7 +9,7 @@
 #include "codec/host_walk.h"
 #include "codec/maxmin/host_maxmin.h"
 
-static uint32_t header_at(const unsigned char *data, size_t index)
+uint32_t cgx_bucket_header(const unsigned char *data, size_t index)
 {
     uint32_t header;
 
@@ -31,15 +31,7 @@ float cgx_bucket_scale(const struct cgx_piece *piece, const unsigned char *data,
 {
     if (cgx_encoding_quantiser(piece->bits)->varies)
         return cgx_uniform_scale(data, piece->count, index);
-    return cgx_header_scale(header_at(data, index));
-}
-
-bool cgx_bucket_zero(const unsigned char *data, size_t index, int32_t *zero)
-{
-    uint32_t header = header_at(data, index);
-
-    *zero = cgx_header_zero(header);
-    return cgx_header_is_grid(header);
+    return cgx_header_scale(cgx_bucket_header(data, index));
 }
 
 /* ---- sums beyond the type ---- */
@@ -109,26 +101,6 @@ enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cg
     bucket = cgx_walk_bucket(&walk, index);
     return cgx_host_families[cgx_encoding_family(piece->bits)]->peek(&walk, &bucket, payload,
                                                                      values, scale);
-}
-
-size_t cgx_peek_codes(const struct cgx_coding *coding, const struct cgx_piece *piece, size_t index,
-                      struct cgx_shown *runs)
-{
-    struct cgx_walk walk = {.coding = coding};
-    struct cgx_bucket bucket;
-    size_t padded, count = 0;
-
-    cgx_walk_piece(&walk, piece);
-    bucket = cgx_walk_bucket(&walk, index);
-    padded = cgx_encoding_padded(piece->bits, bucket.count);
-    for (int i = 0; i < CGX_PLANES; i++) {
-        unsigned width = cgx_encoding_plane(piece->bits, i);
-
-        if (width > 0)
-            runs[count++] =
-                (struct cgx_shown){.offset = bucket.codes[i], .bytes = padded / 8 * width};
-    }
-    return count;
 }
 
 void cgx_peek_elements(enum cgx_dtype dtype, const void *elements, size_t count, float *values)

@@ -15,8 +15,8 @@ struct cgx_shown cgx_bucket_headers(const struct cgx_piece *piece, unsigned buck
 /* The step u of bucket INDEX: 0 if the bucket is constant, NaN if it is poisoned. */
 float cgx_bucket_scale(const struct cgx_piece *piece, const unsigned char *data, size_t index);
 
-/* Whether bucket INDEX, of an encoding with bounds, has a grid; sets *ZERO to its zero point. */
-bool cgx_bucket_zero(const unsigned char *data, size_t index, int32_t *zero);
+/* The header of bucket INDEX, of an encoding with headers. */
+uint32_t cgx_bucket_header(const unsigned char *data, size_t index);
 
 /* Poisons bucket INDEX of PIECE, a sum, if the exact sum may exceed the type's range; returns
  * whether it did. Never poisons an encoding without bounds. SCALES: the sum of the steps of all
@@ -38,11 +38,6 @@ bool cgx_bucket_poison(const struct cgx_coding *coding, const struct cgx_piece *
 enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cgx_piece *piece,
                                 size_t index, const unsigned char *payload, float *values,
                                 float *scale);
-
-/* Sets RUNS to the ranges of the codes of bucket INDEX of PIECE, which is quantised, and returns
- * their number, at most CGX_PLANES. cgx_peek_bucket reads only these and the header. */
-size_t cgx_peek_codes(const struct cgx_coding *coding, const struct cgx_piece *piece, size_t index,
-                      struct cgx_shown *runs);
 
 /* Converts COUNT elements of DTYPE, which may be misaligned, to float32. */
 void cgx_peek_elements(enum cgx_dtype dtype, const void *elements, size_t count, float *values);

@@ -7,6 +7,7 @@
 #define CGX_CODEC_CODEC_H
 
 #include "codec/history.h"
+#include "codec/inspect.h"
 #include "codec/measure.h"
 
 /* What all pieces of a call share. */
@@ -117,6 +118,11 @@ enum cgx_operation {
      * for the host to read when payloads travel between devices. At most once between two waits. */
     CGX_SHOW,
 
+    /* Inspects a sum, as INSPECTION says, and writes the results (inspect.h) to OUT, in the staging
+     * memory, for the host to read; IN has this rank's elements. PIECES describe the sum and all
+     * other SOURCES alike. At most once between two waits. */
+    CGX_INSPECT,
+
     CGX_OPERATIONS
 };
 
@@ -142,6 +148,7 @@ struct cgx_work {
     void *out;
     const struct cgx_shown *ranges; /* show */
     size_t nranges;
+    const struct cgx_inspection *inspection; /* inspect */
     bool shows; /* encode, reduce: energies also go to the staging memory, as with show */
     struct cgx_residuals residuals;        /* encode, reduce */
     struct cgx_history history;            /* encode, reduce, measure, decode; not with residuals */

@@ -143,4 +143,12 @@ static inline double cgx_encoding_variance(unsigned encoding, enum cgx_rounding 
                             : cgx_rounding_variance(rounding);
 }
 
+/* The step of evenly spaced levels with the mean squared error of a bucket whose step is 1. */
+static inline float cgx_encoding_noise(unsigned encoding)
+{
+    return cgx_encoding_quantiser(encoding)->error
+               ? (float)sqrt(12 * cgx_encoding_variance(encoding, CGX_ROUNDING_NEAREST))
+               : 1;
+}
+
 #endif

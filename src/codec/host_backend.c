@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "codec/backend.h"
+#include "codec/host_inspect.h"
 
 static enum cgx_status begin(struct cgx_backend *backend)
 {
@@ -21,7 +22,10 @@ static void end(struct cgx_backend *backend)
 static enum cgx_status run(struct cgx_backend *backend, unsigned slot, const struct cgx_work *work)
 {
     (void)backend, (void)slot;
-    return cgx_codec_run(cgx_codec_host(), work);
+    if (work->operation != CGX_INSPECT)
+        return cgx_codec_run(cgx_codec_host(), work);
+    cgx_host_inspect(work);
+    return CGX_OK;
 }
 
 static enum cgx_status fetch(struct cgx_backend *backend, unsigned slot, unsigned char *data,

@@ -6,15 +6,18 @@
 #include <math.h>
 #include <stdint.h>
 
-#define WAYS 8 /* independent sums, so that additions need not wait for each other */
+#include "codec/energy.h"
 
-static double total(const double sums[WAYS])
+#define WAYS CGX_ENERGY_LANES
+
+/* Adds up SUMS, in pairs. */
+static double total(double sums[WAYS])
 {
-    double sum = 0;
-
-    for (int way = 0; way < WAYS; way++)
-        sum += sums[way];
-    return sum;
+    for (int half = WAYS / 2; half > 0; half /= 2) {
+        for (int way = 0; way < half; way++)
+            sums[way] += sums[way + half];
+    }
+    return sums[0];
 }
 
 size_t cgx_squares_nonzero(const float *values, size_t count)
@@ -42,8 +45,8 @@ double cgx_squares_sum(const float *values, size_t count, double *magnitudes)
     for (size_t i = whole; i < count; i++) {
         double value = (double)fabsf(values[i]);
 
-        sums[0] += value;
-        squares[0] += value * value;
+        sums[i - whole] += value;
+        squares[i - whole] += value * value;
     }
     *magnitudes = total(sums);
     return total(squares);
@@ -64,7 +67,7 @@ double cgx_squares_difference(const float *values, const float *others, double s
     for (size_t i = whole; i < count; i++) {
         double difference = (double)values[i] - share * (double)others[i];
 
-        squares[0] += difference * difference;
+        squares[i - whole] += difference * difference;
     }
     return total(squares);
 }

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sums over float32 in float64, for samples of buckets. The order of additions is fixed; the
- * caller's floating-point modes must not matter. */
+/* Sums over float32 in float64, for samples of buckets. The order of additions is fixed, as that of
+ * energies is (energy.h): each of CGX_ENERGY_LANES lanes adds up every so many values, and then
+ * lanes are added in pairs. The caller's floating-point modes must not matter. */
 #ifndef CGX_CODEC_SQUARES_H
 #define CGX_CODEC_SQUARES_H
 

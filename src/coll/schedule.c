@@ -131,8 +131,6 @@ static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t sli
                               .packed = part.bytes * chunks,
                               .transfers = 2 * cgx_larger(cgx_larger(longest, grid->rows), most)};
 
-    for (int i = 0; i < CGX_TRAILERS; i++)
-        needs.shown += cgx_larger(cgx_trailers[i]->shown, chunks * cgx_trailers[i]->shown_by_part);
     needs.staging =
         part.bytes * (chunks + cgx_schedule_reserved(schedule->inter, longest) * grid->rows +
                       cgx_schedule_reserved(CGX_REDUCTION_SRA, grid->rows));
@@ -144,6 +142,10 @@ static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t sli
     samples = chunks * (part.buckets / CGX_SAMPLE_BLOCK + 1) + chunks * part.pieces + 1;
     if (schedule->plan->adaptive)
         needs.staging += samples * sizeof(struct cgx_sample);
+    for (int i = 0; i < CGX_TRAILERS; i++) {
+        if (schedule->trailers[i] && cgx_trailers[i]->room)
+            needs.staging += cgx_round_up(cgx_trailers[i]->room(schedule), CGX_PIECE_ALIGNMENT);
+    }
     return needs;
 }
 

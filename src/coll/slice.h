@@ -4,11 +4,11 @@
 /* One slice of a compressed all-reduce: the state that the stages share. The staging memory holds a
  * message for every chunk's part. Parts of a column are adjacent, the row of the rank's node last;
  * columns of a shard likewise, the node's own last; the rank's own shard is the last shard. So the
- * rank's own part is at the very end. Behind it come incoming messages to be summed, then
- * measurements. Where local peers decode the own shard in place (slice_pull.c) it is behind all of
- * these. slice_layout.c lays this out, slice_messages.c sends and receives, slice_work.c calls the
- * backends, slice_pull.c lets the device copy from local peers. A slice keeps its position between
- * exchanges, so that it can be interrupted and resumed. */
+ * rank's own part is at the very end. Behind it come incoming messages to be summed, then what
+ * is inspected and measured. Where local peers decode the own shard in place (slice_pull.c) it is
+ * behind all of these. slice_layout.c lays this out, slice_messages.c sends and receives,
+ * slice_work.c calls the backends, slice_pull.c lets the device copy from local peers. A slice
+ * keeps its position between exchanges, so that it can be interrupted and resumed. */
 #ifndef CGX_COLL_SLICE_H
 #define CGX_COLL_SLICE_H
 
@@ -149,8 +149,10 @@ struct cgx_slice {
     size_t end;    /* of the parts' messages in the staging memory; of foreign ones if it lends */
     struct cgx_measuring measuring;
     struct cgx_stage stages[CGX_LEVELS];
-    size_t incoming[CGX_LEVELS]; /* staging offsets of incoming messages to be summed ... */
-    size_t samples;              /* ... and of samples */
+    size_t incoming[CGX_LEVELS];       /* staging offsets of incoming messages to be summed ... */
+    size_t inspections;                /* ... of what trailers find (inspect in trailer.h) ... */
+    size_t samples;                    /* ... and of samples */
+    const struct cgx_block *inspected; /* the part that was inspected last */
     struct cgx_operands operands;
     size_t npulled; /* pulled messages to be summed */
     /* Position: exchanges of the phase done, their number, and the one under way. */
@@ -208,6 +210,11 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
 /* Writes the pieces of RUN, all raw shards to be sent, to PIECES for encoding. */
 void cgx_slice_list_raw(const struct cgx_slice *slice, const struct cgx_block *run,
                         struct cgx_piece *pieces);
+
+/* Lists the pieces of BLOCK again, with offsets from ORIGIN, which are the same in all sources of a
+ * sum. The list holds until the next one. */
+struct cgx_piece *cgx_slice_list(const struct cgx_slice *slice, const struct cgx_block *block,
+                                 size_t origin);
 
 /* ---- messages: list all of an exchange, then post it ---- */
 

@@ -5,6 +5,7 @@
 
 #include "codec/encoding.h"
 #include "coll/split.h"
+#include "util/integers.h"
 
 /* Lays out the part of CHUNK at the present end of the slice. */
 static void lay_part(struct cgx_slice *slice, unsigned chunk)
@@ -105,7 +106,7 @@ static size_t longest(const struct cgx_block *blocks, size_t count)
     return CGX_MESSAGE_HEADER_BYTES + most;
 }
 
-/* Lays out incoming messages and samples from offset AT on. */
+/* Lays out incoming messages, what is inspected and samples from offset AT on. */
 static void lay_incoming(struct cgx_slice *slice, size_t at)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
@@ -127,6 +128,11 @@ static void lay_incoming(struct cgx_slice *slice, size_t at)
     if (slice->is_owner)
         at += cgx_schedule_reserved(CGX_REDUCTION_SRA, schedule->grid.rows) *
               longest(slice->parts + first, schedule->grid.rows);
+    slice->inspections = at;
+    for (int i = 0; i < CGX_TRAILERS; i++) {
+        if (slice->number == 0 && schedule->trailers[i] && cgx_trailers[i]->room)
+            at += cgx_round_up(cgx_trailers[i]->room(schedule), CGX_PIECE_ALIGNMENT);
+    }
     slice->samples = at;
 }
 
@@ -194,6 +200,20 @@ void cgx_slice_list_raw(const struct cgx_slice *slice, const struct cgx_block *r
             pieces[listed++] = piece;
         }
     }
+}
+
+struct cgx_piece *cgx_slice_list(const struct cgx_slice *slice, const struct cgx_block *block,
+                                 size_t origin)
+{
+    struct cgx_piece *pieces = slice->slot->pieces + slice->pieces;
+
+    for (size_t i = 0; i < block->npieces; i++) {
+        pieces[i] = cgx_slice_pieces(slice, block)[i];
+        pieces[i].offset -= origin;
+        if (pieces[i].energy > 0)
+            pieces[i].energy -= origin;
+    }
+    return pieces;
 }
 
 /* ---- a slice ---- */

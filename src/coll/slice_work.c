@@ -28,22 +28,6 @@ static enum cgx_status encoder_run(const struct cgx_slice *slice, const struct c
 
 /* ---- measuring ---- */
 
-/* Lists the pieces of BLOCK again, with offsets from ORIGIN, which are the same in all sources of a
- * sum. */
-static struct cgx_piece *list_again(const struct cgx_slice *slice, const struct cgx_block *block,
-                                    size_t origin)
-{
-    struct cgx_piece *pieces = slice->slot->pieces + slice->pieces;
-
-    for (size_t i = 0; i < block->npieces; i++) {
-        pieces[i] = cgx_slice_pieces(slice, block)[i];
-        pieces[i].offset -= origin;
-        if (pieces[i].energy > 0)
-            pieces[i].energy -= origin;
-    }
-    return pieces;
-}
-
 static bool is_payload(const struct cgx_slice *slice, const struct cgx_coding *coding,
                        size_t source)
 {
@@ -80,7 +64,7 @@ static void measure(struct cgx_slice *slice, const struct cgx_coding *coding,
     *measuring = (struct cgx_measuring){.pieces = cgx_slice_pieces(slice, block),
                                         .npieces = block->npieces,
                                         .others = measures_others(slice, coding, nsources)};
-    pieces = list_again(slice, block, origin);
+    pieces = cgx_slice_list(slice, block, origin);
     for (size_t i = 0; i < block->npieces; i++) {
         count += cgx_measuring_samples(measuring, &pieces[i], coding);
         if (measuring->others)
@@ -98,8 +82,7 @@ static void measure(struct cgx_slice *slice, const struct cgx_coding *coding,
 
 /* ---- trailers, and what hosts read of payloads ---- */
 
-/* Keeps only the payloads among NSOURCES sources of a sum, each from staging offset ORIGIN on,
- * where the host can read them. */
+/* Keeps only the payloads among NSOURCES sources of a sum, each from staging offset ORIGIN on. */
 static struct cgx_payloads leave_payloads(struct cgx_slice *slice, const struct cgx_coding *coding,
                                           size_t nsources, size_t origin)
 {
@@ -108,9 +91,33 @@ static struct cgx_payloads leave_payloads(struct cgx_slice *slice, const struct 
 
     for (size_t i = 0; i < nsources; i++) {
         if (is_payload(slice, coding, i))
-            sources[left++] = cgx_slice_seen(slice, sources[i]);
+            sources[left++] = sources[i];
     }
     return (struct cgx_payloads){sources, left, origin};
+}
+
+/* Replaces the payloads of FROM, all of the scratch memory's sources, by what the host can read. */
+static void see_payloads(const struct cgx_slice *slice, const struct cgx_payloads *from)
+{
+    for (size_t i = 0; i < from->count; i++)
+        slice->coll->scratch->sources[i] = cgx_slice_seen(slice, from->at[i]);
+}
+
+/* Queues what trailers inspect of the sum of FROM in BLOCK. */
+static enum cgx_status inspect(struct cgx_slice *slice, const struct cgx_block *block,
+                               const struct cgx_payloads *from, bool partial)
+{
+    enum cgx_status status = CGX_OK;
+
+    for (unsigned chunk = 0; chunk < cgx_schedule_chunks(slice->coll->schedule); chunk++) {
+        const struct cgx_block *part = &slice->parts[chunk];
+
+        for (int i = 0; cgx_slice_has(block, part) && status == CGX_OK && i < CGX_TRAILERS; i++) {
+            if (cgx_trailers[i]->inspect && cgx_slice_has_trailer(part, i))
+                status = cgx_trailers[i]->inspect(slice, part, from, !partial);
+        }
+    }
+    return status;
 }
 
 /* Adds the scales of PART to those of the buffer's buckets. */
@@ -185,14 +192,8 @@ static size_t list_shown(const struct cgx_slice *slice, const struct cgx_block *
     bool headers = slice->coll->scales != NULL;
     size_t nranges = 0;
 
-    for (int i = 0; i < CGX_TRAILERS; i++) {
-        if (!cgx_slice_has_trailer(part, i))
-            continue;
-        if (cgx_trailers[i]->list_shown)
-            nranges += cgx_trailers[i]->list_shown(slice, part, ranges + nranges);
-        headers = headers || cgx_trailers[i]->correct;
-    }
-    headers = headers || nranges > 0;
+    for (int i = 0; i < CGX_TRAILERS; i++)
+        headers = headers || (cgx_slice_has_trailer(part, i) && cgx_trailers[i]->correct);
     for (size_t i = 0; headers && i < part->npieces; i++) {
         const struct cgx_piece *piece = &cgx_slice_pieces(slice, part)[i];
 
@@ -317,7 +318,7 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, si
     coding.first_raw = (unsigned)(nsources - slice->operands.count + slice->operands.first_raw);
     coding.raws = (unsigned)slice->operands.raws;
     measure(slice, &coding, block, block->message, nsources);
-    pieces = list_again(slice, block, block->message);
+    pieces = cgx_slice_list(slice, block, block->message);
     if (encoder_run(slice, &(struct cgx_work){CGX_REDUCE, &coding, pieces, block->npieces,
                                               coll->scratch->sources, nsources, .in = coll->input,
                                               .out = payload, .shows = stays(slice, reach),
@@ -326,6 +327,9 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, si
         fetch(slice, block, reach) != CGX_OK)
         cgx_slice_give_up(slice);
     from = leave_payloads(slice, &coding, nsources, block->message);
+    if (slice->vote == CGX_ABLE && inspect(slice, block, &from, partial) != CGX_OK)
+        cgx_slice_give_up(slice);
+    see_payloads(slice, &from);
     wait_for_work(slice, &from);
     seal(slice, block, &from, partial);
     cgx_trace_span(CGX_TRACE_SUM, begun, slice->number, slice->slot_number);

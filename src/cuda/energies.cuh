@@ -9,19 +9,23 @@
 #include "codec/energy.h"
 #include "cuda/rotated.cuh"
 
+CGX_DEVICE bool is_rotated(const struct cgx_kernel_piece *piece)
+{
+    return piece->bits - CGX_ROTATED - 1 < CGX_ROTATED_WIDTHS;
+}
+
 /* The sum over the buckets of PIECE that belong to LANE. */
 CGX_DEVICE double lane_energy(const struct cgx_kernel_args &args,
                               const struct cgx_kernel_piece *piece, uint32_t lane)
 {
-    const bool is_rotated = piece->bits - CGX_ROTATED - 1 < CGX_ROTATED_WIDTHS;
-    const uint32_t size = is_rotated ? CGX_ROTATED_BUCKET : args.bucket_size;
+    const uint32_t size = is_rotated(piece) ? CGX_ROTATED_BUCKET : args.bucket_size;
     const uint32_t *headers = (const uint32_t *)(args.payload + piece->offset);
     double sum = 0;
 
     if (piece->bits == CGX_BITS_EXACT)
         return 0;
     for (uint64_t i = lane; i * size < piece->count; i += CGX_ENERGY_LANES) {
-        const uint64_t left = is_rotated ? size : piece->count - i * size;
+        const uint64_t left = is_rotated(piece) ? size : piece->count - i * size;
 
         sum += cgx_energy_of(cgx_header_scale(headers[i]), left < size ? (uint32_t)left : size);
     }

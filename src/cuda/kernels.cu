@@ -6,6 +6,7 @@
 #include "cuda/kernels.h"
 
 #include "cuda/energies.cuh"
+#include "cuda/inspect.cuh"
 #include "cuda/measure.cuh"
 #include "cuda/rotated.cuh"
 #include "cuda/sums.cuh"
@@ -260,6 +261,7 @@ CGX_DEVICE void measure(const struct cgx_kernel_args &args)
     CGX_KERNEL(cgx_reduce_rotated_##type##_history, 4, reduce_rotated<cgx_type_##type, HISTORY>)
 
 CGX_KERNEL(cgx_energies, CGX_BLOCKS, energies)
+CGX_KERNEL(cgx_inspect, 4, inspect)
 CGX_KERNEL(cgx_ranges, CGX_BLOCKS, ranges)
 CGX_KERNELS_OF(float32)
 CGX_KERNELS_OF(float16)

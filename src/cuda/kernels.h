@@ -11,9 +11,9 @@
  *   cgx_decode_TYPE_history
  *
  * for max-min quantisation; other families (codec/quantiser.h) have those that they need, with the
- * family before TYPE. Two kernels serve all types and families:
+ * family before TYPE. Three kernels serve all types and families:
  *
- *   cgx_energies, cgx_ranges
+ *   cgx_energies, cgx_inspect, cgx_ranges
  *
  * They implement the operations of codec/codec.h, with the same bytes. Each takes one struct
  * cgx_kernel_args by value, CGX_KERNEL_THREADS threads per block and one block per tile. A family's
@@ -22,11 +22,13 @@
  * and writes samples to the payload. ranges has tiles of CGX_KERNEL_RANGE_TILE words and copies the
  * ranges of PAYLOAD to the same places of BUFFER, which is aligned as PAYLOAD is. energies has a
  * block for CGX_KERNEL_ENERGIES pieces, of any family, and comes after encode or reduce: it writes
- * their energies to PAYLOAD and, unless that is NULL, to the same places of BUFFER. */
+ * their energies to PAYLOAD and, unless that is NULL, to the same places of BUFFER. inspect has
+ * cgx_kernel_inspected blocks, and writes to PAYLOAD. */
 #ifndef CGX_CUDA_KERNELS_H
 #define CGX_CUDA_KERNELS_H
 
 #include "codec/energy.h"
+#include "codec/inspect.h"
 #include "codec/measure.h"
 
 #define CGX_KERNEL_THREADS 128
@@ -74,6 +76,14 @@ static inline uint64_t cgx_kernel_measured_tiles(const struct cgx_piece *piece,
     return piece->bits > CGX_WIDTHS ? 0 : (piece->count + tile - 1) / tile;
 }
 
+/* The blocks of inspect. */
+static inline uint32_t cgx_kernel_inspected(const struct cgx_inspection *inspection)
+{
+    const uint32_t warps = CGX_KERNEL_THREADS / 32;
+
+    return inspection->nsampled + CGX_INSPECT_SHARES + (inspection->nasked + warps - 1) / warps;
+}
+
 /* The tiles of a range of WORDS. */
 static inline uint64_t cgx_kernel_range_tiles(uint64_t words)
 {
@@ -113,6 +123,7 @@ struct cgx_kernel_args {
     uint32_t age;                 /* of history */
     uint32_t key;                 /* cgx_call_key of SEED and CALL */
     struct cgx_sampling sampling; /* measure */
+    const struct cgx_inspection *inspection;
 };
 
 /* No encoder writes such a bucket header. */

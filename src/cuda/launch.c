@@ -104,8 +104,8 @@ static CUdeviceptr origin_of(const struct cgx_cuda_slot *slot, const struct cgx_
     return origin;
 }
 
-/* Puts REQUEST's pieces of FAMILY at *AT; counts them and their tiles in *GROUP. Returns as put
- * does. */
+/* Puts REQUEST's pieces of FAMILY, or of all (CGX_FAMILIES), at *AT; counts them and their tiles in
+ * *GROUP. Returns as put does. */
 static bool put_pieces(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *table, size_t *at,
                        const struct cgx_work *request, int family, struct group *group)
 {
@@ -123,7 +123,7 @@ static bool put_pieces(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *
                                          .bits = piece->bits,
                                          .tile = group->tiles};
 
-        if (cgx_encoding_family(piece->bits) != (enum cgx_family)family)
+        if (family != CGX_FAMILIES && cgx_encoding_family(piece->bits) != (enum cgx_family)family)
             continue;
         if (request->operation == CGX_DECODE)
             entry.offset =
@@ -154,8 +154,9 @@ static bool put_ranges(struct cgx_cuda_table *table, size_t *at, const struct cg
     return changed;
 }
 
-/* Writes the table of REQUEST: sources, then each of GROUPS; ranges are in the first group. Returns
- * the bytes to upload; 0: the device has them already. */
+/* Writes the table of REQUEST: sources, the inspection, then each of GROUPS; ranges are in the
+ * first group, and so are all pieces to be inspected. Returns the bytes to upload; 0: the device
+ * has them already. */
 static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *table,
                          const struct cgx_work *request, struct group groups[CGX_FAMILIES])
 {
@@ -171,13 +172,19 @@ static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table
         changed |= put(table, &at, &source, sizeof source);
     }
     at = sources_bytes(request);
+    if (request->operation == CGX_INSPECT)
+        changed |= put(table, &at, request->inspection, sizeof *request->inspection);
     for (int i = 0; i < CGX_FAMILIES; i++) {
         groups[i] = (struct group){.at = at};
-        if (request->operation != CGX_SHOW)
+        if (request->operation == CGX_INSPECT)
+            changed |= i == 0 && put_pieces(slot, table, &at, request, CGX_FAMILIES, &groups[i]);
+        else if (request->operation != CGX_SHOW)
             changed |= put_pieces(slot, table, &at, request, i, &groups[i]);
         else if (i == 0)
             changed |= put_ranges(table, &at, request, &groups[i]);
     }
+    if (request->operation == CGX_INSPECT)
+        groups[0].tiles = cgx_kernel_inspected(request->inspection);
     return changed ? at : 0;
 }
 
@@ -210,7 +217,8 @@ static struct cgx_kernel_args args_of(const struct cgx_cuda_slot *slot,
         .scales = request->history.scales,
         .units = request->history.units,
         .age = request->history.age,
-        .payload = (void *)(uintptr_t)origin_of(slot, request),
+        .payload = request->operation == CGX_INSPECT ? shown_to(slot, request)
+                                                     : (void *)(uintptr_t)origin_of(slot, request),
         .status = (void *)(uintptr_t)table->reported,
         .seed = coding->seed,
         .call = coding->call,
@@ -220,7 +228,8 @@ static struct cgx_kernel_args args_of(const struct cgx_cuda_slot *slot,
         .bucket_size = coding->bucket_size,
         .partial = coding->partial,
         .key = cgx_call_key(coding->seed, coding->call),
-        .sampling = coding->sampling};
+        .sampling = coding->sampling,
+        .inspection = (const void *)(uintptr_t)(table->device + sources_bytes(request))};
 }
 
 static enum cgx_status launch(const struct cgx_cuda_work *work, CUfunction kernel, uint32_t blocks,

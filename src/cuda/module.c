@@ -71,6 +71,8 @@ static enum cgx_status get_kernels(struct cgx_cuda_module *module)
 
     if (status == CGX_OK)
         status = get_kernel(module, "cgx_energies", &module->energies);
+    if (status == CGX_OK)
+        status = get_kernel(module, "cgx_inspect", &module->inspect);
     for (int family = 0; family < CGX_FAMILIES; family++)
         for (int i = 0; cgx_quantisers[family].kernels && i <= CGX_MEASURE; i++)
             for (int type = 0; status == CGX_OK && type <= CGX_BFLOAT16; type++)
@@ -209,6 +211,8 @@ CUfunction cgx_cuda_module_kernel(const struct cgx_cuda_module *module, enum cgx
 
     if (work->operation == CGX_SHOW)
         return module->ranges;
+    if (work->operation == CGX_INSPECT)
+        return module->inspect;
     if (quantiser->rounds_by_chance && work->coding->rounding == CGX_ROUNDING_STOCHASTIC)
         variant = work->operation == CGX_DECODE ? variant : CGX_VARIANT_STOCHASTIC;
     else if (quantiser->residual_bits <= quantiser->widths && work->residuals.at)

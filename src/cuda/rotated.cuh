@@ -71,7 +71,7 @@ CGX_DEVICE void decode_rotated(const struct cgx_kernel_args &args, uint32_t numb
     header = *rotated_header(tile, &place, args.payload);
     is_large = cgx_bits_float(header) >= CGX_ROTATED_LARGE;
     step = cgx_bits_float(header) * (is_large ? CGX_ROTATED_ASIDE : 1.0f);
-    read_levels(args, tile, &place, find_level(tile, &place) * step, values);
+    read_levels(tile, &place, args.payload, find_level(tile, &place) * step, values);
     rotate_back(signs_of(args, tile, &place), values);
     if (is_large) {
         CGX_BRANCH;

@@ -110,23 +110,24 @@ CGX_DEVICE void read_levels_of(const struct cgx_rotated_tile *tile,
         values[e] = __shfl_sync(CGX_WARP, level, (int)find_code<WIDTH>(words, e));
 }
 
-CGX_DEVICE void read_levels(const struct cgx_kernel_args &args, const struct cgx_rotated_tile *tile,
-                            const struct cgx_rotated_place *place, float level, float *values)
+CGX_DEVICE void read_levels(const struct cgx_rotated_tile *tile,
+                            const struct cgx_rotated_place *place, const unsigned char *payload,
+                            float level, float *values)
 {
     uint32_t width = tile->width;
 
     if (width == 4)
-        return read_levels_of<4>(tile, place, args.payload, level, values);
+        return read_levels_of<4>(tile, place, payload, level, values);
     CGX_FORGET(width);
     if (width == 3)
-        return read_levels_of<3>(tile, place, args.payload, level, values);
+        return read_levels_of<3>(tile, place, payload, level, values);
     CGX_FORGET(width);
     if (width == 2)
-        return read_levels_of<2>(tile, place, args.payload, level, values);
+        return read_levels_of<2>(tile, place, payload, level, values);
     CGX_FORGET(width);
     if (width == 5)
-        return read_levels_of<5>(tile, place, args.payload, level, values);
-    read_levels_of<1>(tile, place, args.payload, level, values);
+        return read_levels_of<5>(tile, place, payload, level, values);
+    read_levels_of<1>(tile, place, payload, level, values);
 }
 
 /* ---- sums ---- */

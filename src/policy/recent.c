@@ -8,12 +8,8 @@
 #include "codec/quant.h"
 #include "util/integers.h"
 
-/* bfloat16 is precise enough: squared, the error is less than 2^-14 of the element's square. */
-static uint16_t narrow(float value)
-{
-    return (uint16_t)(cgx_float_bits(value) >> 16);
-}
-
+/* The upper half is precise enough: squared, the error is less than 2^-14 of the element's square.
+ */
 static double widen(uint16_t kept)
 {
     return (double)cgx_bits_float((uint32_t)kept << 16);
@@ -53,10 +49,10 @@ static unsigned place_of(const struct cgx_recent *recent, unsigned ago)
     return (recent->next + CGX_RECENT_SUMS - ago) % CGX_RECENT_SUMS;
 }
 
-static void take(struct cgx_taking *taking, float value)
+static void take(struct cgx_taking *taking, uint16_t now)
 {
     struct cgx_recent *recent = taking->recent;
-    uint16_t *kept = &recent->kept[taking->taken++], now = narrow(value);
+    uint16_t *kept = &recent->kept[taking->taken++];
     double present = widen(now);
 
     for (unsigned ago = CGX_RECENT_NEAREST; ago <= CGX_RECENT_SUMS; ago++) {
@@ -68,16 +64,31 @@ static void take(struct cgx_taking *taking, float value)
     kept[recent->next * recent->most] = now;
 }
 
-/* Takes runs of adjacent elements, since elements of matrices differ along their rows. The run
- * moves on from bucket to bucket. */
-void cgx_recent_take(struct cgx_taking *taking, const float *values, size_t count, double variance)
+/* Runs of adjacent elements, since elements of matrices differ along their rows. The run moves on
+ * from bucket to bucket. */
+struct cgx_run cgx_recent_run(const struct cgx_taking *taking, size_t count)
 {
     size_t run = count < taking->run ? count : taking->run; /* 0 without memory */
-    size_t first = (taking->bucket / taking->every) * run % (count - run + 1);
 
-    for (size_t i = 0; i < run; i++)
-        take(taking, values[first + i]);
-    taking->noise += (double)run * variance;
+    return (struct cgx_run){.first = (taking->bucket / taking->every) * run % (count - run + 1),
+                            .count = run};
+}
+
+void cgx_recent_take(struct cgx_taking *taking, const float *values, size_t count, double variance)
+{
+    const struct cgx_run run = cgx_recent_run(taking, count);
+
+    for (size_t i = run.first; i < run.first + run.count; i++)
+        take(taking, (uint16_t)(cgx_float_bits(values[i]) >> 16));
+    taking->noise += (double)run.count * variance;
+}
+
+void cgx_recent_take_run(struct cgx_taking *taking, const uint16_t *halves, size_t count,
+                         double variance)
+{
+    for (size_t i = 0; i < count; i++)
+        take(taking, halves[i]);
+    taking->noise += (double)count * variance;
 }
 
 struct cgx_change cgx_recent_end(struct cgx_taking *taking)

@@ -76,6 +76,15 @@ bool cgx_recent_wants(struct cgx_taking *taking);
 /* Records elements of the wanted bucket, of COUNT VALUES. VARIANCE: the squared error of one. */
 void cgx_recent_take(struct cgx_taking *taking, const float *values, size_t count, double variance);
 
+/* The elements of the wanted bucket, of COUNT, that are recorded; and the same as cgx_recent_take
+ * from their COUNT upper halves alone. */
+struct cgx_run {
+    size_t first, count;
+};
+struct cgx_run cgx_recent_run(const struct cgx_taking *taking, size_t count);
+void cgx_recent_take_run(struct cgx_taking *taking, const uint16_t *halves, size_t count,
+                         double variance);
+
 /* Stores the sum in place of the oldest and returns its change. */
 struct cgx_change cgx_recent_end(struct cgx_taking *taking);
 

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Counts the driver calls that each call of the program makes, by function: "device_calls [COUNT
- * [peers]]", with the software driver. Sums of device buffers are compressed, with "peers" from
- * device to device; sums of host buffers are exact. */
+ * [peers | guarded]]", with the software driver. Sums of device buffers are compressed, with
+ * "peers" and "guarded" from device to device; sums of host buffers are exact. With "guarded"
+ * buffers have new data before each call, as gradients have. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +16,11 @@
 #include "lib/placed.h"
 
 enum {
-    WARM = 3,        /* calls until all is as in later ones */
+    WARM = 3,        /* calls until all is as in later ones ... */
+    GUARDED = 24,    /* ... with default settings, after which widths have been chosen */
     COMPRESSED = 45, /* the most for a slice ... */
-    PEERS = 25,      /* ... from device to device, however many local peers there are */
+    PEERS = 25,      /* ... from device to device, however many local peers there are, ... */
+    WATCHED = 27,    /* ... with default settings */
     FUNCTIONS = 64
 };
 
@@ -39,7 +42,19 @@ struct counted {
     unsigned slices;               /* 0: it was exact */
 };
 
-static bool by_peers;
+static bool by_peers, guarded;
+
+/* Gives the device buffer of CALL that is summed new data. */
+static void refill(const struct call *call)
+{
+    static uint64_t seed;
+    void *buffer = call->send == MPI_IN_PLACE ? call->receive : (void *)(uintptr_t)call->send;
+    float *input = check_memory(call->count * sizeof *input);
+
+    data_fill(DATA_GAUSSIAN, ELEMENT_FLOAT32, ++seed, check_rank, call->count, input);
+    device_upload(buffer, input, call->count * sizeof *input);
+    free(input);
+}
 
 static bool run(const struct call *call)
 {
@@ -67,8 +82,13 @@ static struct counted count_calls(const struct call *call)
     bool good = true;
     size_t ncalls;
 
-    for (int i = 0; i < WARM; i++)
+    for (int i = 0; i < (guarded ? GUARDED : WARM); i++) {
+        if (guarded)
+            refill(call);
         good &= run(call);
+    }
+    if (guarded)
+        refill(call);
     launches = device_count().launches;
     attributes = device_count().attributes;
     device_record_calls(true);
@@ -88,12 +108,13 @@ static struct counted count_calls(const struct call *call)
     check(good, "%s: the calls succeed", call->name);
     check_note("%s: %llu calls of the driver", call->name, all[ALL]);
     print(call->name, calls, ncalls);
-    /* Each slice is encoded, summed and decoded. */
+    /* Each slice is encoded, summed and decoded. With default settings energies are added up twice,
+     * and the sum of the first slice, which is the only one here, is inspected. */
     return (struct counted){.calls = all[ALL],
                             .lookups = all[LOOKUPS],
                             .attributes = all[ATTRIBUTES],
                             .waits = all[WAITS],
-                            .slices = (unsigned)(all[LAUNCHES] / 3)};
+                            .slices = (unsigned)(all[LAUNCHES] / (guarded ? 6 : 3))};
 }
 
 /* SEND and RECEIVE are device memory. */
@@ -106,7 +127,7 @@ static void test_compressed(const void *send, void *receive, size_t count)
 
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         struct counted counted = count_calls(&calls[i]);
-        int most = by_peers ? PEERS : COMPRESSED;
+        int most = guarded ? WATCHED : by_peers ? PEERS : COMPRESSED;
 
         check(counted.slices > 0 && counted.calls <= (unsigned)most * counted.slices,
               "%s: in %u slices at most %d calls for each", calls[i].name, counted.slices, most);
@@ -182,7 +203,8 @@ int main(int argc, char **argv)
     void *send, *receive;
     float *input;
 
-    by_peers = argc > 2 && strcmp(argv[2], "peers") == 0;
+    guarded = argc > 2 && strcmp(argv[2], "guarded") == 0;
+    by_peers = guarded || (argc > 2 && strcmp(argv[2], "peers") == 0);
     check_begin(&argc, &argv);
     if (!place_begin("calls of the driver", true))
         return check_end();
@@ -192,6 +214,7 @@ int main(int argc, char **argv)
     receive = device_clone(input, count * sizeof *input);
     free(input);
     test_compressed(send, receive, count);
+    guarded = false;
     test_modules(send, receive, count);
     test_exact_device(send, receive, count);
     test_exact_host(false);

@@ -144,6 +144,16 @@ PTX uint32_t ptx_popc_b32(uint32_t x)
     return static_cast<uint32_t>(__builtin_popcount(x));
 }
 
+PTX uint32_t ptx_clz_b32(uint32_t x)
+{
+    return x == 0 ? 32 : static_cast<uint32_t>(__builtin_clz(x));
+}
+
+PTX uint32_t ptx_cvt_s32_s16(uint16_t x)
+{
+    return static_cast<uint32_t>(static_cast<int16_t>(x));
+}
+
 /* By how much X has to be shifted for its highest bit to be the highest of all. */
 PTX uint32_t ptx_bfind_shiftamt_u32(uint32_t x)
 {

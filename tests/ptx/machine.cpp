@@ -26,6 +26,10 @@ static void test_integers()
     ok(ptx_bfind_shiftamt_u32(1) == 31 && ptx_bfind_shiftamt_u32(0x80000000u) == 0 &&
            ptx_bfind_shiftamt_u32(0) == 0xFFFFFFFFu,
        "the highest bit is found");
+    ok(ptx_clz_b32(1) == 31 && ptx_clz_b32(0x80000000u) == 0 && ptx_clz_b32(0) == 32,
+       "leading zeros are counted");
+    ok(ptx_cvt_s32_s16(0x8000) == 0xFFFF8000u && ptx_cvt_s32_s16(0x7FFF) == 0x7FFF,
+       "a sign is extended");
     ok(ptx_mul_wide_u32(0xFFFFFFFFu, 0xFFFFFFFFu) == 0xFFFFFFFE00000001ull &&
            ptx_mul_wide_s32(0xFFFFFFFFu, 2) == 0xFFFFFFFFFFFFFFFEull &&
            ptx_mul_wide_u16(0xFFFF, 0xFFFF) == 0xFFFE0001u &&

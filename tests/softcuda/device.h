@@ -151,6 +151,11 @@ static inline int __popc(unsigned value)
     return __builtin_popcount(value);
 }
 
+static inline int __clz(int value)
+{
+    return value == 0 ? 32 : __builtin_clz(static_cast<unsigned>(value));
+}
+
 static inline int __ffs(int value)
 {
     return __builtin_ffs(value);

@@ -94,7 +94,7 @@ static softcuda_kernel *kernel_of(const struct kernels_job *job, bool rotated)
     return kernels[job->operation][job->coding->rounding][job->coding->dtype];
 }
 
-enum { MOST_PIECES = 64, MOST_SOURCES = 16 };
+enum { MOST_PIECES = 64, MOST_SOURCES = 64 };
 
 static struct cgx_kernel_piece entry_of(const struct cgx_piece *piece, uint32_t tile)
 {
@@ -141,6 +141,20 @@ static void run_energies(const struct kernels_job *job, struct cgx_kernel_args a
         bail_out("the threads of a block did not meet");
 }
 
+static void run_inspection(const struct kernels_job *job, struct cgx_kernel_args args)
+{
+    struct cgx_kernel_piece pieces[MOST_PIECES];
+
+    for (size_t i = 0; i < job->npieces; i++)
+        pieces[i] = entry_of(&job->pieces[i], 0);
+    args.pieces = pieces;
+    args.npieces = (uint32_t)job->npieces;
+    args.inspection = job->inspection;
+    if (!softcuda_run(SOFTCUDA_KERNEL(cgx_inspect, cgx_kernel_args), &args,
+                      cgx_kernel_inspected(job->inspection), CGX_KERNEL_THREADS))
+        bail_out("the threads of a block did not meet");
+}
+
 enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size_t)
 {
     int64_t sources[MOST_SOURCES];
@@ -167,6 +181,10 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size
     args.bucket_size = job->coding->bucket_size;
     args.key = cgx_call_key(args.seed, args.call);
     args.sampling = job->coding->sampling;
+    if (job->operation == CGX_INSPECT) {
+        run_inspection(job, args);
+        return CGX_OK;
+    }
     run_pieces(job, false, args);
     if (job->operation != CGX_MEASURE)
         run_pieces(job, true, args);

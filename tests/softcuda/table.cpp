@@ -35,6 +35,7 @@ FOR_KERNELS(DECLARE, float32)
 FOR_KERNELS(DECLARE, float16)
 FOR_KERNELS(DECLARE, bfloat16)
 DECLARE(cgx_energies)
+DECLARE(cgx_inspect)
 DECLARE(cgx_ranges)
 #undef DECLARE
 
@@ -61,5 +62,5 @@ static void softcuda_test_stuck(const struct add_args args)
 
 const struct softcuda_entry softcuda_table[] = {
     FOR_KERNELS(ENTRY, float32) FOR_KERNELS(ENTRY, float16) FOR_KERNELS(ENTRY, bfloat16)
-        ENTRY(cgx_energies) ENTRY(cgx_ranges) TEST_ENTRY(softcuda_test_add)
+        ENTRY(cgx_energies) ENTRY(cgx_inspect) ENTRY(cgx_ranges) TEST_ENTRY(softcuda_test_add)
             TEST_ENTRY(softcuda_test_stuck){nullptr, nullptr, 0}};

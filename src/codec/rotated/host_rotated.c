@@ -314,13 +314,6 @@ static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work
 
 /* ---- the family ---- */
 
-/* The step of uniform levels that have the same mean square error as a bucket with the header 1. */
-static float step_of(unsigned width)
-{
-    return (float)sqrt(12 * cgx_rotated_range(width, CGX_ROUNDING_NEAREST) *
-                       cgx_rotated_error(width));
-}
-
 static enum cgx_status peek(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                             const unsigned char *payload, float *values, float *scale)
 {
@@ -331,7 +324,7 @@ static enum cgx_status peek(const struct cgx_walk *walk, const struct cgx_bucket
         return CGX_ERR_FORMAT;
     restore(walk, bucket, header, payload, room);
     memcpy(values, room, bucket->count * sizeof *values);
-    *scale = cgx_bits_float(header) * step_of(width_of(walk));
+    *scale = cgx_bits_float(header) * cgx_encoding_noise(walk->piece->bits);
     return CGX_OK;
 }
 

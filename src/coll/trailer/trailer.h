@@ -9,12 +9,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "util/status.h"
+
 struct cgx_block;
 struct cgx_coll;
 struct cgx_payloads;
 struct cgx_schedule;
 struct cgx_scheme;
-struct cgx_shown;
 struct cgx_slice;
 
 struct cgx_trailer {
@@ -41,12 +42,11 @@ struct cgx_trailer {
     /* Passes the trailers of SLICE's parts, which have arrived, to COLL. */
     void (*take)(struct cgx_coll *coll, const struct cgx_slice *slice);
 
-    /* For payloads that go from device to device: lists the ranges of PART, besides bucket headers,
-     * that the host reads in the sum and in local peers' messages to be summed. Returns their
-     * number; 0: not even the headers. */
-    size_t (*list_shown)(const struct cgx_slice *slice, const struct cgx_block *part,
-                         struct cgx_shown *ranges);
-    size_t shown, shown_by_part; /* the most ranges of a slice, or of a part if more */
+    /* Called when the sum of FROM in PART is queued; may queue more work, which writes to ROOM
+     * bytes of the first slice's staging memory before correct and seal are called. */
+    enum cgx_status (*inspect)(struct cgx_slice *slice, const struct cgx_block *part,
+                               const struct cgx_payloads *from, bool last);
+    size_t (*room)(const struct cgx_schedule *schedule);
 };
 
 extern const struct cgx_trailer cgx_energies, cgx_bounds, cgx_watch;

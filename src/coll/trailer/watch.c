@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "codec/bucket.h"
 #include "codec/energy.h"
 #include "util/float_state.h"
 
@@ -37,7 +36,7 @@ bool cgx_watch_sees(const struct cgx_schedule *schedule)
     const struct cgx_plan *plan = schedule->plan;
 
     for (size_t i = 0; i < plan->nsegments; i++) {
-        if (plan->segments[i].bits < CGX_WATCH_LEAST_BITS)
+        if (plan->segments[i].bits < CGX_INSPECT_LEAST_BITS)
             return false;
     }
     return schedule->trailers[CGX_TRAILER_WATCH];
@@ -92,22 +91,25 @@ static struct cgx_sight get(const struct cgx_block *part, const unsigned char *m
                                          cgx_from_upper_half(words[WORD_SQUARES])}};
 }
 
-static struct cgx_sight sample(const struct cgx_slice *slice, const struct cgx_block *part,
+static struct cgx_sight sample(struct cgx_slice *slice, const struct cgx_block *part,
                                const struct cgx_payloads *from, bool last)
 {
     const unsigned char *seen_before = cgx_watch_seen_before(slice, part, from, last);
     unsigned hop = cgx_watch_hop(slice, part, last);
     bool samples = cgx_watch_is_sampled(slice, part, last);
+    struct cgx_watch_results results;
     struct cgx_sight sight = {0};
 
     if (seen_before)
         sight = get(part, seen_before, from->origin);
+    if (!cgx_watch_inspected(slice, part, from, last, &results))
+        return sight;
     if (samples)
-        cgx_sight_distance(slice, part, from, &sight);
+        cgx_sight_distance(slice, &results, &sight);
     if (samples || hop > 0)
-        cgx_sight_members(slice, part, from, hop, &sight);
+        cgx_sight_members(slice, &results, hop, &sight);
     if (last)
-        cgx_sight_sum(slice, part, &sight);
+        cgx_sight_sum(slice, part, &results, &sight);
     return sight;
 }
 
@@ -120,22 +122,6 @@ static void seal(struct cgx_slice *slice, const struct cgx_block *part,
         return;
     sight = sample(slice, part, from, last);
     put(slice, part, &sight);
-}
-
-/* ---- payloads that stay on devices ---- */
-
-static size_t list_shown(const struct cgx_slice *slice, const struct cgx_block *part,
-                         struct cgx_shown *ranges)
-{
-    struct cgx_watch_samples samples = cgx_watch_samples_in(slice, part);
-    const struct cgx_piece *piece;
-    size_t index, count = 0;
-
-    if (slice->coll->schedule->nodes->nodes > 1 || !is_asked(slice->coll))
-        return 0;
-    while ((piece = cgx_watch_next(&samples, &index)) != NULL)
-        count += cgx_peek_codes(&slice->coding, piece, index, ranges + count);
-    return count;
 }
 
 /* ---- the verdict ---- */
@@ -202,8 +188,7 @@ static void take(struct cgx_coll *coll, const struct cgx_slice *slice)
 
 const struct cgx_trailer cgx_watch = {.needed = needed,
                                       .by_first = CGX_WATCHED_BYTES,
+                                      .inspect = cgx_watch_queue,
+                                      .room = cgx_watch_room,
                                       .seal = seal,
-                                      .take = take,
-                                      .list_shown = list_shown,
-                                      .shown = CGX_PLANES * CGX_WATCH_MOST,
-                                      .shown_by_part = CGX_PLANES * CGX_WATCH_LEAST};
+                                      .take = take};

@@ -3,10 +3,11 @@
 
 /* Samples within a compressed call, to judge whether its sums are of gradients
  * (policy/consensus.h). The rank that forms the last sum of a part of the first slice has the other
- * members' payloads in host memory. It examines a sample of buckets; its findings travel behind the
- * part to all ranks, which reach the same verdict before anything is written. In a grid or a ring
- * that rank has only sums of several ranks, whose noise hides how far ranks are apart; there other
- * ranks examine earlier sums and send their findings along.
+ * members' payloads, on the host or on its device. A sample of buckets is inspected where it is
+ * (codec/inspect.h), and the rank's findings travel behind the part to all ranks, which reach the
+ * same verdict before anything is written. In a grid or a ring that rank has only sums of several
+ * ranks, whose noise hides how far ranks are apart; there other ranks examine earlier sums and send
+ * their findings along.
  *
  * Distance: let member m, a rank or a node, bring x_m to a sum s of R of the P ranks (all, a row,
  * or two members of a ring), and stand for w_m R ranks. Then
@@ -76,12 +77,9 @@ const unsigned char *cgx_watch_seen_before(const struct cgx_slice *slice,
  *
  * One in 256 of the useful ones; others after 16 calls; the same on all ranks. */
 
-/* With fewer bits most elements are on level zero and show nothing. */
-#define CGX_WATCH_LEAST_BITS 3
-
 /* The most buckets sampled in all parts together, and the least in each part that has as many, even
  * if that is more: ranks may agree on only a few rows of a matrix. */
-#define CGX_WATCH_MOST 256
+#define CGX_WATCH_MOST CGX_INSPECT_SAMPLED
 #define CGX_WATCH_LEAST 8
 
 /* The useful buckets of PIECE: all or none. */
@@ -112,6 +110,40 @@ uint32_t cgx_watch_places(const struct cgx_slice *slice);
 /* Returns the piece of the next sample, its bucket *INDEX; NULL: the end. */
 const struct cgx_piece *cgx_watch_next(struct cgx_watch_samples *samples, size_t *index);
 
+/* ---- what is inspected ---- */
+
+/* The results of inspecting a part (codec/inspect.h), with the part's pieces. */
+struct cgx_watch_results {
+    const struct cgx_inspection *inspection;
+    const struct cgx_piece *pieces;
+    const struct cgx_inspected *fixed;
+    const struct cgx_inspected_sum *sums;
+    const struct cgx_inspected_member *members;
+    const uint16_t *kept;
+};
+
+/* If payloads go from device to device, queues the inspection of the present sum of PART from FROM,
+ * addresses of which may be of memory that only the device has. At most one part of a sum is
+ * inspected. */
+enum cgx_status cgx_watch_queue(struct cgx_slice *slice, const struct cgx_block *part,
+                                const struct cgx_payloads *from, bool last);
+
+/* Sets *RESULTS to what was found, by the device or now by the host. False: nothing is inspected of
+ * this sum. */
+bool cgx_watch_inspected(struct cgx_slice *slice, const struct cgx_block *part,
+                         const struct cgx_payloads *from, bool last,
+                         struct cgx_watch_results *results);
+
+/* The most bytes of results. */
+size_t cgx_watch_room(const struct cgx_schedule *schedule);
+
+/* Begins to record the SAMPLES sampled buckets of PART. */
+struct cgx_taking cgx_watch_taking(const struct cgx_slice *slice, const struct cgx_block *part,
+                                   size_t samples);
+
+/* One in so many members is asked about buckets. */
+unsigned cgx_watch_stride(const struct cgx_watch_members *members);
+
 /* ---- findings about a sum of FROM in which PART lies ---- */
 
 /* Of a part, or of all. In a message, the words of doc/format.md. */
@@ -125,7 +157,6 @@ struct cgx_sight {
     struct cgx_change change;
 };
 
-enum { CGX_SIGN_POSITIVE = 1, CGX_SIGN_NEGATIVE = 2 };
 #define CGX_BRINGER_NONE 0u
 #define CGX_BRINGERS UINT32_C(0x3FFFFFFF) /* several, or unknown */
 
@@ -138,18 +169,18 @@ static inline uint32_t cgx_bringers(uint32_t one, uint32_t other)
 }
 
 /* Sets deviation and mean of SIGHT (watch_distance.c). */
-void cgx_sight_distance(const struct cgx_slice *slice, const struct cgx_block *part,
-                        const struct cgx_payloads *from, struct cgx_sight *sight);
+void cgx_sight_distance(const struct cgx_slice *slice, const struct cgx_watch_results *results,
+                        struct cgx_sight *sight);
 
 /* Adds to shared and bringer the contributions of a sum's members; in a ring, at HOP, this
  * rank's. */
-void cgx_sight_members(const struct cgx_slice *slice, const struct cgx_block *part,
-                       const struct cgx_payloads *from, unsigned hop, struct cgx_sight *sight);
+void cgx_sight_members(const struct cgx_slice *slice, const struct cgx_watch_results *results,
+                       unsigned hop, struct cgx_sight *sight);
 
-/* Sets what the final sum shows by itself: signs, buckets, change and alone, which is 0 if less
- * than a quarter of the elements are not zero. Signs in this rank's own input, if the host has it,
- * count too: in a sum, small elements of one sign vanish beside large ones of the other. */
+/* Sets what the final sum of PART shows by itself: signs, buckets, change and alone, which is 0 if
+ * less than a quarter of the elements are not zero. Signs in this rank's own input, if it can be
+ * read, count too: in a sum, small elements of one sign vanish beside large ones of the other. */
 void cgx_sight_sum(const struct cgx_slice *slice, const struct cgx_block *part,
-                   struct cgx_sight *sight);
+                   const struct cgx_watch_results *results, struct cgx_sight *sight);
 
 #endif

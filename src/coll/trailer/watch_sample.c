@@ -138,7 +138,7 @@ const unsigned char *cgx_watch_seen_before(const struct cgx_slice *slice,
 size_t cgx_watch_buckets(const struct cgx_slice *slice, const struct cgx_piece *piece)
 {
     return cgx_encoding_is_exact(piece->bits) ||
-                   cgx_encoding_width(piece->bits) < CGX_WATCH_LEAST_BITS
+                   cgx_encoding_width(piece->bits) < CGX_INSPECT_LEAST_BITS
                ? 0
                : cgx_piece_buckets(piece, slice->coding.bucket_size);
 }

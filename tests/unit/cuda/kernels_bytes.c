@@ -205,6 +205,7 @@ int main(int argc, char **argv)
         test_kernel(CGX_DECODE, "decode", type, CGX_ROUNDING_NEAREST, false, HISTORY);
         test_kernel(CGX_REDUCE, "reduce", type, CGX_ROUNDING_NEAREST, true, HISTORY);
         test_kernel(CGX_MEASURE, "measure", type, CGX_ROUNDING_NEAREST, true, HISTORY);
+        kernels_test_inspect(type);
     }
     test_many_pieces();
     return done_testing();

@@ -21,7 +21,8 @@ struct kernels_job {
     struct cgx_residuals residuals; /* of ENCODE and REDUCE */
     struct cgx_history history;     /* in place of residuals */
     unsigned char *buffer;
-    unsigned char *payload; /* of MEASURE: the samples */
+    unsigned char *payload; /* of MEASURE and INSPECT: the results */
+    const struct cgx_inspection *inspection; /* of INSPECT; BUFFER has this rank's elements */
     unsigned char *shown;   /* where the energies of pieces go too; NULL: nowhere */
 };
 
@@ -84,5 +85,10 @@ bool scene_is_same(const struct scene *scene, enum cgx_operation operation);
 
 /* What the last comparison's status was. */
 enum cgx_status scene_status(void);
+
+/* ---- kernels_inspect.c ---- */
+
+/* Tests that the device finds what the host does in sums of DTYPE. */
+void kernels_test_inspect(enum cgx_dtype dtype);
 
 #endif
