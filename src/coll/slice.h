@@ -186,6 +186,22 @@ static inline struct cgx_piece *cgx_slice_pieces(const struct cgx_slice *slice,
     return slice->slot->pieces + block->first_piece;
 }
 
+/* Lists the pieces of BLOCK again, with offsets from ORIGIN, which are the same in all sources of a
+ * sum. The list holds until the next one. */
+static inline struct cgx_piece *cgx_slice_list(const struct cgx_slice *slice,
+                                               const struct cgx_block *block, size_t origin)
+{
+    struct cgx_piece *pieces = slice->slot->pieces + slice->pieces;
+
+    for (size_t i = 0; i < block->npieces; i++) {
+        pieces[i] = cgx_slice_pieces(slice, block)[i];
+        pieces[i].offset -= origin;
+        if (pieces[i].energy > 0)
+            pieces[i].energy -= origin;
+    }
+    return pieces;
+}
+
 /* Whether PART lies in BLOCK. */
 static inline bool cgx_slice_has(const struct cgx_block *block, const struct cgx_block *part)
 {
@@ -210,11 +226,6 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
 /* Writes the pieces of RUN, all raw shards to be sent, to PIECES for encoding. */
 void cgx_slice_list_raw(const struct cgx_slice *slice, const struct cgx_block *run,
                         struct cgx_piece *pieces);
-
-/* Lists the pieces of BLOCK again, with offsets from ORIGIN, which are the same in all sources of a
- * sum. The list holds until the next one. */
-struct cgx_piece *cgx_slice_list(const struct cgx_slice *slice, const struct cgx_block *block,
-                                 size_t origin);
 
 /* ---- messages: list all of an exchange, then post it ---- */
 

@@ -202,20 +202,6 @@ void cgx_slice_list_raw(const struct cgx_slice *slice, const struct cgx_block *r
     }
 }
 
-struct cgx_piece *cgx_slice_list(const struct cgx_slice *slice, const struct cgx_block *block,
-                                 size_t origin)
-{
-    struct cgx_piece *pieces = slice->slot->pieces + slice->pieces;
-
-    for (size_t i = 0; i < block->npieces; i++) {
-        pieces[i] = cgx_slice_pieces(slice, block)[i];
-        pieces[i].offset -= origin;
-        if (pieces[i].energy > 0)
-            pieces[i].energy -= origin;
-    }
-    return pieces;
-}
-
 /* ---- a slice ---- */
 
 void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_slice *slice)
