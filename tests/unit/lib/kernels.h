@@ -21,9 +21,9 @@ struct kernels_job {
     struct cgx_residuals residuals; /* of ENCODE and REDUCE */
     struct cgx_history history;     /* in place of residuals */
     unsigned char *buffer;
-    unsigned char *payload; /* of MEASURE and INSPECT: the results */
+    unsigned char *payload;                  /* of MEASURE and INSPECT: the results */
     const struct cgx_inspection *inspection; /* of INSPECT; BUFFER has this rank's elements */
-    unsigned char *shown;   /* where the energies of pieces go too; NULL: nowhere */
+    unsigned char *shown; /* where the energies of pieces go too; NULL: nowhere */
 };
 
 /* False: there is no device, which is a skip. */
