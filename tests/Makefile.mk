@@ -370,11 +370,12 @@ tests_unit_lib_libdevice_la_SOURCES = tests/unit/lib/kernels_inspect.c tests/uni
 tests_unit_cuda_libs = tests/unit/lib/libdevice.la $(unit_libs)
 $(filter tests/unit/softcuda/%,$(unit_programs)): tests/softcuda/libcuda.la
 tests_unit_softcuda_libs = tests/softcuda/libcuda.la tests/unit/lib/libdevice.la tests/lib/libtap.la
-softcuda_engine = tests/softcuda/fibers.c tests/softcuda/order.c tests/softcuda/threads.c
+softcuda_engine = $(softcuda_blocks) tests/softcuda/grid.c
+softcuda_blocks = tests/softcuda/fibers.c tests/softcuda/order.c tests/softcuda/threads.c
 tests_ptx_machine_SOURCES = tests/ptx/machine.cpp $(softcuda_engine)
 # Of bench/fused.cuh, whose blocks wait for each other. UndefinedBehaviorSanitizer reports the threadIdx of each thread of
 # the process, so that a build with sanitizers is without this test.
-tests_softcuda_fused_SOURCES = tests/softcuda/fused.cpp tests/softcuda/resident.c $(softcuda_engine)
+tests_softcuda_fused_SOURCES = tests/softcuda/fused.cpp tests/softcuda/resident.c $(softcuda_blocks)
 tests_softcuda_fused_CFLAGS = $(AM_CFLAGS) -DSOFTCUDA_RESIDENT
 tests_softcuda_fused_CXXFLAGS = $(AM_CXXFLAGS) -DSOFTCUDA_RESIDENT -I$(srcdir)
 tests_softcuda_planted_SOURCES = tests/softcuda/planted.cpp $(softcuda_engine)

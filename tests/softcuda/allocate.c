@@ -146,8 +146,7 @@ struct release {
     void *start;
 };
 
-static CUresult run_release(const struct softcuda_operation *operation,
-                            struct softcuda_context *context)
+static CUresult run_release(struct softcuda_operation *operation, struct softcuda_context *context)
 {
     const struct release *release = (const struct release *)operation;
     struct softcuda_allocation *allocation;

@@ -67,8 +67,7 @@ static bool expose(const void *address, size_t bytes, bool accessible)
     return there;
 }
 
-static CUresult run_copy(const struct softcuda_operation *operation,
-                         struct softcuda_context *context)
+static CUresult run_copy(struct softcuda_operation *operation, struct softcuda_context *context)
 {
     const struct copy *copy = (const struct copy *)operation;
     const void *from = copy->from ? copy->from : copy->taken;
@@ -86,8 +85,7 @@ static CUresult run_copy(const struct softcuda_operation *operation,
     return CUDA_SUCCESS;
 }
 
-static CUresult run_set(const struct softcuda_operation *operation,
-                        struct softcuda_context *context)
+static CUresult run_set(struct softcuda_operation *operation, struct softcuda_context *context)
 {
     const struct set *set = (const struct set *)operation;
 

@@ -208,8 +208,10 @@ struct softcuda_place_in_stream {
 /* An operation, allocated with malloc; the queue owns it. */
 struct softcuda_operation {
     struct softcuda_operation *next;
-    /* Carries it out; an error is sticky. NULL: there is nothing to do but to wait. */
-    CUresult (*run)(const struct softcuda_operation *operation, struct softcuda_context *context);
+    /* Carries it out; an error is sticky. CUDA_ERROR_NOT_READY: it goes on when it is called again.
+     * NULL: there is nothing to do but to wait. */
+    CUresult (*run)(struct softcuda_operation *operation, struct softcuda_context *context);
+    bool begun;
     bool housekeeping; /* neither copies nor launches: does not fail on demand */
     struct softcuda_place_in_stream *after; /* what comes before it in other streams */
     size_t nafter;
@@ -250,6 +252,9 @@ bool softcuda_stream_poll(const struct softcuda_place_in_stream *place);
 void softcuda_stream_abandon(struct softcuda_stream *stream);
 
 /* ---- kernels ---- */
+
+/* What OPERATION began, if it is a launch, will not go on. */
+void softcuda_launch_forget(const struct softcuda_operation *operation);
 
 struct softcuda_entry {
     const char *name;

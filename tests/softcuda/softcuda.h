@@ -21,7 +21,8 @@
  * none of them is used with those of the other, but that a stream waits for an event.
  *
  * Left out, of what real drivers have:
- * - execution: nothing runs at the same time as anything else, or by itself; grids and blocks of
+ * - execution: nothing runs at the same time as anything else, or by itself, but that a kernel
+ * whose blocks wait for other processes goes on when a program polls or waits; grids and blocks of
  * more than one dimension, shared memory that a launch asks for, textures, surfaces, clusters,
  * cooperative launches; images are not looked into: whichever is loaded has the kernels above
  * - streams: what names a thread's default stream without CU_STREAM_PER_THREAD (functions that end
@@ -56,7 +57,7 @@
  *   SOFTCUDA_STAGED=1       kernels do not find in the memory of other processes what copies, which
  *                           a driver stages, do
  *   SOFTCUDA_LATE=MS        kernels are carried out so many milliseconds after something waits for
- *                           them
+ *                           them, and go on so much later when they have waited
  *   SOFTCUDA_BLOCKS=ORDER   in which order blocks run: forward, reverse, or a number that seeds a
  *                           shuffle; default: a number of each process's own, named on stderr
  *   SOFTCUDA_ORDER=ORDER    in which order the threads of a block run; default: forward
@@ -136,9 +137,15 @@ struct softcuda_grid {
     unsigned long rounds; /* resident.h: after so many of its blocks' rounds it is gone; 0: never */
 };
 
+/* The same for a grid whose blocks wait for something outside, by softcuda_poll: start takes it in
+ * the place of any other, and go_on runs it as far as it comes, with up to 8 blocks at once. */
+enum softcuda_ran { SOFTCUDA_ENDED, SOFTCUDA_WAITS, SOFTCUDA_FAILED };
+bool softcuda_start(const struct softcuda_grid *grid);
+enum softcuda_ran softcuda_go_on(void);
+
 /* Runs BLOCK of GRID alone. After each round, in which all of its threads that could went on, and
  * some with PROGRESS, not only with softcuda_poll, BETWEEN is called; false: the block is given up,
- * and so says the result. */
+ * and so says the result. In builds with SOFTCUDA_RESIDENT, which have nothing of the above. */
 typedef bool softcuda_between(bool progress);
 bool softcuda_run_block(const struct softcuda_grid *grid, unsigned block,
                         softcuda_between *between);

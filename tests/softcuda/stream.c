@@ -5,6 +5,7 @@
  * one stream needs of others is written down as places in them when it is queued, so all that it
  * needs was queued before it, and to carry out the first that can be goes on without an end. */
 
+#include <sched.h>
 #include <stdlib.h>
 
 #include "driver.h"
@@ -65,6 +66,7 @@ static void pop(struct softcuda_stream *stream)
 
     stream->first = operation->next;
     stream->done++;
+    softcuda_launch_forget(operation);
     free(operation->after);
     free(operation);
 }
@@ -82,12 +84,13 @@ static bool is_reached(const struct softcuda_place_in_stream *place)
     return stream == NULL || stream->done >= place->position;
 }
 
-/* Carries out one operation: the stream's next, or one that this waits for. After an error those
- * that are left come to nothing. */
+/* Carries out one operation, or part of it: the stream's next, or one that this waits for. After an
+ * error those that are left come to nothing. */
 static void step(struct softcuda_stream *stream)
 {
-    const struct softcuda_operation *operation = stream->first;
+    struct softcuda_operation *operation = stream->first;
     struct softcuda_context *context;
+    CUresult code;
 
     for (size_t i = 0; i < operation->nafter;) {
         if (is_reached(&operation->after[i])) {
@@ -100,11 +103,18 @@ static void step(struct softcuda_stream *stream)
     }
     context = stream->object.context;
     if (operation->run && !softcuda_is_lost() && context->error == CUDA_SUCCESS) {
+        bool fails =
+            !operation->begun && !operation->housekeeping && softcuda_fails(SOFTCUDA_ASYNC);
+
+        operation->begun = true;
         softcuda_fork_turn(true);
-        context->error = !operation->housekeeping && softcuda_fails(SOFTCUDA_ASYNC)
-                             ? CUDA_ERROR_ILLEGAL_ADDRESS
-                             : operation->run(operation, context);
+        code = fails ? CUDA_ERROR_ILLEGAL_ADDRESS : operation->run(operation, context);
         softcuda_fork_turn(false);
+        if (code == CUDA_ERROR_NOT_READY) {
+            sched_yield();
+            return;
+        }
+        context->error = code;
     }
     pop(stream);
 }

@@ -3,9 +3,11 @@
 
 /* The threads of a block as fibers: each runs until it waits for others or exits, and then the next
  * one in order that can run does. A block that leaves nobody able to run before all have exited is
- * stuck, and that is reported. One call of softcuda_run at a time; it may be left by siglongjmp.
- * With SOFTCUDA_RESIDENT each thread of the process runs a block of its own (resident.c). */
+ * stuck, and that is reported. One whose threads poll in vain is put aside for the next one, as
+ * many as a device holds. One grid at a time; its run may be left by siglongjmp. With
+ * SOFTCUDA_RESIDENT each thread of the process runs a block of its own (resident.c). */
 
+#include "block.h"
 #include "fibers.h"
 
 #include <stdarg.h>
@@ -45,15 +47,19 @@ struct thread {
 
 SOFTCUDA_LOCAL struct softcuda_place softcuda_here;
 
-/* The section of the kernels' shared memory, if there are such kernels here. */
-extern unsigned char __start_softcuda_shared[] __attribute__((weak, visibility("hidden")));
-extern unsigned char __stop_softcuda_shared[] __attribute__((weak, visibility("hidden")));
+#ifdef SOFTCUDA_RESIDENT
+enum { HELD = 1 };
+#else
+enum { HELD = SOFTCUDA_HELD };
+#endif
 
-static SOFTCUDA_LOCAL struct {
+struct engine {
     softcuda_kernel *kernel;
     const void *args;
+    unsigned block;
     unsigned running; /* the thread */
-    unsigned left;    /* threads that have not exited */
+    unsigned begun;   /* threads, and ... */
+    unsigned left;    /* ... those that have not exited */
     unsigned barrier; /* those of them at a barrier */
     unsigned phase;   /* of barriers: 0, 1, 0 ... */
     /* Names for what happens before: a block, its end, a barrier in each phase. */
@@ -63,7 +69,9 @@ static SOFTCUDA_LOCAL struct {
     struct softcuda_fiber scheduler;
     unsigned turns[MAX_THREADS];
     struct thread threads[MAX_THREADS];
-} engine;
+};
+static SOFTCUDA_LOCAL struct engine engines[HELD];
+static SOFTCUDA_LOCAL struct engine *engine = NULL; /* of the block that runs */
 
 static void complain(unsigned thread, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -74,13 +82,13 @@ static void complain(unsigned thread, const char *format, ...)
     char text[512];
     va_list list;
 
-    if (!engine.failed) {
+    if (!engine->failed) {
         va_start(list, format);
         vsnprintf(text, sizeof text, format, list);
         va_end(list);
         fprintf(stderr, "softcuda: block %u, thread %u %s\n", softcuda_here.block.x, thread, text);
     }
-    engine.failed = true;
+    engine->failed = true;
 }
 
 /* What a thread waits at, or that it has exited. Returns TEXT, of SIZE bytes. */
@@ -110,14 +118,15 @@ static const char *describe(const struct thread *thread, char *text, size_t size
 /* A fiber outlives blocks and runs: it waits, exited, for its next kernel. */
 static void thread_main(void)
 {
-    struct thread *thread = &engine.threads[engine.running];
+    struct engine *mine = engine;
+    struct thread *thread = &mine->threads[mine->running];
 
     for (;;) {
-        softcuda_fiber_acquire(&engine.begin);
-        engine.kernel(engine.args);
-        softcuda_fiber_release(&engine.end);
+        softcuda_fiber_acquire(&mine->begin);
+        mine->kernel(mine->args);
+        softcuda_fiber_release(&mine->end);
         thread->state = STATE_EXITED;
-        softcuda_fiber_switch(&thread->fiber, &engine.scheduler);
+        softcuda_fiber_switch(&thread->fiber, &mine->scheduler);
     }
 }
 
@@ -125,7 +134,7 @@ static void thread_main(void)
 static struct thread *wait_as(enum state state, const char *file, int line, unsigned mask,
                               uint64_t value, unsigned source)
 {
-    struct thread *thread = &engine.threads[engine.running];
+    struct thread *thread = &engine->threads[engine->running];
 
     thread->state = state;
     thread->file = file;
@@ -133,13 +142,13 @@ static struct thread *wait_as(enum state state, const char *file, int line, unsi
     thread->mask = mask;
     thread->value = value;
     thread->source = source;
-    softcuda_fiber_switch(&thread->fiber, &engine.scheduler);
+    softcuda_fiber_switch(&thread->fiber, &engine->scheduler);
     return thread;
 }
 
 void softcuda_barrier(const char *file, int line)
 {
-    const void *here = &engine.phases[engine.phase];
+    const void *here = &engine->phases[engine->phase];
 
     softcuda_fiber_release(here);
     wait_as(STATE_BARRIER, file, line, 0, 0, 0);
@@ -160,13 +169,13 @@ unsigned softcuda_ballot(const char *file, int line, unsigned mask, bool predica
 /* What each lane did before is released under its own name. */
 void softcuda_syncwarp(const char *file, int line, unsigned mask)
 {
-    unsigned first = engine.running - engine.running % WARP;
+    unsigned first = engine->running - engine->running % WARP;
 
-    softcuda_fiber_release(&engine.threads[engine.running]);
+    softcuda_fiber_release(&engine->threads[engine->running]);
     wait_as(STATE_SYNCWARP, file, line, mask, 0, 0);
     for (unsigned lane = 0; lane < WARP; lane++) {
         if (mask >> lane & 1)
-            softcuda_fiber_acquire(&engine.threads[first + lane]);
+            softcuda_fiber_acquire(&engine->threads[first + lane]);
     }
 }
 
@@ -191,7 +200,7 @@ static void open_barrier(unsigned threads)
     char text[256];
 
     for (unsigned i = 0; i < threads; i++) {
-        struct thread *thread = &engine.threads[i];
+        struct thread *thread = &engine->threads[i];
 
         if (thread->state != STATE_BARRIER)
             continue;
@@ -199,16 +208,16 @@ static void open_barrier(unsigned threads)
             first = thread;
         if (!is_at(thread, first)) {
             complain(i, "%s, thread %u at that of %s:%d", describe(thread, text, sizeof text),
-                     (unsigned)(first - engine.threads), first->file, first->line);
+                     (unsigned)(first - engine->threads), first->file, first->line);
             return;
         }
     }
     for (unsigned i = 0; i < threads; i++) {
-        if (engine.threads[i].state == STATE_BARRIER)
-            engine.threads[i].state = STATE_READY;
+        if (engine->threads[i].state == STATE_BARRIER)
+            engine->threads[i].state = STATE_READY;
     }
-    engine.barrier = 0;
-    engine.phase ^= 1;
+    engine->barrier = 0;
+    engine->phase ^= 1;
 }
 
 static bool meets(const struct thread *thread, const struct thread *other)
@@ -220,7 +229,7 @@ static bool meets(const struct thread *thread, const struct thread *other)
  * that had not come the last time. */
 static void open_warp(unsigned index, unsigned threads)
 {
-    struct thread *thread = &engine.threads[index];
+    struct thread *thread = &engine->threads[index];
     struct thread *warp = thread - index % WARP;
     unsigned lanes = threads - (index - index % WARP);
     unsigned mask = thread->mask, ballot = 0;
@@ -262,7 +271,7 @@ static void complain_stuck(unsigned threads)
     char text[256], other[256];
 
     for (unsigned i = 0; i < threads; i++) {
-        const struct thread *thread = &engine.threads[i];
+        const struct thread *thread = &engine->threads[i];
 
         if (thread->state == STATE_EXITED || thread->state == STATE_BARRIER)
             continue;
@@ -274,20 +283,20 @@ static void complain_stuck(unsigned threads)
             if (missed >= threads)
                 complain(i, "%s; the block has no thread %u", describe(thread, text, sizeof text),
                          missed);
-            else if (!meets(thread, &engine.threads[missed]))
+            else if (!meets(thread, &engine->threads[missed]))
                 complain(i, "%s; thread %u %s", describe(thread, text, sizeof text), missed,
-                         describe(&engine.threads[missed], other, sizeof other));
+                         describe(&engine->threads[missed], other, sizeof other));
         }
     }
 }
 
 static void run_thread(unsigned index)
 {
-    struct thread *thread = &engine.threads[index];
+    struct thread *thread = &engine->threads[index];
 
-    engine.running = index;
+    engine->running = index;
     softcuda_here.thread.x = index;
-    softcuda_fiber_switch(&engine.scheduler, &thread->fiber);
+    softcuda_fiber_switch(&engine->scheduler, &thread->fiber);
 }
 
 /* A turn of each thread that can run. PROGRESS: some thread did more than poll once again. False:
@@ -297,10 +306,10 @@ static bool run_round(unsigned threads, bool *progress)
     bool ran = false;
 
     *progress = false;
-    softcuda_order_threads(engine.turns, threads);
-    for (unsigned turn = 0; turn < threads && !engine.failed; turn++) {
-        unsigned index = engine.turns[turn];
-        struct thread *thread = &engine.threads[index];
+    softcuda_order_threads(engine->turns, threads);
+    for (unsigned turn = 0; turn < threads && !engine->failed; turn++) {
+        unsigned index = engine->turns[turn];
+        struct thread *thread = &engine->threads[index];
         bool polled = thread->state == STATE_POLL;
 
         if (thread->state != STATE_READY && !polled)
@@ -309,87 +318,77 @@ static bool run_round(unsigned threads, bool *progress)
         run_thread(index);
         *progress |= !polled || thread->state != STATE_POLL;
         if (thread->state == STATE_BARRIER)
-            engine.barrier++;
+            engine->barrier++;
         else if (thread->state == STATE_EXITED)
-            engine.left--;
+            engine->left--;
         else if (thread->state != STATE_POLL)
             open_warp(index, threads);
-        if (engine.barrier > 0 && engine.barrier == engine.left)
+        if (engine->barrier > 0 && engine->barrier == engine->left)
             open_barrier(threads);
     }
     return ran;
 }
 
-static bool run_block(unsigned threads)
+enum softcuda_ran softcuda_block_go_on(void)
 {
-    bool ran = true, progress;
+    const unsigned threads = engine->begun;
+    bool ran = true, progress = true;
 
-    softcuda_fiber_release(&engine.begin);
-    engine.left = threads;
-    engine.barrier = 0;
-    for (unsigned i = 0; i < threads; i++)
-        engine.threads[i].state = STATE_READY;
-    while (engine.left > 0 && ran && !engine.failed) {
+    while (engine->left > 0 && ran && !engine->failed && (progress || engine->between)) {
         ran = run_round(threads, &progress);
-        if (engine.between && !engine.between(progress))
-            return false;
+        if (engine->between && !engine->between(progress))
+            return SOFTCUDA_FAILED;
     }
-    if (engine.left > 0)
+    if (engine->left > 0 && !ran)
         complain_stuck(threads);
-    softcuda_fiber_acquire(&engine.end);
-    return !engine.failed;
+    if (engine->left == 0)
+        softcuda_fiber_acquire(&engine->end);
+    return engine->failed ? SOFTCUDA_FAILED : engine->left > 0 ? SOFTCUDA_WAITS : SOFTCUDA_ENDED;
 }
 
-/* Whatever was in shared memory is lost. Written as volatile bytes, since red zones are among them
- * and AddressSanitizer watches memset. */
-__attribute__((no_sanitize_address)) static void spoil_shared(void)
+void softcuda_block_turn(unsigned place)
 {
-    for (volatile unsigned char *byte = __start_softcuda_shared; byte < __stop_softcuda_shared;
-         byte++)
-        *byte = 0xE7;
+    engine = &engines[place];
+    softcuda_here.block.x = engine->block;
+    softcuda_fiber_adopt(&engine->scheduler);
 }
 
-static bool begin(softcuda_kernel *kernel, const void *args, unsigned blocks, unsigned threads)
+bool softcuda_block_begin(unsigned place, const struct softcuda_grid *grid, unsigned block)
 {
-    if (threads < 1 || threads > MAX_THREADS) {
-        fprintf(stderr, "softcuda: a block has 1 to %d threads, not %u\n", MAX_THREADS, threads);
+    if (grid->threads < 1 || grid->threads > MAX_THREADS) {
+        fprintf(stderr, "softcuda: a block has 1 to %d threads, not %u\n", MAX_THREADS,
+                grid->threads);
         return false;
     }
-    engine.kernel = kernel;
-    engine.args = args;
-    engine.failed = false;
-    softcuda_here = (struct softcuda_place){{0, 0, 0}, {0, 0, 0}, {threads, 1, 1}, {blocks, 1, 1}};
-    for (unsigned i = 0; i < threads; i++) {
-        struct thread *thread = &engine.threads[i];
+    engine = &engines[place];
+    engine->kernel = grid->kernel;
+    engine->args = grid->args;
+    engine->block = block;
+    engine->left = engine->begun = grid->threads;
+    engine->barrier = 0;
+    engine->failed = false;
+    softcuda_here = (struct softcuda_place){
+        {0, 0, 0}, {block, 0, 0}, {grid->threads, 1, 1}, {grid->blocks, 1, 1}};
+    for (unsigned i = 0; i < grid->threads; i++) {
+        struct thread *thread = &engine->threads[i];
 
         if (thread->state != STATE_EXITED && !softcuda_fiber_start(&thread->fiber, thread_main)) {
             fprintf(stderr, "softcuda: no memory for the stack of thread %u\n", i);
             return false;
         }
-        thread->state = STATE_EXITED;
+        thread->state = STATE_READY;
     }
-    softcuda_fiber_adopt(&engine.scheduler);
+    softcuda_fiber_adopt(&engine->scheduler);
+    softcuda_fiber_release(&engine->begin);
     return true;
 }
 
-bool softcuda_run(softcuda_kernel *kernel, const void *args, unsigned blocks, unsigned threads)
-{
-    if (!softcuda_order_begin(blocks) || !begin(kernel, args, blocks, threads))
-        return false;
-    for (unsigned turn = 0; turn < blocks; turn++) {
-        softcuda_here.block.x = softcuda_order_block(turn);
-        spoil_shared();
-        if (!run_block(threads))
-            return false;
-    }
-    return true;
-}
-
+#ifdef SOFTCUDA_RESIDENT
 bool softcuda_run_block(const struct softcuda_grid *grid, unsigned block, softcuda_between *between)
 {
-    if (!softcuda_order_begin(1) || !begin(grid->kernel, grid->args, grid->blocks, grid->threads))
+    if (!softcuda_order_begin(1) || !softcuda_block_begin(0, grid, block))
         return false;
-    engine.between = between;
-    softcuda_here.block.x = block;
-    return run_block(grid->threads);
+    engine->between = between;
+    return softcuda_block_go_on() == SOFTCUDA_ENDED;
 }
+#endif
