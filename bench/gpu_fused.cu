@@ -36,10 +36,10 @@ struct cgx_kernel_args work_of(const Scene &scene)
     return work;
 }
 
-struct fused_args args_of(const Scene &scene, uint32_t r)
+struct cgx_fused_args args_of(const Scene &scene, uint32_t r)
 {
     const Rank &rank = scene.ranks[r];
-    struct fused_args args = {};
+    struct cgx_fused_args args = {};
 
     args.work = work_of(scene);
     args.work.pieces = scene.pieces;
@@ -53,7 +53,7 @@ struct fused_args args_of(const Scene &scene, uint32_t r)
     args.stopped = scene.words + 1;
     for (uint32_t p = 0; p < args.ranks; p++) {
         args.parts[p] = scene.part;
-        for (struct fused_table &table : args.parts[p].tables)
+        for (struct cgx_fused_table &table : args.parts[p].tables)
             table.first += p * kPieces;
         args.encoded[p] = rank.mirrors[0] + p * scene.message;
         args.sums[p] = scene.ranks[p].mirrors[0] + p * scene.message;
@@ -73,7 +73,7 @@ void launch_step(const Scene &scene, enum fused_step step, const Rank &from, uin
                  void *buffer)
 {
     for (int family = 0; family < 2; family++) {
-        const struct fused_table &table = scene.part.tables[family];
+        const struct cgx_fused_table &table = scene.part.tables[family];
         struct cgx_kernel_args work = work_of(scene);
 
         work.pieces = scene.pieces + owner * kPieces + table.first;
@@ -223,7 +223,7 @@ int main(int argc, char **argv)
     const unsigned ranks = argc > 1 ? (unsigned)atoi(argv[1]) : 4;
     bool good = true;
 
-    if (ranks < 2 || ranks > FUSED_RANKS)
+    if (ranks < 2 || ranks > CGX_FUSED_RANKS)
         return 2;
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1); // a queue for each stream
     printf("type,families,ranks,mib,blocks,bytes,stops,fused_us,kernels_us\n");

@@ -8,7 +8,7 @@
 #define CGX_NO_KERNELS
 #include "cuda/kernels.cu"
 
-#include "bench/fused.cuh"
+#include "cuda/fused.cuh"
 
 #include <algorithm>
 #include <cstdio>
@@ -45,13 +45,13 @@ __global__ void __launch_bounds__(CGX_KERNEL_THREADS, STEP == FUSED_REDUCE ? 4 :
     step(const struct cgx_kernel_args args)
 {
     if (ROTATED)
-        do_rotated_tile<Type, STEP>(args, blockIdx.x);
+        do_rotated_tile<Type, STEP, NOTHING>(args, blockIdx.x);
     else
-        do_tile<Type, STEP>(args, blockIdx.x);
+        do_tile<Type, STEP, NOTHING>(args, blockIdx.x);
 }
 
 typedef void step_kernel(const struct cgx_kernel_args);
-typedef void fused_kernel(const struct fused_args);
+typedef void fused_kernel(const struct cgx_fused_args);
 
 struct Kernels {
     const char *type;
@@ -122,7 +122,7 @@ struct Rank {
 struct Scene {
     const Kernels *kernels;
     size_t bytes, share, message; // of a buffer; elements of a part; bytes of its payload
-    struct fused_part part;       // of the first owner: those of others are as many entries behind
+    struct cgx_fused_part part;   // of the first owner: those of others are as many entries behind
     cgx_kernel_piece *pieces;
     std::vector<Rank> ranks;
     unsigned blocks;
@@ -172,7 +172,7 @@ void make_ranks(Scene *scene)
         rank.wanted = allocate<unsigned char>(scene->bytes);
         for (unsigned char *&mirror : rank.mirrors)
             mirror = allocate<unsigned char>(scene->message * ranks);
-        rank.flags = allocate<uint64_t>(FUSED_FLAGS);
+        rank.flags = allocate<uint64_t>(CGX_FUSED_FLAGS);
         must(cudaStreamCreateWithFlags(&rank.stream, cudaStreamNonBlocking), "cudaStreamCreate");
     }
     for (size_t owner = 0; owner < ranks; owner++)
@@ -198,7 +198,7 @@ unsigned resident_blocks(const Scene &scene)
                                                        CGX_KERNEL_THREADS, 0),
          "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     return std::min((unsigned)fit * properties.multiProcessorCount / (unsigned)scene.ranks.size(),
-                    (unsigned)FUSED_BLOCKS);
+                    (unsigned)CGX_FUSED_BLOCKS);
 }
 
 } // namespace

@@ -65,6 +65,8 @@ libcgxcore_la_SOURCES = \
 	src/topo/nodes.c src/topo/nodes.h \
 	src/topo/speed.c src/topo/speed.h \
 	src/cuda/device_backend.h \
+	src/cuda/fused.h \
+	src/cuda/kernels.h \
 	src/cuda/memory.h \
 	src/cuda/peers.h \
 	src/cuda/pinned_pool.h \
@@ -188,13 +190,14 @@ else
 libcgxcore_la_SOURCES += src/topo/no_hwloc.c
 unbuilt += $(hwloc_sources)
 endif
-cuda_sources = src/cuda/device_backend.c src/cuda/backends.c src/cuda/context.c src/cuda/driver.c src/cuda/exported.c \
+cuda_sources = src/cuda/device_backend.c src/cuda/backends.c src/cuda/context.c src/cuda/driver.c src/cuda/exported.c src/cuda/fused.c \
 	src/cuda/host_decode.c src/cuda/host_memory.c src/cuda/launch.c src/cuda/memory.c src/cuda/module.c src/cuda/peers.c \
 	src/cuda/pinned_pool.c src/cuda/work.c
 cuda_headers = src/cuda/context.h src/cuda/driver.h src/cuda/exported.h src/cuda/host_memory.h \
-	src/cuda/kernels.h src/cuda/launch.h src/cuda/module.h src/cuda/work.h
+	src/cuda/launch.h src/cuda/module.h src/cuda/work.h
 kernel_sources = src/cuda/kernels.cu src/cuda/codes.cuh src/cuda/elements.cuh \
-	src/cuda/encode.cuh src/cuda/energies.cuh src/cuda/history.cuh src/cuda/inspect.cuh src/cuda/measure.cuh \
+	src/cuda/encode.cuh src/cuda/energies.cuh src/cuda/fused.cu src/cuda/fused.cuh src/cuda/history.cuh \
+	src/cuda/inspect.cuh src/cuda/measure.cuh \
 	src/cuda/residuals.cuh src/cuda/rotated.cuh src/cuda/rotated_codes.cuh \
 	src/cuda/rotated_history.cuh src/cuda/rotated_residuals.cuh src/cuda/rotated_tile.cuh \
 	src/cuda/rotation.cuh src/cuda/scales.cuh src/cuda/sums.cuh src/cuda/tile.cuh
@@ -208,14 +211,15 @@ endif
 
 # The arithmetic is that of the host: no contraction, no flush to zero, IEEE division.
 NVCC_FLAGS = -O3 -fmad=false -ftz=false -prec-div=true -prec-sqrt=true
-src/cuda/kernels.fatbin: $(kernel_sources) src/cuda/kernels.h \
+fatbins = src/cuda/kernels.fatbin src/cuda/fused.fatbin
+$(fatbins): src/cuda/%.fatbin: src/cuda/%.cu $(kernel_sources) src/cuda/kernels.h \
 		src/codec/energy.h src/codec/format.h src/codec/history.h src/codec/inspect.h \
 		src/codec/measure.h src/codec/quant.h src/codec/rotated/rotated.h \
 		src/util/settings.h Makefile
 	$(AM_V_GEN)$(MKDIR_P) src/cuda && $(NVCC) $(NVCC_ARCHITECTURES) $(NVCC_FLAGS) \
-		-I$(srcdir)/src --fatbin -o $@ $(srcdir)/src/cuda/kernels.cu
-src/cuda/module.lo src/cuda/libcgxcore_la-module.lo: src/cuda/kernels.fatbin
-CLEANFILES += src/cuda/kernels.fatbin
+		-I$(srcdir)/src --fatbin -o $@ $<
+src/cuda/module.lo src/cuda/libcgxcore_la-module.lo: $(fatbins)
+CLEANFILES += $(fatbins)
 
 if X86_64
 noinst_LTLIBRARIES += libcgxavx2.la libcgxavx512.la

@@ -373,7 +373,7 @@ tests_unit_softcuda_libs = tests/softcuda/libcuda.la tests/unit/lib/libdevice.la
 softcuda_engine = $(softcuda_blocks) tests/softcuda/grid.c
 softcuda_blocks = tests/softcuda/fibers.c tests/softcuda/order.c tests/softcuda/threads.c
 tests_ptx_machine_SOURCES = tests/ptx/machine.cpp $(softcuda_engine)
-# Of bench/fused.cuh, whose blocks wait for each other. UndefinedBehaviorSanitizer reports the threadIdx of each thread of
+# Of cuda/fused.cuh, whose blocks wait for each other. UndefinedBehaviorSanitizer reports the threadIdx of each thread of
 # the process, so that a build with sanitizers is without this test.
 tests_softcuda_fused_SOURCES = tests/softcuda/fused.cpp tests/softcuda/resident.c $(softcuda_blocks)
 tests_softcuda_fused_CFLAGS = $(AM_CFLAGS) -DSOFTCUDA_RESIDENT

@@ -58,9 +58,7 @@ CUdeviceptr cgx_cuda_find(const struct cgx_cuda_slot *slot, const unsigned char 
                                      : cgx_cuda_mirrored(slot, data);
 }
 
-/* Puts BYTES of VALUE at offset *AT and advances *AT. Returns whether the device's table differs
- * there. */
-static bool put(struct cgx_cuda_table *table, size_t *at, const void *value, size_t bytes)
+bool cgx_cuda_put(struct cgx_cuda_table *table, size_t *at, const void *value, size_t bytes)
 {
     unsigned char *place = table->host + *at;
 
@@ -105,7 +103,7 @@ static CUdeviceptr origin_of(const struct cgx_cuda_slot *slot, const struct cgx_
 }
 
 /* Puts REQUEST's pieces of FAMILY, or of all (CGX_FAMILIES), at *AT; counts them and their tiles in
- * *GROUP. Returns as put does. */
+ * *GROUP. Returns as cgx_cuda_put does. */
 static bool put_pieces(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *table, size_t *at,
                        const struct cgx_work *request, int family, struct group *group)
 {
@@ -128,7 +126,7 @@ static bool put_pieces(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *
         if (request->operation == CGX_DECODE)
             entry.offset =
                 cgx_cuda_find(slot, staged_of(request) + piece->offset, &borrowed) - origin;
-        changed |= put(table, at, &entry, sizeof entry);
+        changed |= cgx_cuda_put(table, at, &entry, sizeof entry);
         group->entries++;
         group->tiles += (uint32_t)tiles_of(request, piece);
     }
@@ -147,7 +145,7 @@ static bool put_ranges(struct cgx_cuda_table *table, size_t *at, const struct cg
             .words = (uint32_t)(request->ranges[i].bytes / sizeof(uint32_t)),
             .tile = group->tiles};
 
-        changed |= put(table, at, &entry, sizeof entry);
+        changed |= cgx_cuda_put(table, at, &entry, sizeof entry);
         group->entries++;
         group->tiles += (uint32_t)cgx_kernel_range_tiles(entry.words);
     }
@@ -169,11 +167,11 @@ static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table
         CUdeviceptr address = data ? cgx_cuda_find(slot, data, &borrowed) : 0;
         int64_t source = cgx_kernel_source(address, cgx_is_raw(request->coding, i));
 
-        changed |= put(table, &at, &source, sizeof source);
+        changed |= cgx_cuda_put(table, &at, &source, sizeof source);
     }
     at = sources_bytes(request);
     if (request->operation == CGX_INSPECT)
-        changed |= put(table, &at, request->inspection, sizeof *request->inspection);
+        changed |= cgx_cuda_put(table, &at, request->inspection, sizeof *request->inspection);
     for (int i = 0; i < CGX_FAMILIES; i++) {
         groups[i] = (struct group){.at = at};
         if (request->operation == CGX_INSPECT)

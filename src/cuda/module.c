@@ -10,20 +10,25 @@
 
 #include "util/log.h"
 
-/* The fat binary that nvcc makes from kernels.cu. */
-__asm__(".section .rodata\n"
-        ".balign 16\n"
-        ".local cgx_cuda_image\n"
-        "cgx_cuda_image:\n"
-        ".incbin \"src/cuda/kernels.fatbin\"\n"
-        ".byte 0\n"
-        ".previous\n");
-extern const unsigned char cgx_cuda_image[] __attribute__((visibility("hidden")));
+/* The fat binary that nvcc makes from NAME.cu. */
+#define IMAGE(name)                                  \
+    __asm__(".section .rodata\n"                     \
+            ".balign 16\n"                           \
+            ".local cgx_cuda_" name "\n"             \
+            "cgx_cuda_" name ":\n"                   \
+            ".incbin \"src/cuda/" name ".fatbin\"\n" \
+            ".byte 0\n"                              \
+            ".previous\n")
+IMAGE("kernels");
+IMAGE("fused");
+extern const unsigned char cgx_cuda_kernels[] __attribute__((visibility("hidden")));
+extern const unsigned char cgx_cuda_fused[] __attribute__((visibility("hidden")));
 
-static enum cgx_status get_kernel(const struct cgx_cuda_module *module, const char *name,
-                                  CUfunction *kernel)
+static const char *const types[] = {"float32", "float16", "bfloat16"};
+
+static enum cgx_status get_kernel(CUmodule module, const char *name, CUfunction *kernel)
 {
-    CUresult code = cgx_cuda()->cuModuleGetFunction(kernel, module->module, name);
+    CUresult code = cgx_cuda()->cuModuleGetFunction(kernel, module, name);
 
     return code == CUDA_SUCCESS ? CGX_OK : cgx_cuda_status(code, name);
 }
@@ -49,7 +54,6 @@ static enum cgx_status get_variants(struct cgx_cuda_module *module, int family,
                                     enum cgx_operation operation, int type)
 {
     static const char *const operations[] = {"encode", "reduce", "decode", "measure"};
-    static const char *const types[] = {"float32", "float16", "bfloat16"};
     static const char *const variants[] = {"", "_stochastic", "_residuals", "_history"};
     const struct cgx_quantiser *quantiser = &cgx_quantisers[family];
     enum cgx_status status = CGX_OK;
@@ -60,19 +64,19 @@ static enum cgx_status get_variants(struct cgx_cuda_module *module, int family,
             continue;
         snprintf(name, sizeof name, "cgx_%s_%s%s%s", operations[operation], quantiser->kernels,
                  types[type], variants[i]);
-        status = get_kernel(module, name, &module->kernels[family][operation][i][type]);
+        status = get_kernel(module->module, name, &module->kernels[family][operation][i][type]);
     }
     return status;
 }
 
 static enum cgx_status get_kernels(struct cgx_cuda_module *module)
 {
-    enum cgx_status status = get_kernel(module, "cgx_ranges", &module->ranges);
+    enum cgx_status status = get_kernel(module->module, "cgx_ranges", &module->ranges);
 
     if (status == CGX_OK)
-        status = get_kernel(module, "cgx_energies", &module->energies);
+        status = get_kernel(module->module, "cgx_energies", &module->energies);
     if (status == CGX_OK)
-        status = get_kernel(module, "cgx_inspect", &module->inspect);
+        status = get_kernel(module->module, "cgx_inspect", &module->inspect);
     for (int family = 0; family < CGX_FAMILIES; family++)
         for (int i = 0; cgx_quantisers[family].kernels && i <= CGX_MEASURE; i++)
             for (int type = 0; status == CGX_OK && type <= CGX_BFLOAT16; type++)
@@ -103,7 +107,7 @@ static void log_why(void)
 
 static enum cgx_status load(struct cgx_cuda_module *module)
 {
-    enum cgx_status status = CGX_CUDA_CALL(cuModuleLoadData, &module->module, cgx_cuda_image);
+    enum cgx_status status = CGX_CUDA_CALL(cuModuleLoadData, &module->module, cgx_cuda_kernels);
 
     if (status == CGX_OK) {
         status = get_kernels(module);
@@ -185,6 +189,30 @@ enum cgx_status cgx_cuda_module_take(CUcontext context, struct cgx_cuda_module *
     return status;
 }
 
+enum cgx_status cgx_cuda_module_fuse(struct cgx_cuda_module *module)
+{
+    enum cgx_status status = CGX_OK;
+    char name[64];
+
+    pthread_mutex_lock(&lock);
+    if (!module->fused_module) {
+        status = CGX_CUDA_CALL(cuModuleLoadData, &module->fused_module, cgx_cuda_fused);
+        for (int type = 0; status == CGX_OK && type <= CGX_BFLOAT16; type++) {
+            snprintf(name, sizeof name, "cgx_fused_%s", types[type]);
+            status = get_kernel(module->fused_module, name, &module->fused[0][type]);
+            snprintf(name, sizeof name, "cgx_fused_%s_history", types[type]);
+            if (status == CGX_OK)
+                status = get_kernel(module->fused_module, name, &module->fused[1][type]);
+        }
+        if (status != CGX_OK && module->fused_module) {
+            cgx_cuda()->cuModuleUnload(module->fused_module);
+            module->fused_module = NULL;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
 void cgx_cuda_module_give(struct cgx_cuda_module *module, bool entered)
 {
     struct cgx_cuda_module **link = &modules;
@@ -198,6 +226,8 @@ void cgx_cuda_module_give(struct cgx_cuda_module *module, bool entered)
         *link = module->next;
         if (entered)
             cgx_cuda()->cuModuleUnload(module->module);
+        if (entered && module->fused_module)
+            cgx_cuda()->cuModuleUnload(module->fused_module);
         free(module);
     }
     pthread_mutex_unlock(&lock);

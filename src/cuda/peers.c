@@ -15,9 +15,10 @@
 
 struct cgx_cuda_peers {
     enum cgx_pull pull;
-    unsigned count;
+    unsigned count, self;
     struct peer {
         CUdeviceptr memory; /* 0: not open */
+        uint64_t cookie;    /* of that memory */
         bool linked;
         void *segment;  /* registered with the driver; NULL: none */
         size_t front;   /* offset of the mirror in MEMORY or of the staging memory in SEGMENT ... */
@@ -152,25 +153,44 @@ static bool has_cookie(const struct cgx_cuda_work *work, const struct cgx_cuda_p
            is_pulled(work, cookie);
 }
 
+/* Queues a kernel that copies a cookie. */
+static enum cgx_status copy_by_kernel(const struct cgx_cuda_work *work, CUdeviceptr to,
+                                      CUdeviceptr from)
+{
+    CUdeviceptr ranges = work->memory->address + RANGES;
+    const struct cgx_kernel_range range = {.words = sizeof work->cookie / sizeof(uint32_t)};
+    struct cgx_kernel_args args = {.ranges = (const void *)(uintptr_t)ranges,
+                                   .buffer = (void *)(uintptr_t)to,
+                                   .payload = (void *)(uintptr_t)from,
+                                   .nranges = 1};
+    void *parameters[] = {&args};
+    CUstream up = work->streams[CGX_STREAM_UP];
+    enum cgx_status status = CGX_CUDA_CALL(cuMemcpyHtoDAsync, ranges, &range, sizeof range, up);
+
+    if (status == CGX_OK)
+        status = CGX_CUDA_CALL(cuLaunchKernel, work->module->ranges, 1, 1, 1, CGX_KERNEL_THREADS, 1,
+                               1, 0, up, parameters, NULL);
+    return status;
+}
+
+enum cgx_status cgx_cuda_greet_at(const struct cgx_cuda_work *work, CUdeviceptr to)
+{
+    enum cgx_status status = copy_by_kernel(work, to, work->memory->address);
+
+    return status == CGX_OK ? CGX_CUDA_CALL(cuStreamSynchronize, work->streams[CGX_STREAM_UP])
+                            : status;
+}
+
 /* Whether kernels find COOKIE at MEMORY too. Sums read linked memory in place; if only copies reach
  * the memory, by a detour, kernels would read other bytes. */
 static bool is_read_by_kernels(const struct cgx_cuda_work *work, CUdeviceptr memory,
                                uint64_t cookie)
 {
-    CUdeviceptr to = work->memory->address + PULLED, ranges = work->memory->address + RANGES;
-    const struct cgx_kernel_range range = {.words = sizeof cookie / sizeof(uint32_t)};
-    struct cgx_kernel_args args = {.ranges = (const void *)(uintptr_t)ranges,
-                                   .buffer = (void *)(uintptr_t)to,
-                                   .payload = (void *)(uintptr_t)memory,
-                                   .nranges = 1};
-    void *parameters[] = {&args};
-    CUstream up = work->streams[CGX_STREAM_UP];
+    CUdeviceptr to = work->memory->address + PULLED;
 
-    return CGX_CUDA_CALL(cuMemcpyHtoDAsync, ranges, &range, sizeof range, up) == CGX_OK &&
-           CGX_CUDA_CALL(cuMemsetD8Async, to, 0, sizeof cookie, up) == CGX_OK &&
-           CGX_CUDA_CALL(cuLaunchKernel, work->module->ranges, 1, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0,
-                         up, parameters, NULL) == CGX_OK &&
-           is_pulled(work, cookie);
+    return CGX_CUDA_CALL(cuMemsetD8Async, to, 0, sizeof cookie, work->streams[CGX_STREAM_UP]) ==
+               CGX_OK &&
+           copy_by_kernel(work, to, memory) == CGX_OK && is_pulled(work, cookie);
 }
 
 /* Whether the device at BUS_ID is the current one or connected to it by NVLink, the only link with
@@ -204,7 +224,8 @@ static bool open_mirror(const struct cgx_cuda_work *work, const struct cgx_cuda_
     if (CGX_CUDA_CALL(cuIpcOpenMemHandle, &memory, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) !=
         CGX_OK)
         return false;
-    *peer = (struct peer){.memory = memory, .front = CGX_CUDA_MIRRORS, .bytes = from->bytes};
+    *peer = (struct peer){
+        .memory = memory, .cookie = from->cookie, .front = CGX_CUDA_MIRRORS, .bytes = from->bytes};
     if (!has_cookie(work, &(struct cgx_cuda_place){.device = memory}, from->cookie))
         return false;
     peer->linked = is_linked(from->bus_id) && is_read_by_kernels(work, memory, from->cookie);
@@ -259,6 +280,7 @@ enum cgx_status cgx_cuda_connect(struct cgx_backend *backend, enum cgx_pull pull
     if (work->peers) {
         work->peers->pull = pull;
         work->peers->count = npeers;
+        work->peers->self = self;
     }
     for (unsigned i = 0; work->peers && opened && i < npeers; i++) {
         struct peer *peer = &work->peers->peers[i];
@@ -307,6 +329,24 @@ bool cgx_cuda_peer_at(const struct cgx_cuda_work *work, unsigned number, size_t 
     else
         place->host = (const unsigned char *)peer->segment + peer->front + offset;
     return true;
+}
+
+unsigned cgx_cuda_peers_count(const struct cgx_cuda_work *work, unsigned *self)
+{
+    *self = work->peers ? work->peers->self : 0;
+    return work->peers ? work->peers->count : 0;
+}
+
+CUdeviceptr cgx_cuda_peer_flags(const struct cgx_cuda_work *work, unsigned number)
+{
+    const struct peer *peer = &work->peers->peers[number];
+
+    return peer->memory && peer->linked ? peer->memory + peer->front + peer->bytes : 0;
+}
+
+uint64_t cgx_cuda_peer_cookie(const struct cgx_cuda_work *work, unsigned number)
+{
+    return work->peers->peers[number].cookie;
 }
 
 void cgx_cuda_withdraw(struct cgx_cuda_backends *all, uint64_t cookie)

@@ -118,7 +118,8 @@ static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cg
     size_t mirror = cgx_round_up(area->bytes, PAGE),
            table = cgx_round_up(work->table_bytes, ALIGNMENT);
     CUdeviceptr next;
-    size_t bytes = CGX_CUDA_MIRRORS + slots * (mirror + CGX_OPERATIONS * table);
+    size_t flags = area->fuses ? CGX_FUSED_FLAGS * sizeof(uint64_t) : 0;
+    size_t bytes = CGX_CUDA_MIRRORS + slots * (mirror + CGX_OPERATIONS * table) + flags;
     enum cgx_status status =
         cgx_exported_take(work->context, bytes, area->exportable, &work->memory);
 
@@ -128,6 +129,8 @@ static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cg
     next = work->memory->address + CGX_CUDA_MIRRORS;
     for (unsigned i = 0; i < slots; i++, next += mirror)
         work->slots[i].mirror = next;
+    work->flags = flags > 0 ? next : 0;
+    next += flags;
     for (unsigned i = 0; i < slots; i++) {
         for (int j = 0; j < CGX_OPERATIONS; j++, next += table)
             work->slots[i].tables[j].device = next;

@@ -17,9 +17,12 @@ struct cgx_cuda_table {
     unsigned char *host;
     CUdeviceptr device;
     size_t uploaded;      /* bytes that equal those at HOST */
-    uint32_t *status;     /* on the host, written by kernels */
+    uint32_t *status;     /* on the host, written by kernels: a cache line */
     CUdeviceptr reported; /* its device address */
 };
+
+/* Words of a status, behind that of the kernels; written by the host, and by it and kernels. */
+enum { CGX_CUDA_STOP = 1, CGX_CUDA_STOPPED };
 
 /* For copies to the device, kernels, and copies to the host. A slot's work on a stream comes after
  * its work on the previous stream. */
@@ -65,6 +68,7 @@ struct cgx_cuda_work {
     CUevent caller;              /* marks the caller's queued work */
     struct cgx_exported *memory; /* a cookie, mirrors and tables */
     size_t mirrors;              /* bytes of the mirrors */
+    CUdeviceptr flags;           /* behind them, for local peers' kernels (fused.h); or 0 */
     unsigned char *control;      /* pinned; the host side of tables and status */
     size_t control_bytes;
     bool control_registered; /* by this backend, or ... */
@@ -110,6 +114,17 @@ void cgx_cuda_work_disconnect(struct cgx_cuda_work *work);
  * False: none. */
 bool cgx_cuda_peer_at(const struct cgx_cuda_work *work, unsigned number, size_t offset,
                       size_t bytes, struct cgx_cuda_place *place);
+
+/* The number of local peers, and this rank's among them; 0 if WORK is not connected. */
+unsigned cgx_cuda_peers_count(const struct cgx_cuda_work *work, unsigned *self);
+
+/* The flags (fused.h) of local peer NUMBER; 0 if kernels do not read its memory as fast as copies
+ * do. And the cookie of its mirror. */
+CUdeviceptr cgx_cuda_peer_flags(const struct cgx_cuda_work *work, unsigned number);
+uint64_t cgx_cuda_peer_cookie(const struct cgx_cuda_work *work, unsigned number);
+
+/* Lets a kernel write WORK's cookie to TO, and waits. */
+enum cgx_status cgx_cuda_greet_at(const struct cgx_cuda_work *work, CUdeviceptr to);
 
 /* ---- backends ---- */
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the libcgxpmpi developers
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The one-kernel sum of bench/fused.cuh, all blocks of 2 to 8 ranks at once in random order: what
+// The one-kernel sum of cuda/fused.cuh, all blocks of 2 to 8 ranks at once in random order: what
 // is in every mirror and output must be what the host codec makes step by step, to the last byte.
 // Calls follow each other on the same mirrors and flags. Ranks that do not launch, or die at any
 // point, leave nobody waiting and nobody with wrong sums. And each wait, fence and barrier is
@@ -24,7 +24,7 @@ static uint64_t fused_look(const uint64_t *flag);
 
 #define __syncthreads() fused_meet(__COUNTER__ - FUSED_FIRST)
 enum { FUSED_FIRST = __COUNTER__ + 1 };
-#include "bench/fused.cuh"
+#include "cuda/fused.cuh"
 enum { BARRIERS = __COUNTER__ - FUSED_FIRST };
 #undef __syncthreads
 
@@ -63,8 +63,8 @@ static uint64_t fused_look(const uint64_t *flag)
 {
     softcuda_poll();
     for (const rank &r : scene.all)
-        if (flag >= r.flags && flag < r.flags + FUSED_FLAGS &&
-            mutant == NO_ENCODED + (flag - r.flags) / (FUSED_RANKS * FUSED_BLOCKS))
+        if (flag >= r.flags && flag < r.flags + CGX_FUSED_FLAGS &&
+            mutant == NO_ENCODED + (flag - r.flags) / (CGX_FUSED_RANKS * CGX_FUSED_BLOCKS))
             return launch;
     return __atomic_load_n(flag, mutant == NO_ACQUIRE ? __ATOMIC_RELAXED : __ATOMIC_ACQUIRE);
 }
@@ -83,13 +83,17 @@ static bool stop_all(void *)
 // blocks wait in vain.
 static bool run(uint32_t missing, unsigned long rounds)
 {
-    static fused_args args[FUSED_RANKS];
-    static int64_t sources[FUSED_RANKS][FUSED_RANKS];
-    static softcuda_kernel *const kernels[] = {SOFTCUDA_KERNEL(cgx_fused_float32, fused_args),
-                                               SOFTCUDA_KERNEL(cgx_fused_float16, fused_args),
-                                               SOFTCUDA_KERNEL(cgx_fused_bfloat16, fused_args)};
+    static cgx_fused_args args[CGX_FUSED_RANKS];
+    static int64_t sources[CGX_FUSED_RANKS][CGX_FUSED_RANKS];
+    static softcuda_kernel *const kernels[][3] = {
+        {SOFTCUDA_KERNEL(cgx_fused_float32, cgx_fused_args),
+         SOFTCUDA_KERNEL(cgx_fused_float16, cgx_fused_args),
+         SOFTCUDA_KERNEL(cgx_fused_bfloat16, cgx_fused_args)},
+        {SOFTCUDA_KERNEL(cgx_fused_float32_history, cgx_fused_args),
+         SOFTCUDA_KERNEL(cgx_fused_float16_history, cgx_fused_args),
+         SOFTCUDA_KERNEL(cgx_fused_bfloat16_history, cgx_fused_args)}};
     static const unsigned bursts[] = {0, 3, 30, 300};
-    softcuda_grid grids[FUSED_RANKS];
+    softcuda_grid grids[CGX_FUSED_RANKS];
     softcuda_together together = {grids, 0, state, bursts[draw(4)], nullptr, nullptr};
     char order[32];
 
@@ -99,8 +103,9 @@ static bool run(uint32_t missing, unsigned long rounds)
     for (uint32_t r = 0; r < scene.ranks; r++) {
         list_args(r, launch, sources[r], &args[r]);
         if (r != missing || rounds > 0)
-            grids[together.ngrids++] = {kernels[scene.coding.dtype], &args[r], scene.blocks,
-                                        CGX_KERNEL_THREADS, r == missing ? rounds : 0};
+            grids[together.ngrids++] = {kernels[scene.has_history][scene.coding.dtype], &args[r],
+                                        scene.blocks, CGX_KERNEL_THREADS,
+                                        r == missing ? rounds : 0};
     }
     if (missing < scene.ranks)
         together.idle = stop_all;
@@ -125,6 +130,8 @@ static bool is_right(uint32_t r)
         what = "other payloads";
     else if (memcmp(output_of(r), scene.decoded, buffer_bytes()) != 0)
         what = "other elements";
+    else if (memcmp(mine.history, scene.history, history_bytes()) != 0)
+        what = "another history";
     if (what != nullptr)
         diag("rank %u of %u, %u blocks, type %d, bucket %u: %s", r, scene.ranks, scene.blocks,
              scene.coding.dtype, scene.coding.bucket_size, what);
@@ -147,7 +154,7 @@ static void begin_flags(void)
 
     launch = firsts[draw(4)];
     for (rank &r : scene.all)
-        for (uint32_t i = 0; i < FUSED_FLAGS; i++)
+        for (uint32_t i = 0; i < CGX_FUSED_FLAGS; i++)
             r.flags[i] = launch;
 }
 
@@ -159,7 +166,7 @@ static bool test_calls(unsigned calls, uint32_t most)
         if (call % CALLS == 0)
             begin_flags();
         draw_scene(most);
-        right = run(FUSED_RANKS, 0) && are_right();
+        right = run(CGX_FUSED_RANKS, 0) && are_right();
     }
     return right;
 }
@@ -173,10 +180,10 @@ static bool test_absent(void)
     bool right;
 
     begin_flags();
-    draw_scene(FUSED_RANKS);
+    draw_scene(CGX_FUSED_RANKS);
     missing = draw(scene.ranks);
     right = true;
-    unsigned char *before[FUSED_RANKS];
+    unsigned char *before[CGX_FUSED_RANKS];
     for (uint32_t r = 0; r < scene.ranks; r++) {
         before[r] = memory(buffer_bytes());
         memcpy(before[r], output_of(r), buffer_bytes());
@@ -197,7 +204,7 @@ static bool test_death(unsigned *ended, unsigned *stopped)
     bool right;
 
     begin_flags();
-    draw_scene(FUSED_RANKS);
+    draw_scene(CGX_FUSED_RANKS);
     missing = draw(scene.ranks);
     right = run(missing, 1 + draw(draw(2) ? 60 : 3000));
     for (uint32_t r = 0; r < scene.ranks; r++) {
@@ -271,7 +278,9 @@ static void test_mutants(bool races)
 int main(int argc, char **argv)
 {
     const char *seed = getenv("FUSED_SEED"), *calls = getenv("FUSED_CALLS");
-    unsigned count = calls ? (unsigned)atoi(calls) : (sees_races ? 6 : 200) * 5 / one_of(5);
+    unsigned count = calls        ? (unsigned)atoi(calls)
+                     : sees_races ? 30 / one_of(5)
+                                  : 10000 / one_of(50);
 
     state = seed ? strtoull(seed, nullptr, 10) : 1;
     make_ranks();
@@ -279,7 +288,7 @@ int main(int argc, char **argv)
         mutant = (unsigned)atoi(argv[1]);
         return test_calls(10, 3) && (sees_races || test_absent()) ? 0 : 1;
     }
-    ok(test_calls(count, sees_races ? 3 : FUSED_RANKS),
+    ok(test_calls(count, sees_races ? 3 : CGX_FUSED_RANKS),
        "%u calls of one kernel: the host codec's bytes", count);
     test_faults(count < 100 ? 20 : count / 5);
     test_mutants(sees_races);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // A call of the one-kernel sum for fused.cpp: ranks with their memory, pieces of all widths,
-// elements, and what the host codec makes of them. Include codec/encoding.h and bench/fused.cuh
+// elements, and what the host codec makes of them. Include codec/encoding.h and cuda/fused.cuh
 // first.
 #ifndef SOFTCUDA_FUSED_SCENE_H
 #define SOFTCUDA_FUSED_SCENE_H
@@ -12,6 +12,7 @@ enum { MOST_PIECES = 3, MOST_BLOCKS = 3, MOST_ELEMENTS = 8 * 3 * 20480, GUARD = 
 struct rank {
     unsigned char *input, *output; // with a guard before and behind
     unsigned char *mirror, *expected;
+    unsigned char *history; // if elements have one
     uint64_t *flags;
     uint32_t stop, stopped, status;
 };
@@ -21,13 +22,16 @@ static struct scene {
     cgx_coding coding;
     bool in_place;
     size_t misalignment, elements, size; // of an element
-    cgx_piece pieces[FUSED_RANKS][MOST_PIECES];
-    uint32_t npieces[FUSED_RANKS];
-    cgx_kernel_piece table[FUSED_RANKS * MOST_PIECES];
-    fused_part parts[FUSED_RANKS];
-    size_t message[FUSED_RANKS + 1]; // where in a mirror each part is, and the end
-    rank all[FUSED_RANKS];
+    cgx_piece pieces[CGX_FUSED_RANKS][MOST_PIECES];
+    uint32_t npieces[CGX_FUSED_RANKS];
+    cgx_kernel_piece table[CGX_FUSED_RANKS * MOST_PIECES];
+    cgx_fused_part parts[CGX_FUSED_RANKS];
+    size_t message[CGX_FUSED_RANKS + 1]; // where in a mirror each part is, and the end
+    rank all[CGX_FUSED_RANKS];
     unsigned char *decoded;
+    bool has_history;
+    uint32_t age;
+    unsigned char *history; // after the call
 } scene;
 
 // Of a buffer, with its guards.
@@ -44,6 +48,17 @@ static uint32_t draw(uint32_t below)
     return (uint32_t)((state >> 32) * below >> 32);
 }
 
+static cgx_history history_in(unsigned char *memory)
+{
+    return scene.has_history ? cgx_history_in(memory, scene.elements, scene.age) : cgx_history{};
+}
+
+static size_t history_bytes(void)
+{
+    return scene.has_history ? cgx_history_bytes(scene.elements, scene.coding.bucket_size) : 0;
+}
+
+enum { PAST = MOST_ELEMENTS + MOST_ELEMENTS / 16 + 64 };
 enum { BUFFER = 2 * GUARD + MOST_ELEMENTS * 4, MIRROR = MOST_ELEMENTS * 5 };
 
 static unsigned char *memory(size_t bytes)
@@ -58,12 +73,14 @@ static unsigned char *memory(size_t bytes)
 static void make_ranks(void)
 {
     scene.decoded = memory(BUFFER);
+    scene.history = memory(PAST);
     for (rank &r : scene.all) {
         r.input = memory(BUFFER);
         r.output = memory(BUFFER);
         r.mirror = memory(MIRROR);
         r.expected = memory(MIRROR);
-        r.flags = (uint64_t *)memory(FUSED_FLAGS * sizeof(uint64_t));
+        r.history = memory(PAST);
+        r.flags = (uint64_t *)memory(CGX_FUSED_FLAGS * sizeof(uint64_t));
     }
 }
 
@@ -101,7 +118,7 @@ static void draw_part(uint32_t owner)
 static uint32_t list_part(uint32_t owner, uint32_t entry)
 {
     for (int rotated = 0; rotated < 2; rotated++) {
-        fused_table *table = &scene.parts[owner].tables[rotated];
+        cgx_fused_table *table = &scene.parts[owner].tables[rotated];
 
         *table = {entry, 0, 0};
         for (uint32_t i = 0; i < scene.npieces[owner]; i++) {
@@ -149,6 +166,24 @@ static void fill(void)
     }
 }
 
+// The same on all ranks; some blocks have none yet.
+static void fill_history(void)
+{
+    const cgx_history history = history_in(scene.history);
+    const size_t block = cgx_history_block(scene.coding.bucket_size);
+
+    memset(scene.history, 0, history_bytes());
+    for (size_t i = 0; scene.has_history && i < scene.elements; i++) {
+        float *unit = &history.units[i / block];
+
+        if (i % block == 0)
+            *unit = draw(4) == 0 ? 0 : (float)(1 + draw(1000)) / 4096;
+        history.scales[i] = *unit > 0 ? (uint8_t)draw(128) : 0;
+    }
+    for (rank &r : scene.all)
+        memcpy(r.history, scene.history, history_bytes());
+}
+
 static void run_on_host(const cgx_work &work)
 {
     if (work.npieces > 0 && cgx_codec_run(cgx_codec_host(), &work) != CGX_OK)
@@ -163,6 +198,7 @@ static cgx_work host_work(cgx_operation operation, uint32_t part)
     work.coding = &scene.coding;
     work.pieces = scene.pieces[part];
     work.npieces = scene.npieces[part];
+    work.history = history_in(scene.history);
     return work;
 }
 
@@ -170,7 +206,7 @@ static void expect(void)
 {
     memset(scene.decoded, 0x5A, buffer_bytes());
     for (uint32_t part = 0; part < scene.ranks; part++) {
-        const unsigned char *sources[FUSED_RANKS];
+        const unsigned char *sources[CGX_FUSED_RANKS];
         cgx_work work = host_work(CGX_ENCODE, part);
 
         for (uint32_t r = 0; r < scene.ranks; r++) {
@@ -208,6 +244,8 @@ static void draw_scene(uint32_t most)
     scene.coding.seed = draw(1000);
     scene.coding.call = draw(1000);
     scene.in_place = draw(2);
+    scene.has_history = draw(2);
+    scene.age = draw(2 * CGX_HISTORY_YOUNG);
     scene.size = cgx_dtype_size(scene.coding.dtype);
     scene.misalignment = draw(3) == 0 ? draw(16) : 0;
     scene.elements = 0;
@@ -216,17 +254,21 @@ static void draw_scene(uint32_t most)
         entry = list_part(r, entry);
     }
     fill();
+    fill_history();
     expect();
 }
 
 // What rank R launches; SOURCES is memory for a table.
-static void list_args(uint32_t r, uint64_t epoch, int64_t *sources, fused_args *args)
+static void list_args(uint32_t r, uint64_t epoch, int64_t *sources, cgx_fused_args *args)
 {
     rank &mine = scene.all[r];
 
     *args = {};
     args->work.pieces = scene.table;
     args->work.sources = sources;
+    args->work.scales = history_in(mine.history).scales;
+    args->work.units = history_in(mine.history).units;
+    args->work.age = scene.age;
     args->work.buffer = mine.input + GUARD + scene.misalignment;
     args->work.status = &mine.status;
     args->work.seed = scene.coding.seed;
