@@ -114,6 +114,7 @@ libcgxcore_la_SOURCES = \
 	src/coll/exchange.c src/coll/exchange.h \
 	src/coll/exchange_shared.c src/coll/exchange_shared.h \
 	src/coll/feedback.c src/coll/feedback.h \
+	src/coll/fused.c src/coll/fused.h \
 	src/coll/residuals.c src/coll/residuals.h \
 	src/coll/ring.c \
 	src/coll/schedule.c src/coll/schedule.h \

@@ -334,6 +334,7 @@ device_mpi_tests = \
 	tests/mpi/device_adaptive \
 	tests/mpi/device_faults \
 	tests/mpi/device_fork \
+	tests/mpi/device_fused \
 	tests/mpi/device_peers \
 	tests/mpi/exact_device
 device_mpi_programs = tests/mpi/device_calls tests/mpi/device_capture tests/mpi/device_contexts \

@@ -8,6 +8,7 @@
 
 #include "codec/encoding.h"
 #include "coll/feedback.h"
+#include "coll/fused.h"
 #include "coll/scratch.h"
 #include "coll/stage.h"
 #include "util/hash.h"
@@ -127,6 +128,9 @@ static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
 {
     unsigned slices = coll->schedule->slices;
 
+    /* Other ranks may have declined where this one could not read it. */
+    if (slice->missed && coll->state.fuses)
+        return true;
     if (slice->number + 1 < slices)
         return false;
     return (slice->lost && (coll->feedback || coll->has_history)) ||
@@ -281,11 +285,14 @@ static bool leave(struct cgx_coll *coll, enum cgx_outcome *outcome)
 /* ---- a call ---- */
 
 /* The hash in all messages. It includes the history's age, so that ranks with histories of
- * different sums refuse each other's payloads. */
+ * different sums refuse each other's payloads, and the last epoch, so that no kernel waits for
+ * another one. */
 static uint32_t hash_of(const struct cgx_coll *coll)
 {
     uint32_t hash = coll->schedule->hash;
 
+    if (coll->state.fuses)
+        hash = cgx_hash(hash, &coll->fused->epoch, sizeof coll->fused->epoch);
     return coll->has_history ? cgx_hash(hash, &coll->age, sizeof coll->age) : hash;
 }
 
@@ -296,6 +303,7 @@ void cgx_coll_begin(struct cgx_coll *coll)
     coll->quantised = (struct cgx_quantised){0};
     coll->seen = (struct cgx_verdict){CGX_CONSENSUS_UNKNOWN, NAN, INFINITY};
     memset(&coll->state, 0, sizeof coll->state);
+    coll->state.fuses = cgx_fused_serves(coll);
     coll->state.hash = hash_of(coll);
     cgx_feedback_begin(coll);
     begin_backends(coll);

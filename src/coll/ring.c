@@ -32,8 +32,9 @@ static struct cgx_block first_send(const struct cgx_stage *stage)
     return block < stage->nblocks ? stage->blocks[block] : (struct cgx_block){0};
 }
 
-static unsigned rounds(const struct cgx_stage *stage)
+static unsigned rounds(const struct cgx_stage *stage, bool gathers)
 {
+    (void)gathers;
     return stage->size - 1;
 }
 

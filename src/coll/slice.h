@@ -14,6 +14,7 @@
 
 #include "codec/backend.h"
 #include "coll/task.h"
+#include "cuda/kernels.h"
 
 /* Adjacent pieces in the staging memory, preceded by space for a message header: a chunk's part of
  * a slice, or several parts, each with such a space. */
@@ -155,6 +156,11 @@ struct cgx_slice {
     const struct cgx_block *inspected; /* the part that was inspected last */
     struct cgx_operands operands;
     size_t npulled; /* pulled messages to be summed */
+    /* For one kernel (fused.h): what is sent, where local peers have what they sent, in their
+     * staging memory, and whether the kernel was launched and not waited for. */
+    struct cgx_block header;
+    size_t headers[CGX_FUSED_RANKS];
+    bool runs;
     /* Position: exchanges of the phase done, their number, and the one under way. */
     enum cgx_phase phase;
     unsigned round, rounds;

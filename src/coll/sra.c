@@ -25,9 +25,9 @@ static struct cgx_block first_send(const struct cgx_stage *stage)
     return run;
 }
 
-static unsigned rounds(const struct cgx_stage *stage)
+static unsigned rounds(const struct cgx_stage *stage, bool gathers)
 {
-    (void)stage;
+    (void)stage, (void)gathers;
     return 1;
 }
 

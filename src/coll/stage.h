@@ -61,8 +61,8 @@ struct cgx_stage_ops {
      * has no pieces if there is nothing to send. */
     struct cgx_block (*first_send)(const struct cgx_stage *stage);
 
-    /* The number of exchanges of a reduce-scatter, and of an allgather. */
-    unsigned (*rounds)(const struct cgx_stage *stage);
+    /* The number of exchanges of a reduce-scatter or, if GATHERS, of an allgather. */
+    unsigned (*rounds)(const struct cgx_stage *stage, bool gathers);
 
     /* reduce_scatter lists the messages of ROUND; sum sums those that have arrived. After all
      * rounds the operands are all contributions to this rank's block; before, they are this rank's

@@ -1,6 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
+#include "coll/fused.h"
 #include "coll/stage.h"
 
 #include "util/trace.h"
@@ -68,6 +69,8 @@ static const struct cgx_stage_ops *ops_of(const struct cgx_slice *slice,
     const enum cgx_reduction reductions[CGX_LEVELS] = {schedule->intra, schedule->inter,
                                                        CGX_REDUCTION_SRA};
 
+    if (slice->coll->state.fuses)
+        return &cgx_fused_stage;
     return reductions[stage->level] == CGX_REDUCTION_RING ? &cgx_ring : &cgx_sra;
 }
 
@@ -134,7 +137,7 @@ static void enter(struct cgx_slice *slice, enum cgx_phase phase)
     stage = stage_of(slice, phase);
     if (stage->size < 2)
         return;
-    slice->rounds = ops_of(slice, stage)->rounds(stage);
+    slice->rounds = ops_of(slice, stage)->rounds(stage, !cgx_slice_is_early(slice));
     if (cgx_slice_is_early(slice) && !stage->is_first) {
         struct cgx_block first_send = ops_of(slice, stage)->first_send(stage);
 
@@ -162,7 +165,8 @@ static void leave(struct cgx_slice *slice)
 
         cgx_slice_settle(slice, &first_send);
         slice->operands = cgx_operands_start(slice->coll->scratch->operands);
-    } else if (slice->phase == CGX_PHASE_REDUCE_SCATTER_COLUMN && slice->is_owner) {
+    } else if (slice->phase == CGX_PHASE_REDUCE_SCATTER_COLUMN && slice->is_owner &&
+               !slice->coll->state.fuses) {
         sum_own_part(slice);
     } else if (slice->phase == CGX_PHASE_ALLGATHER_ROW && slice->is_shard_owner) {
         cgx_slice_publish(slice);
@@ -185,10 +189,10 @@ static enum cgx_status post(struct cgx_slice *slice)
 static enum cgx_status poll(struct cgx_slice *slice)
 {
     const struct cgx_stage *stage = stage_of(slice, slice->phase);
-    bool complete;
+    bool complete, goes_on = cgx_fused_progress(slice);
     enum cgx_status status = cgx_slice_poll(slice, &complete);
 
-    if (status != CGX_OK || !complete)
+    if (status != CGX_OK || !complete || !goes_on)
         return status;
     slice->posted = false;
     if (cgx_slice_is_early(slice))
@@ -221,6 +225,8 @@ enum cgx_status cgx_stages_poll(struct cgx_slice *slice, bool *complete)
             enter(slice, slice->phase + 1);
         }
     }
+    if (status != CGX_OK)
+        cgx_fused_abandon(slice);
     *complete = slice->phase == CGX_PHASES;
     return status;
 }

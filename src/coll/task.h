@@ -44,6 +44,12 @@ struct cgx_watching {
     struct cgx_recent *recent; /* the last sums of this rank's elements; NULL: not kept */
 };
 
+/* For calls whose slices are one kernel on each rank (fused.h). */
+struct cgx_fused {
+    unsigned blocks; /* that all devices hold; 0: none */
+    uint64_t epoch;  /* of the last slice */
+};
+
 /* What a rank can do for a call; the worst rank counts. */
 enum cgx_vote {
     CGX_ABLE,
@@ -65,9 +71,10 @@ struct cgx_coll {
     struct cgx_pace pace;        /* fragment size equal on all ranks */
     struct cgx_shm *shm; /* attached to SCRATCH's segment; NULL: all messages go through MPI */
     enum cgx_pull pull;  /* by the encoder, which is then the decoder too; DEVICE: on all ranks */
-    uint64_t seed;       /* of stochastic rounding and dither */
-    uint32_t turn;       /* compressed calls of the same sum so far */
-    float step;          /* of uniform quantisation; 0: derived from each piece's elements */
+    struct cgx_fused *fused; /* the same on all ranks; NULL: none */
+    uint64_t seed;           /* of stochastic rounding and dither */
+    uint32_t turn;           /* compressed calls of the same sum so far */
+    float step;              /* of uniform quantisation; 0: derived from each piece's elements */
     uint32_t call;
     const void *input; /* may be the output */
     void *output;
@@ -92,6 +99,7 @@ struct cgx_coll {
     int code;    /* set if the outcome is BROKEN: MPI's error code, if MPI failed */
     struct {
         uint32_t hash;               /* of the plan and the history's age, in every message */
+        bool fuses;                  /* slices are summed by one kernel (fused.h) */
         unsigned backends;           /* number that have begun */
         unsigned slice;              /* number of the current slice */
         bool puts_off;               /* the host does the work, while messages are under way */

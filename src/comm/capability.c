@@ -39,6 +39,7 @@ static enum cgx_status get_backend(struct cgx_comm *state, const struct cgx_plan
     struct cgx_area area = cgx_scratch_area(&state->work->scratch);
 
     area.exportable = cgx_connect_may_export(state);
+    area.fuses = area.exportable && cgx_connect_may_fuse(state);
     area.shares_processors = !state->places.pace.has_processors;
     /* Devices have no kernels for pieces whose size varies. */
     if (buffer->memory != CGX_MEMORY_HOST && cgx_plan_stepped(plan) > 0)

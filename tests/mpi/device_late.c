@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Sums that local peers decode in the owner's memory, while the kernels of some rank are late:
- * "device_late SLICES". Compressed calls of SLICES slices follow each other without a pause. Slices
- * differ in the sizes of their parts, and calls in the sizes of their slices. Linked with the
- * library's objects. */
+ * "device_late SLICES [TYPE]". Compressed calls of SLICES slices follow each other without a pause.
+ * Slices differ in the sizes of their parts, and calls in the sizes of their slices. Linked with
+ * the library's objects. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,8 @@
 #include "lib/check.h"
 #include "lib/placed.h"
 #include "lib/slices.h"
+
+static enum element type = ELEMENT_FLOAT32;
 
 enum { CALLS = 8, BUCKETS = 47, BUCKET = 64 };
 
@@ -41,7 +43,7 @@ static bool run_calls(int round, MPI_Comm comm, MPI_Comm other)
 
     for (int i = 0; i < CALLS; i++) {
         sums[i] = (struct placed){.kind = DATA_GAUSSIAN,
-                                  .type = ELEMENT_FLOAT32,
+                                  .type = type,
                                   .seed = (uint64_t)(round * CALLS + i),
                                   .count = BUCKETS * BUCKET * factors[i],
                                   .from = PLACE_DEVICE,
@@ -62,7 +64,8 @@ int main(int argc, char **argv)
 
     check_begin(&argc, &argv);
     slices = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
-    if (!place_begin("device buffers", true))
+    if (!place_begin("device buffers", true) ||
+        (argc > 2 && !(element_parse(argv[2], &type) && element_has_datatype(type))))
         return check_end();
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_dup(MPI_COMM_WORLD, &other);
