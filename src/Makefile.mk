@@ -124,6 +124,7 @@ libcgxcore_la_SOURCES = \
 	src/coll/slice_layout.c \
 	src/coll/slice_messages.c \
 	src/coll/slice_pull.c \
+	src/coll/slice_store.c \
 	src/coll/slice_work.c \
 	src/coll/split.c src/coll/split.h \
 	src/coll/sra.c \
@@ -191,8 +192,9 @@ else
 libcgxcore_la_SOURCES += src/topo/no_hwloc.c
 unbuilt += $(hwloc_sources)
 endif
-cuda_sources = src/cuda/device_backend.c src/cuda/backends.c src/cuda/context.c src/cuda/driver.c src/cuda/exported.c src/cuda/fused.c \
-	src/cuda/host_decode.c src/cuda/host_memory.c src/cuda/launch.c src/cuda/memory.c src/cuda/module.c src/cuda/peers.c \
+cuda_sources = src/cuda/device_backend.c src/cuda/backends.c src/cuda/context.c src/cuda/driver.c src/cuda/exported.c \
+	src/cuda/fused.c src/cuda/host_decode.c src/cuda/host_memory.c src/cuda/launch.c src/cuda/launch_uniform.c src/cuda/memory.c \
+	src/cuda/module.c src/cuda/peers.c \
 	src/cuda/pinned_pool.c src/cuda/work.c
 cuda_headers = src/cuda/context.h src/cuda/driver.h src/cuda/exported.h src/cuda/host_memory.h \
 	src/cuda/launch.h src/cuda/module.h src/cuda/work.h
@@ -201,7 +203,9 @@ kernel_sources = src/cuda/kernels.cu src/cuda/codes.cuh src/cuda/elements.cuh \
 	src/cuda/inspect.cuh src/cuda/measure.cuh \
 	src/cuda/residuals.cuh src/cuda/rotated.cuh src/cuda/rotated_codes.cuh \
 	src/cuda/rotated_history.cuh src/cuda/rotated_residuals.cuh src/cuda/rotated_tile.cuh \
-	src/cuda/rotation.cuh src/cuda/scales.cuh src/cuda/sums.cuh src/cuda/tile.cuh
+	src/cuda/rotation.cuh src/cuda/scales.cuh src/cuda/sums.cuh src/cuda/tile.cuh \
+	src/cuda/uniform.cuh src/cuda/uniform_codes.cuh src/cuda/uniform_heads.cuh \
+	src/cuda/uniform_levels.cuh src/cuda/uniform_tile.cuh
 EXTRA_DIST += $(cuda_headers) $(kernel_sources)
 if CUDA
 libcgxcore_la_SOURCES += $(cuda_sources)
@@ -216,6 +220,7 @@ fatbins = src/cuda/kernels.fatbin src/cuda/fused.fatbin
 $(fatbins): src/cuda/%.fatbin: src/cuda/%.cu $(kernel_sources) src/cuda/kernels.h \
 		src/codec/energy.h src/codec/format.h src/codec/history.h src/codec/inspect.h \
 		src/codec/measure.h src/codec/quant.h src/codec/rotated/rotated.h \
+		src/codec/rotated/rotated_model.h src/codec/uniform/uniform.h \
 		src/util/settings.h Makefile
 	$(AM_V_GEN)$(MKDIR_P) src/cuda && $(NVCC) $(NVCC_ARCHITECTURES) $(NVCC_FLAGS) \
 		-I$(srcdir)/src --fatbin -o $@ $<

@@ -328,7 +328,8 @@ unit_scripts += \
 device_programs = tests/unit/cuda/events tests/unit/cuda/exported tests/unit/cuda/holding \
 	tests/unit/cuda/kernels_bytes tests/unit/cuda/kernels_energies tests/unit/cuda/kernels_history \
 	tests/unit/cuda/kernels_hostile tests/unit/cuda/kernels_measure tests/unit/cuda/kernels_random \
-	tests/unit/cuda/kernels_ranges tests/unit/cuda/kernels_requests tests/unit/cuda/pinned_pool
+	tests/unit/cuda/kernels_ranges tests/unit/cuda/kernels_refuse tests/unit/cuda/kernels_requests \
+	tests/unit/cuda/kernels_uniform tests/unit/cuda/pinned_pool
 device_mpi_tests = \
 	tests/mpi/device \
 	tests/mpi/device_adaptive \
@@ -347,6 +348,7 @@ mpi_scripts += \
 	tests/mpi/device_driver.test \
 	tests/mpi/device_peers_state.test \
 	tests/mpi/device_segments.test \
+	tests/mpi/device_uniform.test \
 	tests/mpi/examples_gpu.test \
 	tests/softcuda/gpu_check.test
 check_PROGRAMS += $(device_programs) tests/unit/cuda/numa examples/allreduce_gpu
@@ -379,6 +381,9 @@ tests_ptx_machine_SOURCES = tests/ptx/machine.cpp $(softcuda_engine)
 tests_softcuda_fused_SOURCES = tests/softcuda/fused.cpp tests/softcuda/resident.c $(softcuda_blocks)
 tests_softcuda_fused_CFLAGS = $(AM_CFLAGS) -DSOFTCUDA_RESIDENT
 tests_softcuda_fused_CXXFLAGS = $(AM_CXXFLAGS) -DSOFTCUDA_RESIDENT -I$(srcdir)
+tests_softcuda_look_back_SOURCES = tests/softcuda/look_back.cpp tests/softcuda/resident.c $(softcuda_engine)
+tests_softcuda_look_back_CFLAGS = $(tests_softcuda_fused_CFLAGS)
+tests_softcuda_look_back_CXXFLAGS = $(tests_softcuda_fused_CXXFLAGS)
 tests_softcuda_planted_SOURCES = tests/softcuda/planted.cpp $(softcuda_engine)
 tests_softcuda_trust_SOURCES = tests/softcuda/trust.cpp $(softcuda_engine)
 # With each sanitizer, since each catches its own bugs.
@@ -388,8 +393,11 @@ unit_programs += \
 	tests/softcuda/fused_tsan \
 	tests/softcuda/kernels_asan \
 	tests/softcuda/kernels_tsan \
+	tests/softcuda/look_back \
 	tests/softcuda/planted_asan \
-	tests/softcuda/planted_tsan
+	tests/softcuda/planted_tsan \
+	tests/softcuda/uniform_asan \
+	tests/softcuda/uniform_tsan
 ASAN = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 TSAN = -fsanitize=thread
 tests_softcuda_fused_tsan_SOURCES = $(tests_softcuda_fused_SOURCES)
@@ -416,6 +424,15 @@ tests_softcuda_kernels_tsan_SOURCES = $(kernels_sanitized)
 tests_softcuda_kernels_tsan_CFLAGS = $(tests_softcuda_planted_tsan_CFLAGS) -DKERNELS_EVERY=5
 tests_softcuda_kernels_tsan_CXXFLAGS = $(tests_softcuda_planted_tsan_CXXFLAGS)
 tests_softcuda_kernels_tsan_LDFLAGS = $(TSAN)
+uniform_sanitized = tests/unit/cuda/kernels_uniform.c tests/softcuda/kernels_direct.cpp $(softcuda_engine)
+tests_softcuda_uniform_asan_SOURCES = $(uniform_sanitized)
+tests_softcuda_uniform_asan_CFLAGS = $(tests_softcuda_kernels_asan_CFLAGS)
+tests_softcuda_uniform_asan_CXXFLAGS = $(tests_softcuda_kernels_asan_CXXFLAGS)
+tests_softcuda_uniform_asan_LDFLAGS = $(ASAN)
+tests_softcuda_uniform_tsan_SOURCES = $(uniform_sanitized)
+tests_softcuda_uniform_tsan_CFLAGS = $(tests_softcuda_kernels_tsan_CFLAGS)
+tests_softcuda_uniform_tsan_CXXFLAGS = $(tests_softcuda_kernels_tsan_CXXFLAGS)
+tests_softcuda_uniform_tsan_LDFLAGS = $(TSAN)
 endif
 # Which driver it runs with is decided when it is started.
 examples_allreduce_gpu_LDADD = tests/softcuda/.libs/libcuda.so $(MPI_LIBS) $(LIBM)

@@ -149,7 +149,9 @@ struct cgx_work {
     const struct cgx_shown *ranges; /* show */
     size_t nranges;
     const struct cgx_inspection *inspection; /* inspect */
-    bool shows; /* encode, reduce: energies also go to the staging memory, as with show */
+    /* Encode, reduce: energies and, of pieces that vary (quantiser.h), all bytes in use also go to
+     * the staging memory, as with show. */
+    bool shows;
     struct cgx_residuals residuals;        /* encode, reduce */
     struct cgx_history history;            /* encode, reduce, measure, decode; not with residuals */
     const struct cgx_meanwhile *meanwhile; /* NULL: nothing; devices ignore it */

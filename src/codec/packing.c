@@ -18,6 +18,26 @@ bool cgx_extent_varies(const struct cgx_extent *extent)
     return varies;
 }
 
+bool cgx_runs_next(const struct cgx_extent *extent, const unsigned char *payload,
+                   struct cgx_runs *runs, struct cgx_shown *run)
+{
+    size_t all = extent->end - extent->begin, begin = runs->begin, end = all, next = all;
+
+    while (end == all && runs->piece < extent->npieces) {
+        const struct cgx_piece *piece = &extent->pieces[runs->piece++];
+        size_t at = piece->offset - extent->begin, used;
+
+        if (!cgx_encoding_quantiser(piece->bits)->varies)
+            continue;
+        next = at + cgx_uniform_bytes(piece->count, piece->bits);
+        used = cgx_uniform_used(payload + at, piece->count, piece->bits);
+        end = used > 0 ? at + used : next;
+    }
+    *run = (struct cgx_shown){begin, end - begin};
+    runs->begin = next;
+    return begin < all;
+}
+
 bool cgx_packing_pays(const struct cgx_extent *extent, const unsigned char *payload)
 {
     size_t total = 0, wanted, stride, next = 0, seen = 0, sent = 0;

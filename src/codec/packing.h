@@ -22,6 +22,18 @@ struct cgx_extent {
 /* Whether any piece varies: then the payload is always packed. */
 bool cgx_extent_varies(const struct cgx_extent *extent);
 
+/* A walk over the bytes of a payload that are in use: all but the ends of pieces that vary. */
+struct cgx_runs {
+    size_t piece; /* the next one */
+    size_t begin; /* of the next run */
+};
+
+/* Sets *RUN to the next run of EXTENT's payload, counted from its begin. RUNS is zero at first.
+ * False: there are no more. PAYLOAD: the data at BEGIN; of a piece with an invalid head all bytes
+ * are in use. */
+bool cgx_runs_next(const struct cgx_extent *extent, const unsigned char *payload,
+                   struct cgx_runs *runs, struct cgx_shown *run);
+
 /* The largest packed size. At this size packing and unpacking take as long as a link of 10 Gbit/s
  * takes for the bytes saved. */
 static inline size_t cgx_packed_most(const struct cgx_extent *extent)

@@ -46,6 +46,7 @@ const struct cgx_quantiser cgx_quantisers[CGX_FAMILIES] = {
                             .error = cgx_rotated_error,
                             .is_choice = true},
     [CGX_FAMILY_UNIFORM] = {.mark = "u",
+                            .kernels = "uniform_",
                             .first = CGX_UNIFORM,
                             .widths = CGX_UNIFORM_WIDTHS,
                             .encodings = CGX_UNIFORM_BOUNDED,

@@ -50,7 +50,7 @@ static void sum(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned
 
     if (in >= stage->nblocks)
         return;
-    cgx_stage_store(slice, stage, stage->incoming, CGX_MESSAGE_HEADER_BYTES + block->bytes);
+    cgx_stage_store(slice, stage, block, 1);
     if (in == stage->self) {
         cgx_operands_rebase(&slice->operands, block->message);
         cgx_operands_surround(&slice->operands, slice->slot->staging + stage->incoming, 0, 1, 0,

@@ -13,6 +13,7 @@
 #define CGX_COLL_SLICE_H
 
 #include "codec/backend.h"
+#include "codec/packing.h"
 #include "coll/task.h"
 #include "cuda/kernels.h"
 
@@ -208,6 +209,27 @@ static inline struct cgx_piece *cgx_slice_list(const struct cgx_slice *slice,
     return pieces;
 }
 
+/* The payload of BLOCK, which is not raw. */
+static inline struct cgx_extent cgx_slice_extent(const struct cgx_slice *slice,
+                                                 const struct cgx_block *block)
+{
+    size_t begin = block->message + CGX_MESSAGE_HEADER_BYTES;
+
+    return (struct cgx_extent){.pieces = cgx_slice_pieces(slice, block),
+                               .npieces = block->npieces,
+                               .bucket_size = slice->coding.bucket_size,
+                               .begin = begin,
+                               .end = begin + block->bytes};
+}
+
+/* Whether BLOCK has pieces whose size varies. */
+static inline bool cgx_slice_varies(const struct cgx_slice *slice, const struct cgx_block *block)
+{
+    const struct cgx_extent extent = cgx_slice_extent(slice, block);
+
+    return !block->is_raw && cgx_extent_varies(&extent);
+}
+
 /* Whether PART lies in BLOCK. */
 static inline bool cgx_slice_has(const struct cgx_block *block, const struct cgx_block *part)
 {
@@ -270,8 +292,14 @@ enum cgx_reach { CGX_REACH_NODE, CGX_REACH_ALL };
 /* Encodes the pieces of BLOCK from the input. */
 void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_block *block, enum cgx_reach reach);
 
-/* Gives BYTES that have arrived at staging offset AT of the host to the next sums. */
-void cgx_slice_store(struct cgx_slice *slice, size_t at, size_t bytes);
+/* Gives COUNT messages with BLOCK that have arrived at staging offset AT of the host, one behind
+ * the other, to the next sums. */
+void cgx_slice_store(struct cgx_slice *slice, const struct cgx_block *block, size_t at,
+                     unsigned count);
+
+/* Gives the parts that the host has from staging offset BEGIN to END to BACKEND. */
+void cgx_slice_store_parts(const struct cgx_slice *slice, struct cgx_backend *backend, size_t begin,
+                           size_t end);
 
 /* Sums NSOURCES of the scratch memory's sources into BLOCK and waits. Each source begins with the
  * data for BLOCK's message. PARTIAL: the sum will be added to others. */

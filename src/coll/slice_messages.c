@@ -30,31 +30,12 @@ static bool may_pack(const struct cgx_slice *slice, unsigned peer, const struct 
     return !block->is_raw && !(shm && cgx_shm_reaches(shm, peer));
 }
 
-static struct cgx_extent extent_of(const struct cgx_slice *slice, const struct cgx_block *block)
-{
-    size_t begin = block->message + CGX_MESSAGE_HEADER_BYTES;
-
-    return (struct cgx_extent){.pieces = cgx_slice_pieces(slice, block),
-                               .npieces = block->npieces,
-                               .bucket_size = slice->coding.bucket_size,
-                               .begin = begin,
-                               .end = begin + block->bytes};
-}
-
-/* Whether BLOCK has pieces whose size varies. */
-static bool varies(const struct cgx_slice *slice, const struct cgx_block *block)
-{
-    const struct cgx_extent extent = extent_of(slice, block);
-
-    return cgx_extent_varies(&extent);
-}
-
 /* Packs the message of BLOCK if that pays, as it does if pieces vary; returns whether it is packed.
  * All peers are sent the same message. */
 static bool pack(struct cgx_slice *slice, const struct cgx_block *block)
 {
     const struct cgx_scratch *scratch = slice->coll->scratch;
-    const struct cgx_extent extent = extent_of(slice, block);
+    const struct cgx_extent extent = cgx_slice_extent(slice, block);
     const unsigned char *payload = slice->slot->staging + extent.begin;
     struct cgx_packed *packed = &slice->packed;
     size_t most = CGX_MESSAGE_HEADER_BYTES + cgx_packed_most(&extent);
@@ -78,7 +59,7 @@ static bool pack(struct cgx_slice *slice, const struct cgx_block *block)
  * is free. */
 static bool unpack(const struct cgx_slice *slice, const struct cgx_transfer *transfer)
 {
-    const struct cgx_extent extent = extent_of(slice, transfer->block);
+    const struct cgx_extent extent = cgx_slice_extent(slice, transfer->block);
     unsigned char *payload = transfer->data + CGX_MESSAGE_HEADER_BYTES;
     unsigned char *room = slice->coll->scratch->packed;
     size_t bytes = transfer->filled - CGX_MESSAGE_HEADER_BYTES;
@@ -96,26 +77,19 @@ static void copy(const void *state, const struct cgx_transfer *transfer, const u
 {
     const struct cgx_slice *slice = state;
     const struct cgx_block *block = transfer->block;
-    const struct cgx_extent extent = extent_of(slice, block);
-    size_t done = 0;
+    const struct cgx_extent extent = cgx_slice_extent(slice, block);
+    const unsigned char *payload = from + CGX_MESSAGE_HEADER_BYTES;
+    unsigned char *to = transfer->data + CGX_MESSAGE_HEADER_BYTES;
+    struct cgx_runs runs = {0};
+    struct cgx_shown run;
 
     if (block->is_raw || transfer->filled < transfer->bytes) {
         memcpy(transfer->data, from, transfer->filled);
         return;
     }
-    for (size_t i = 0; i < extent.npieces; i++) {
-        const struct cgx_piece *piece = &extent.pieces[i];
-        size_t at = piece->offset - block->message, used;
-
-        if (!cgx_encoding_quantiser(piece->bits)->varies)
-            continue;
-        used = cgx_uniform_used(from + at, piece->count, piece->bits);
-        memcpy(transfer->data + done, from + done, at + used - done);
-        done = at + cgx_uniform_bytes(piece->count, piece->bits);
-        if (used == 0) /* invalid: the decoder refuses a head of zeros */
-            memset(transfer->data + at, 0, sizeof(struct cgx_uniform_head));
-    }
-    memcpy(transfer->data + done, from + done, transfer->filled - done);
+    memcpy(transfer->data, from, CGX_MESSAGE_HEADER_BYTES);
+    while (cgx_runs_next(&extent, payload, &runs, &run))
+        memcpy(to + run.offset, payload + run.offset, run.bytes);
 }
 
 /* Lists the next message of the exchange, with BLOCK at staging offset AT. */
@@ -128,7 +102,7 @@ static struct cgx_transfer *list(struct cgx_slice *slice, unsigned peer,
     transfer->block = block;
     transfer->data = slice->slot->staging + at;
     transfer->bytes = CGX_MESSAGE_HEADER_BYTES + block->bytes;
-    transfer->varies = may_pack(slice, peer, block) && varies(slice, block);
+    transfer->varies = may_pack(slice, peer, block) && cgx_slice_varies(slice, block);
     return transfer;
 }
 
@@ -138,7 +112,7 @@ static struct cgx_transfer *list(struct cgx_slice *slice, unsigned peer,
 static size_t sent_of(const struct cgx_slice *slice, const struct cgx_transfer *transfer)
 {
     const struct cgx_block *block = transfer->block;
-    const struct cgx_extent extent = extent_of(slice, block);
+    const struct cgx_extent extent = cgx_slice_extent(slice, block);
     size_t unused = 0;
 
     for (size_t i = 0; i < extent.npieces && !block->is_raw && !transfer->varies; i++) {

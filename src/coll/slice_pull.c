@@ -14,6 +14,8 @@
 
 #include <string.h>
 
+#include "codec/encoding.h"
+
 const unsigned char *cgx_slice_seen(const struct cgx_slice *slice, const unsigned char *source)
 {
     for (size_t i = 0; i < slice->npulled; i++) {
@@ -40,7 +42,7 @@ static void note(struct cgx_slice *slice, const struct cgx_transfer *transfer,
         slice->npulled++;
 }
 
-/* Copies the trailers of the parts in the message of BLOCK. */
+/* Copies the trailers of the parts in the message of BLOCK, and the heads of pieces that vary. */
 static void copy_tails(const struct cgx_slice *slice, const struct cgx_block *block,
                        const unsigned char *from, unsigned char *to)
 {
@@ -51,6 +53,34 @@ static void copy_tails(const struct cgx_slice *slice, const struct cgx_block *bl
         if (cgx_slice_has(block, part))
             memcpy(to + tail, from + tail, part->trailers[CGX_TRAILERS] - part->trailers[0]);
     }
+    for (size_t i = 0; i < block->npieces; i++) {
+        const struct cgx_piece *piece = &cgx_slice_pieces(slice, block)[i];
+        size_t head = piece->offset - block->message;
+
+        if (cgx_encoding_quantiser(piece->bits)->varies)
+            memcpy(to + head, from + head, sizeof(struct cgx_uniform_head));
+    }
+}
+
+/* Has the device copy MESSAGE, the payload of a local peer, to its place; of pieces that vary,
+ * which the peer has shown, only the bytes in use. */
+static void copy_payload(const struct cgx_slice *slice, const struct cgx_transfer *transfer,
+                         const struct cgx_shm_message *message, unsigned peer)
+{
+    struct cgx_backend *encoder = slice->coll->encoder;
+    const unsigned header = CGX_MESSAGE_HEADER_BYTES;
+    const struct cgx_extent extent = cgx_slice_extent(slice, transfer->block);
+    struct cgx_runs runs = {0};
+    struct cgx_shown run = {0, transfer->filled - header};
+
+    if (!cgx_slice_varies(slice, transfer->block)) {
+        encoder->ops->pull(encoder, slice->slot_number, peer, message->offset + header,
+                           transfer->data + header, run.bytes);
+        return;
+    }
+    while (cgx_runs_next(&extent, message->data + header, &runs, &run))
+        encoder->ops->pull(encoder, slice->slot_number, peer, message->offset + header + run.offset,
+                           transfer->data + header + run.offset, run.bytes);
 }
 
 static void pull(void *state, const struct cgx_transfer *transfer,
@@ -77,8 +107,7 @@ static void pull(void *state, const struct cgx_transfer *transfer,
         encoder->ops->borrow(encoder, slice->slot_number, peer, message->offset, transfer->data,
                              transfer->filled))
         return;
-    encoder->ops->pull(encoder, slice->slot_number, peer, message->offset + header,
-                       transfer->data + header, transfer->filled - header);
+    copy_payload(slice, transfer, message, peer);
 }
 
 static void settle(void *state)
@@ -118,7 +147,6 @@ void cgx_slice_publish(struct cgx_slice *slice)
 {
     struct cgx_backend *encoder = slice->coll->encoder;
     const struct cgx_block *shard = &slice->shards[slice->local];
-    unsigned char *staging = slice->slot->staging;
     /* The device has made the own part, at the end, itself. */
     size_t end = slice->is_owner && !slice->changed
                      ? cgx_slice_own_part(slice)->message
@@ -130,8 +158,7 @@ void cgx_slice_publish(struct cgx_slice *slice)
     slice->lent = slice->lends;
     if (end == shard->message)
         return;
-    encoder->ops->store(encoder, slice->slot_number, staging + shard->message,
-                        end - shard->message);
+    cgx_slice_store_parts(slice, encoder, shard->message, end);
     /* Local peers that copy from the host need not wait. */
     if (slice->pull == CGX_PULL_DEVICE && encoder->ops->wait(encoder, slice->slot_number) != CGX_OK)
         slice->lost = true;

@@ -197,7 +197,7 @@ static size_t list_shown(const struct cgx_slice *slice, const struct cgx_block *
     for (size_t i = 0; headers && i < part->npieces; i++) {
         const struct cgx_piece *piece = &cgx_slice_pieces(slice, part)[i];
 
-        if (!cgx_encoding_is_exact(piece->bits))
+        if (!cgx_encoding_is_exact(piece->bits) && !cgx_encoding_quantiser(piece->bits)->varies)
             ranges[nranges++] = cgx_bucket_headers(piece, slice->coding.bucket_size);
     }
     return nranges;
@@ -226,12 +226,33 @@ static bool stays(const struct cgx_slice *slice, enum cgx_reach reach)
     return slice->pull == CGX_PULL_DEVICE && reach == CGX_REACH_NODE;
 }
 
+/* Whether all pieces of BLOCK vary, so that the device has shown all that it has made. */
+static bool all_vary(const struct cgx_slice *slice, const struct cgx_block *block)
+{
+    size_t i = 0;
+
+    while (i < block->npieces &&
+           cgx_encoding_quantiser(cgx_slice_pieces(slice, block)[i].bits)->varies)
+        i++;
+    return !block->is_raw && i == block->npieces;
+}
+
+/* Whether the device shows the host what it makes for BLOCK: energies of payloads that stay, and
+ * pieces that vary, wherever they go, since only the device knows how long they are. */
+static bool shows(const struct cgx_slice *slice, const struct cgx_block *block,
+                  enum cgx_reach reach)
+{
+    return stays(slice, reach) || cgx_slice_varies(slice, block);
+}
+
 /* Copies the payload of BLOCK to the host, or, if it stays on the device, what hosts read of it. */
 static enum cgx_status fetch(struct cgx_slice *slice, const struct cgx_block *block,
                              enum cgx_reach reach)
 {
     struct cgx_backend *encoder = slice->coll->encoder;
 
+    if (all_vary(slice, block))
+        return CGX_OK;
     if (!stays(slice, reach))
         return encoder->ops->fetch(encoder, slice->slot_number,
                                    slice->slot->staging + block->message + CGX_MESSAGE_HEADER_BYTES,
@@ -253,7 +274,7 @@ void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_block *block, en
     coll->scratch->sources[0] = NULL;
     if (encoder_run(slice, &(struct cgx_work){CGX_ENCODE, &slice->coding, pieces, block->npieces,
                                               .in = coll->input, .out = slice->slot->staging,
-                                              .shows = stays(slice, reach),
+                                              .shows = shows(slice, block, reach),
                                               .residuals = cgx_residuals_of_input(slice, block),
                                               .history = coll->history,
                                               .meanwhile = coll->state.meanwhile}) == CGX_OK &&
@@ -292,14 +313,6 @@ void cgx_slice_settle(struct cgx_slice *slice, const struct cgx_block *block)
     cgx_trace_span(CGX_TRACE_WAIT_ENCODER, begun, slice->number, slice->slot_number);
 }
 
-void cgx_slice_store(struct cgx_slice *slice, size_t at, size_t bytes)
-{
-    struct cgx_backend *encoder = slice->coll->encoder;
-
-    if (slice->vote == CGX_ABLE)
-        encoder->ops->store(encoder, slice->slot_number, slice->slot->staging + at, bytes);
-}
-
 void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, size_t nsources,
                       bool partial, enum cgx_reach reach)
 {
@@ -321,7 +334,7 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, si
     pieces = cgx_slice_list(slice, block, block->message);
     if (encoder_run(slice, &(struct cgx_work){CGX_REDUCE, &coding, pieces, block->npieces,
                                               coll->scratch->sources, nsources, .in = coll->input,
-                                              .out = payload, .shows = stays(slice, reach),
+                                              .out = payload, .shows = shows(slice, block, reach),
                                               .residuals = residuals, .history = coll->history}) !=
             CGX_OK ||
         fetch(slice, block, reach) != CGX_OK)
@@ -348,8 +361,8 @@ enum cgx_status cgx_slice_decode(struct cgx_slice *slice)
     if (coll->state.fuses) /* its kernel has decoded it */
         return CGX_OK;
     if (slice->pull == CGX_PULL_NONE)
-        decoder->ops->store(decoder, slice->slot_number, staging,
-                            has_part ? cgx_slice_own_part(slice)->message : slice->end);
+        cgx_slice_store_parts(slice, decoder, 0,
+                              has_part ? cgx_slice_own_part(slice)->message : slice->end);
     status = decoder->ops->run(decoder, slice->slot_number,
                                &(struct cgx_work){CGX_DECODE, &slice->coding, slice->slot->pieces,
                                                   slice->pieces, .in = staging, .out = coll->output,

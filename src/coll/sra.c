@@ -79,7 +79,7 @@ static void sum(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned
     if (!own_part)
         return;
     extent = CGX_MESSAGE_HEADER_BYTES + own_part->bytes;
-    cgx_stage_store(slice, stage, stage->incoming, (stage->size - 1) * extent);
+    cgx_stage_store(slice, stage, own_part, stage->size - 1);
     cgx_operands_rebase(&slice->operands, own_part->message);
     cgx_operands_surround(&slice->operands, slice->slot->staging + stage->incoming, extent,
                           stage->self, stage->size - 1 - stage->self, own_part->is_raw);

@@ -49,11 +49,11 @@ unsigned cgx_stage_rank(const struct cgx_slice *slice, const struct cgx_stage *s
                                           : nodes->members[nodes->first[node] + slice->local];
 }
 
-void cgx_stage_store(struct cgx_slice *slice, const struct cgx_stage *stage, size_t at,
-                     size_t bytes)
+void cgx_stage_store(struct cgx_slice *slice, const struct cgx_stage *stage,
+                     const struct cgx_block *block, unsigned count)
 {
     if (stage->level != CGX_LEVEL_NODE || slice->pull == CGX_PULL_NONE)
-        cgx_slice_store(slice, at, bytes);
+        cgx_slice_store(slice, block, stage->incoming, count);
 }
 
 size_t cgx_stage_list(struct cgx_slice *slice, const struct cgx_block *block, size_t nsources)

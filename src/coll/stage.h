@@ -42,9 +42,9 @@ void cgx_operands_surround(struct cgx_operands *operands, const unsigned char *a
 unsigned cgx_stage_rank(const struct cgx_slice *slice, const struct cgx_stage *stage,
                         unsigned member);
 
-/* Gives BYTES that have arrived at staging offset AT to the next sums. */
-void cgx_stage_store(struct cgx_slice *slice, const struct cgx_stage *stage, size_t at,
-                     size_t bytes);
+/* Gives the COUNT messages with BLOCK that have arrived to the next sums. */
+void cgx_stage_store(struct cgx_slice *slice, const struct cgx_stage *stage,
+                     const struct cgx_block *block, unsigned count);
 
 /* Sums into BLOCK, which may be a run of blocks, this rank's contribution and the first NSOURCES of
  * the scratch memory's sources, for STAGE. */

@@ -32,36 +32,32 @@ static bool share_backend(const struct cgx_capability *capability)
            (on_device && send->context && send->context == receive->context);
 }
 
-/* Gets the backend for calls with PLAN and BUFFER, which is made if needed. */
-static enum cgx_status get_backend(struct cgx_comm *state, const struct cgx_plan *plan,
-                                   const struct cgx_pointer *buffer, struct cgx_backend **backend)
+/* Gets the backend for BUFFER, which is made if needed. */
+static enum cgx_status get_backend(struct cgx_comm *state, const struct cgx_pointer *buffer,
+                                   struct cgx_backend **backend)
 {
     struct cgx_area area = cgx_scratch_area(&state->work->scratch);
 
     area.exportable = cgx_connect_may_export(state);
     area.fuses = area.exportable && cgx_connect_may_fuse(state);
     area.shares_processors = !state->places.pace.has_processors;
-    /* Devices have no kernels for pieces whose size varies. */
-    if (buffer->memory != CGX_MEMORY_HOST && cgx_plan_stepped(plan) > 0)
-        return CGX_ERR_DEVICE;
     if (buffer->memory != CGX_MEMORY_HOST)
         return cgx_cuda_backend(&state->work->scratch.devices, buffer, &area, backend);
     *backend = cgx_backend_host();
     return CGX_OK;
 }
 
-void cgx_capability_get_backends(struct cgx_comm *state, const struct cgx_plan *plan,
-                                 struct cgx_capability *capability)
+void cgx_capability_get_backends(struct cgx_comm *state, struct cgx_capability *capability)
 {
     enum cgx_status status;
 
     if (capability->refusal)
         return;
-    status = get_backend(state, plan, &capability->send, &capability->encoder);
+    status = get_backend(state, &capability->send, &capability->encoder);
     if (status == CGX_OK && share_backend(capability))
         capability->decoder = capability->encoder;
     else if (status == CGX_OK)
-        status = get_backend(state, plan, &capability->receive, &capability->decoder);
+        status = get_backend(state, &capability->receive, &capability->decoder);
     if (status != CGX_OK)
         capability->refusal = is_dead(&capability->send) || is_dead(&capability->receive)
                                   ? CGX_REASON_DEVICE_LOST

@@ -25,10 +25,9 @@ struct cgx_capability {
     struct cgx_backend *encoder, *decoder; /* of the two buffers; NULL until obtained */
 };
 
-/* Obtains the backends of the buffers for PLAN, unless there is a refusal; sets one on failure. The
- * scratch memory must be reserved. */
-void cgx_capability_get_backends(struct cgx_comm *state, const struct cgx_plan *plan,
-                                 struct cgx_capability *capability);
+/* Obtains the backends of the buffers, unless there is a refusal; sets one on failure. The scratch
+ * memory must be reserved. */
+void cgx_capability_get_backends(struct cgx_comm *state, struct cgx_capability *capability);
 
 /* Tests whether the program's op sums the call's elements over RANKS ranks, and finds their type,
  * unless there is a refusal; may set one. Reads the whole input and calls the op with its elements

@@ -115,7 +115,7 @@ static void prepare(struct cgx_comm *state, struct cgx_callsite *site,
         capability->refusal = CGX_REASON_NO_MEMORY;
         return;
     }
-    cgx_capability_get_backends(state, schedule->plan, capability);
+    cgx_capability_get_backends(state, capability);
     cgx_capability_ask_op(capability, (unsigned)state->size);
 }
 
@@ -283,7 +283,7 @@ static void log_compressed(struct cgx_comm *state, struct cgx_callsite *site,
     if (!schedule || cgx_log_level() < CGX_LOG_DEBUG)
         return;
     if (!cgx_capability_backend(capability))
-        cgx_capability_get_backends(state, schedule->plan, capability);
+        cgx_capability_get_backends(state, capability);
     if (schedule->grid.rows > 1)
         snprintf(rows, sizeof rows, ", in %u rows of nodes", schedule->grid.rows);
     cgx_log(CGX_LOG_DEBUG, "calls of %llu elements on %d ranks: %s, %u slice%s%s%s",

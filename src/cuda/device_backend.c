@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/encoding.h"
 #include "cuda/context.h"
 #include "cuda/exported.h"
 #include "cuda/launch.h"
@@ -203,6 +204,25 @@ static bool lost(struct cgx_backend *backend)
     return !alive;
 }
 
+/* Copies what REQUEST shows to staging memory that kernels cannot write. */
+static enum cgx_status fetch_shown(struct cgx_backend *backend, unsigned slot,
+                                   const struct cgx_work *request)
+{
+    unsigned char *out = request->out;
+    enum cgx_status status = CGX_OK;
+
+    for (size_t i = 0; status == CGX_OK && i < request->npieces; i++) {
+        const struct cgx_piece *piece = &request->pieces[i];
+
+        if (cgx_encoding_quantiser(piece->bits)->varies)
+            status = fetch(backend, slot, out + piece->offset,
+                           cgx_uniform_bytes(piece->count, piece->bits));
+        if (status == CGX_OK && piece->energy > 0)
+            status = fetch(backend, slot, out + piece->energy, CGX_ENERGY_BYTES);
+    }
+    return status;
+}
+
 /* Decoding must not fail on one rank alone, so the processor decodes what the kernels cannot. */
 static enum cgx_status run(struct cgx_backend *backend, unsigned slot,
                            const struct cgx_work *request)
@@ -215,6 +235,8 @@ static enum cgx_status run(struct cgx_backend *backend, unsigned slot,
         status = cgx_cuda_launch(work, &work->slots[slot], request, &launched);
         cgx_cuda_leave();
     }
+    if (status == CGX_OK && request->shows && work->slots[slot].there == 0)
+        status = fetch_shown(backend, slot, request);
     if (request->operation != CGX_DECODE)
         return status;
     if (status != CGX_OK) {

@@ -7,7 +7,34 @@
 #define CGX_CUDA_ENERGIES_CUH
 
 #include "codec/energy.h"
-#include "cuda/rotated.cuh"
+#include "cuda/uniform.cuh"
+
+/* The step of group INDEX of the uniform piece at DATA. */
+CGX_DEVICE float group_scale(const unsigned char *data, const struct cgx_uniform_layout *layout,
+                             uint64_t index)
+{
+    const uint64_t left = layout->blocks - index * CGX_UNIFORM_BLOCKS;
+
+    return cgx_uniform_scale_of(*(const float *)data, data[layout->exponents + index],
+                                ((const uint64_t *)(data + layout->kinds))[index],
+                                left < CGX_UNIFORM_BLOCKS ? (uint32_t)left : CGX_UNIFORM_BLOCKS);
+}
+
+/* As lane_energy, for a uniform piece. */
+CGX_DEVICE double lane_energy_of_groups(const struct cgx_kernel_args &args,
+                                        const struct cgx_kernel_piece *piece, uint32_t lane)
+{
+    const struct cgx_uniform_layout layout = cgx_uniform_layout_of(piece->count);
+    double sum = 0;
+
+    for (uint64_t i = lane; i < layout.groups; i += CGX_ENERGY_LANES) {
+        const uint64_t left = piece->count - i * CGX_UNIFORM_GROUP;
+
+        sum += cgx_energy_of(group_scale(args.payload + piece->offset, &layout, i),
+                             left < CGX_UNIFORM_GROUP ? (uint32_t)left : CGX_UNIFORM_GROUP);
+    }
+    return sum;
+}
 
 CGX_DEVICE bool is_rotated(const struct cgx_kernel_piece *piece)
 {
@@ -61,7 +88,8 @@ CGX_DEVICE void energies(const struct cgx_kernel_args &args)
 
     const struct cgx_kernel_piece *piece = &args.pieces[index];
 
-    sum = lane_energy(args, piece, lane);
+    sum = piece->bits > CGX_UNIFORM ? lane_energy_of_groups(args, piece, lane)
+                                    : lane_energy(args, piece, lane);
     for (int distance = CGX_ENERGY_LANES / 2; distance > 0; distance /= 2)
         sum += __shfl_xor_sync(CGX_WARP, sum, distance);
     sum = add_energies(args, piece, lane, sum);

@@ -10,6 +10,7 @@
 #include "cuda/measure.cuh"
 #include "cuda/rotated.cuh"
 #include "cuda/sums.cuh"
+#include "cuda/uniform_heads.cuh"
 
 /* ---- ranges of a payload ---- */
 
@@ -224,6 +225,7 @@ CGX_DEVICE void measure(const struct cgx_kernel_args &args)
  * of a thread. */
 #define CGX_BLOCKS 8
 #define CGX_BLOCKS_KEEPING 6 /* with scales too; with more blocks registers would spill */
+#define CGX_BLOCKS_UNIFORM 5
 
 #define CGX_KERNEL(name, blocks, ...)                                        \
     extern "C" __global__ void __launch_bounds__(CGX_KERNEL_THREADS, blocks) \
@@ -258,9 +260,24 @@ CGX_DEVICE void measure(const struct cgx_kernel_args &args)
     CGX_KERNEL(cgx_reduce_rotated_##type, 4, reduce_rotated<cgx_type_##type, NOTHING>)             \
     CGX_KERNEL(cgx_reduce_rotated_##type##_residuals, 4,                                           \
                reduce_rotated<cgx_type_##type, RESIDUALS>)                                         \
-    CGX_KERNEL(cgx_reduce_rotated_##type##_history, 4, reduce_rotated<cgx_type_##type, HISTORY>)
+    CGX_KERNEL(cgx_reduce_rotated_##type##_history, 4, reduce_rotated<cgx_type_##type, HISTORY>)   \
+    CGX_KERNEL(cgx_begin_uniform_##type, CGX_BLOCKS_UNIFORM,                                       \
+               begin_uniform<cgx_type_##type, NOTHING>)                                            \
+    CGX_KERNEL(cgx_begin_uniform_##type##_history, CGX_BLOCKS_UNIFORM,                             \
+               begin_uniform<cgx_type_##type, HISTORY>)                                            \
+    CGX_KERNEL(cgx_encode_uniform_##type, CGX_BLOCKS_UNIFORM,                                      \
+               encode_uniform<cgx_type_##type, NOTHING>)                                           \
+    CGX_KERNEL(cgx_encode_uniform_##type##_history, CGX_BLOCKS_UNIFORM,                            \
+               encode_uniform<cgx_type_##type, HISTORY>)                                           \
+    CGX_KERNEL(cgx_decode_uniform_##type, CGX_BLOCKS_UNIFORM,                                      \
+               decode_uniform<cgx_type_##type, NOTHING>)                                           \
+    CGX_KERNEL(cgx_decode_uniform_##type##_history, CGX_BLOCKS_UNIFORM,                            \
+               decode_uniform<cgx_type_##type, HISTORY>)                                           \
+    CGX_KERNEL(cgx_reduce_uniform_##type, 4, reduce_uniform<cgx_type_##type, NOTHING>)             \
+    CGX_KERNEL(cgx_reduce_uniform_##type##_history, 4, reduce_uniform<cgx_type_##type, HISTORY>)
 
 CGX_KERNEL(cgx_energies, CGX_BLOCKS, energies)
+CGX_KERNEL(cgx_heads, CGX_BLOCKS, heads)
 CGX_KERNEL(cgx_inspect, 4, inspect)
 CGX_KERNEL(cgx_ranges, CGX_BLOCKS, ranges)
 CGX_KERNELS_OF(float32)

@@ -11,9 +11,10 @@
  *   cgx_decode_TYPE_history
  *
  * for max-min quantisation; other families (codec/quantiser.h) have those that they need, with the
- * family before TYPE. Three kernels serve all types and families:
+ * family before TYPE. Uniform quantisation also has cgx_begin_uniform_TYPE, with _history too.
+ * Four kernels serve all types:
  *
- *   cgx_energies, cgx_inspect, cgx_ranges
+ *   cgx_energies, cgx_heads, cgx_inspect, cgx_ranges
  *
  * cgx_fused_TYPE and cgx_fused_TYPE_history are described at struct cgx_fused_args, below.
  *
@@ -25,7 +26,13 @@
  * ranges of PAYLOAD to the same places of BUFFER, which is aligned as PAYLOAD is. energies has a
  * block for CGX_KERNEL_ENERGIES pieces, of any family, and comes after encode or reduce: it writes
  * their energies to PAYLOAD and, unless that is NULL, to the same places of BUFFER. inspect has
- * cgx_kernel_inspected blocks, and writes to PAYLOAD. */
+ * cgx_kernel_inspected blocks, and writes to PAYLOAD.
+ *
+ * Uniform pieces are encoded, or summed, by three kernels: begin, with a block per piece, writes
+ * their steps to their heads, and is needed only if STEP is 0; encode or reduce writes the groups'
+ * words and entries, and leaves the sums of their squares in MARKS; heads, with a block for
+ * CGX_KERNEL_ENERGIES pieces, writes all else. What they write to PAYLOAD they also write to the
+ * same places of SHOWN, unless that is NULL. */
 #ifndef CGX_CUDA_KERNELS_H
 #define CGX_CUDA_KERNELS_H
 
@@ -99,6 +106,21 @@ static inline int64_t cgx_kernel_source(uint64_t address, bool is_raw)
     return is_raw ? -(int64_t)address : (int64_t)address;
 }
 
+/* What a block that encodes or sums a tile of uniform pieces tells the others. The first mark
+ * counts in WORDS the tiles that blocks have begun, in order; the next ones are those of the tiles.
+ * All are 0 before. */
+#define CGX_KERNEL_GROUPS 4 /* of a tile */
+struct cgx_kernel_mark {
+    uint64_t words; /* 4 times the number of words, plus what they are of: enum cgx_kernel_words */
+    float squares[CGX_KERNEL_GROUPS]; /* of what was quantised, for each group */
+};
+enum cgx_kernel_words { CGX_WORDS_UNKNOWN, CGX_WORDS_OF_TILE, CGX_WORDS_SO_FAR };
+
+static inline uint64_t cgx_kernel_marks_bytes(uint64_t tiles)
+{
+    return (tiles + 1) * sizeof(struct cgx_kernel_mark);
+}
+
 /* Arguments of all kernels. Pointers are device pointers. */
 struct cgx_kernel_args {
     union {
@@ -126,6 +148,11 @@ struct cgx_kernel_args {
     uint32_t key;                 /* cgx_call_key of SEED and CALL */
     struct cgx_sampling sampling; /* measure */
     const struct cgx_inspection *inspection;
+    /* Uniform quantisation: */
+    struct cgx_kernel_mark *marks; /* of all tiles, after the first one */
+    unsigned char *shown;
+    float step; /* 0: what begin has written */
+    uint32_t turn;
 };
 
 /* No encoder writes such a bucket header. */

@@ -7,7 +7,6 @@
 
 #include "codec/encoding.h"
 #include "cuda/context.h"
-#include "cuda/kernels.h"
 
 enum cgx_status cgx_cuda_follow(const struct cgx_cuda_work *work, const struct cgx_cuda_slot *slot,
                                 enum cgx_cuda_stream stream)
@@ -192,6 +191,12 @@ static void *shown_to(const struct cgx_cuda_slot *slot, const struct cgx_work *r
     return (void *)(uintptr_t)(slot->there + (CUdeviceptr)(staged_of(request) - slot->host));
 }
 
+/* Whether kernels write what REQUEST shows to the staging memory. */
+static bool shows(const struct cgx_cuda_slot *slot, const struct cgx_work *request)
+{
+    return request->shows && slot->there != 0;
+}
+
 /* BUFFER of the kernels: the elements or, for show, the staging memory. */
 static const void *elements_of(const struct cgx_cuda_slot *slot, const struct cgx_work *request)
 {
@@ -227,16 +232,17 @@ static struct cgx_kernel_args args_of(const struct cgx_cuda_slot *slot,
         .partial = coding->partial,
         .key = cgx_call_key(coding->seed, coding->call),
         .sampling = coding->sampling,
-        .inspection = (const void *)(uintptr_t)(table->device + sources_bytes(request))};
+        .inspection = (const void *)(uintptr_t)(table->device + sources_bytes(request)),
+        .shown = shows(slot, request) ? shown_to(slot, request) : NULL,
+        .step = coding->step,
+        .turn = coding->turn};
 }
 
-static enum cgx_status launch(const struct cgx_cuda_work *work, CUfunction kernel, uint32_t blocks,
-                              struct cgx_kernel_args *args)
+enum cgx_status cgx_cuda_launch_kernel(const struct cgx_cuda_work *work, CUfunction kernel,
+                                       uint32_t blocks, struct cgx_kernel_args *args)
 {
     void *parameters[] = {args};
 
-    if (!kernel) /* a rule may set a family without kernels */
-        return CGX_ERR_DEVICE;
     return CGX_CUDA_CALL(cuLaunchKernel, kernel, blocks, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0,
                          work->streams[CGX_STREAM_COMPUTE], parameters, NULL);
 }
@@ -261,8 +267,23 @@ static enum cgx_status launch_energies(const struct cgx_cuda_work *work,
     uint32_t blocks = ((uint32_t)request->npieces + CGX_KERNEL_ENERGIES - 1) / CGX_KERNEL_ENERGIES;
 
     args.npieces = (uint32_t)request->npieces;
-    args.buffer = request->shows ? shown_to(slot, request) : NULL;
-    return launch(work, work->module->energies, blocks, &args);
+    args.buffer = shows(slot, request) ? shown_to(slot, request) : NULL;
+    return cgx_cuda_launch_kernel(work, work->module->energies, blocks, &args);
+}
+
+/* Queues what REQUEST does with the pieces of FAMILY, which are in GROUP. */
+static enum cgx_status launch_family(const struct cgx_cuda_work *work,
+                                     const struct cgx_cuda_slot *slot,
+                                     const struct cgx_cuda_table *table,
+                                     const struct cgx_work *request, enum cgx_family family,
+                                     const struct group *group)
+{
+    struct cgx_kernel_args args = args_of(slot, table, request, group);
+
+    if (family == CGX_FAMILY_UNIFORM && request->operation <= CGX_REDUCE)
+        return cgx_cuda_launch_uniform(work, request, group->tiles, &args);
+    return cgx_cuda_launch_kernel(work, cgx_cuda_module_kernel(work->module, family, request),
+                                  group->tiles, &args);
 }
 
 enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
@@ -298,12 +319,9 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot
     if (status == CGX_OK)
         status = cgx_cuda_follow(work, slot, CGX_STREAM_COMPUTE);
     for (int i = 0; status == CGX_OK && i < CGX_FAMILIES; i++) {
-        struct cgx_kernel_args args = args_of(slot, table, request, &groups[i]);
-
         if (groups[i].tiles == 0)
             continue;
-        status = launch(work, cgx_cuda_module_kernel(work->module, (enum cgx_family)i, request),
-                        groups[i].tiles, &args);
+        status = launch_family(work, slot, table, request, (enum cgx_family)i, &groups[i]);
         if (status == CGX_OK)
             *launched |= 1u << i;
     }

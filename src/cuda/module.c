@@ -49,12 +49,13 @@ static bool has_variant(const struct cgx_quantiser *quantiser, enum cgx_operatio
     }
 }
 
+static const char *const variants[] = {"", "_stochastic", "_residuals", "_history"};
+
 /* Gets the kernels of FAMILY for one operation and type. */
 static enum cgx_status get_variants(struct cgx_cuda_module *module, int family,
                                     enum cgx_operation operation, int type)
 {
     static const char *const operations[] = {"encode", "reduce", "decode", "measure"};
-    static const char *const variants[] = {"", "_stochastic", "_residuals", "_history"};
     const struct cgx_quantiser *quantiser = &cgx_quantisers[family];
     enum cgx_status status = CGX_OK;
     char name[64];
@@ -69,6 +70,22 @@ static enum cgx_status get_variants(struct cgx_cuda_module *module, int family,
     return status;
 }
 
+static enum cgx_status get_begins(struct cgx_cuda_module *module)
+{
+    enum cgx_status status = CGX_OK;
+    char name[64];
+
+    for (int i = 0; status == CGX_OK && i < CGX_VARIANTS * (CGX_BFLOAT16 + 1); i++) {
+        int variant = i / (CGX_BFLOAT16 + 1), type = i % (CGX_BFLOAT16 + 1);
+
+        if (variant != CGX_VARIANT_NEAREST && variant != CGX_VARIANT_HISTORY)
+            continue;
+        snprintf(name, sizeof name, "cgx_begin_uniform_%s%s", types[type], variants[variant]);
+        status = get_kernel(module->module, name, &module->begins[variant][type]);
+    }
+    return status;
+}
+
 static enum cgx_status get_kernels(struct cgx_cuda_module *module)
 {
     enum cgx_status status = get_kernel(module->module, "cgx_ranges", &module->ranges);
@@ -77,6 +94,10 @@ static enum cgx_status get_kernels(struct cgx_cuda_module *module)
         status = get_kernel(module->module, "cgx_energies", &module->energies);
     if (status == CGX_OK)
         status = get_kernel(module->module, "cgx_inspect", &module->inspect);
+    if (status == CGX_OK)
+        status = get_kernel(module->module, "cgx_heads", &module->heads);
+    if (status == CGX_OK)
+        status = get_begins(module);
     for (int family = 0; family < CGX_FAMILIES; family++)
         for (int i = 0; cgx_quantisers[family].kernels && i <= CGX_MEASURE; i++)
             for (int type = 0; status == CGX_OK && type <= CGX_BFLOAT16; type++)
@@ -233,21 +254,34 @@ void cgx_cuda_module_give(struct cgx_cuda_module *module, bool entered)
     pthread_mutex_unlock(&lock);
 }
 
+static enum cgx_variant variant_of(const struct cgx_quantiser *quantiser,
+                                   const struct cgx_work *work)
+{
+    if (quantiser->rounds_by_chance && work->coding->rounding == CGX_ROUNDING_STOCHASTIC)
+        return work->operation == CGX_DECODE ? CGX_VARIANT_NEAREST : CGX_VARIANT_STOCHASTIC;
+    if (quantiser->residual_bits <= quantiser->widths && work->residuals.at)
+        return CGX_VARIANT_RESIDUALS;
+    if (work->history.scales && work->coding->rounding == CGX_ROUNDING_NEAREST)
+        return CGX_VARIANT_HISTORY;
+    return CGX_VARIANT_NEAREST;
+}
+
 CUfunction cgx_cuda_module_kernel(const struct cgx_cuda_module *module, enum cgx_family family,
                                   const struct cgx_work *work)
 {
-    const struct cgx_quantiser *quantiser = &cgx_quantisers[family];
-    enum cgx_variant variant = CGX_VARIANT_NEAREST;
+    enum cgx_variant variant;
 
     if (work->operation == CGX_SHOW)
         return module->ranges;
     if (work->operation == CGX_INSPECT)
         return module->inspect;
-    if (quantiser->rounds_by_chance && work->coding->rounding == CGX_ROUNDING_STOCHASTIC)
-        variant = work->operation == CGX_DECODE ? variant : CGX_VARIANT_STOCHASTIC;
-    else if (quantiser->residual_bits <= quantiser->widths && work->residuals.at)
-        variant = CGX_VARIANT_RESIDUALS;
-    else if (work->history.scales && work->coding->rounding == CGX_ROUNDING_NEAREST)
-        variant = CGX_VARIANT_HISTORY;
+    variant = variant_of(&cgx_quantisers[family], work);
     return module->kernels[family][work->operation][variant][work->coding->dtype];
+}
+
+CUfunction cgx_cuda_module_begin(const struct cgx_cuda_module *module, const struct cgx_work *work)
+{
+    enum cgx_variant variant = variant_of(&cgx_quantisers[CGX_FAMILY_UNIFORM], work);
+
+    return module->begins[variant][work->coding->dtype];
 }

@@ -25,7 +25,8 @@ struct cgx_cuda_module {
     unsigned long long id; /* of this life of the context; 0: the driver does not say */
     unsigned users;
     CUmodule module;
-    CUfunction energies, inspect, ranges;
+    CUfunction energies, heads, inspect, ranges;
+    CUfunction begins[CGX_VARIANTS][CGX_BFLOAT16 + 1]; /* of uniform quantisation */
     CUfunction kernels[CGX_FAMILIES][CGX_MEASURE + 1][CGX_VARIANTS][CGX_BFLOAT16 + 1];
     CUmodule fused_module;                 /* NULL: not loaded */
     CUfunction fused[2][CGX_BFLOAT16 + 1]; /* without and with history */
@@ -47,5 +48,8 @@ void cgx_cuda_module_give(struct cgx_cuda_module *module, bool entered);
 /* The kernel of FAMILY for WORK, selected by its operation, coding, residuals and history. */
 CUfunction cgx_cuda_module_kernel(const struct cgx_cuda_module *module, enum cgx_family family,
                                   const struct cgx_work *work);
+
+/* The kernel that begins the uniform pieces of WORK if it has no step for them. */
+CUfunction cgx_cuda_module_begin(const struct cgx_cuda_module *module, const struct cgx_work *work);
 
 #endif

@@ -86,9 +86,10 @@ CGX_DEVICE void find_bucket_means(const struct cgx_kernel_args &args,
     clear_missing(place, values);
 }
 
-/* The sum of means, in the order of a max-min quantised bucket of this size: first columns of
- * elements a quarter of a bucket apart, which are in every other quad of a lane. */
-CGX_DEVICE float sum_means(const float *values)
+/* The sum of means or, if SQUARES, of the values' squares, in the order of a max-min quantised
+ * bucket of this size: first columns of elements a quarter of a bucket apart, which are in every
+ * other quad of a lane. */
+template <bool SQUARES> CGX_DEVICE float sum_bucket(const float *values)
 {
     float halves[2];
 
@@ -101,7 +102,10 @@ CGX_DEVICE float sum_means(const float *values)
             const int k = i / CGX_QUAD, j = i % CGX_QUAD;
             const float value = values[(2 * k + h) * CGX_QUAD + j];
 
-            a[j] = k == 0 ? value : a[j] + value;
+            if (SQUARES)
+                a[j] = cgx_fma(value, value, k == 0 ? 0.0f : a[j]);
+            else
+                a[j] = k == 0 ? value : a[j] + value;
         }
         halves[h] = (a[0] + a[1]) + (a[2] + a[3]);
 #pragma unroll
@@ -124,7 +128,7 @@ CGX_DEVICE void enter_history(const struct cgx_kernel_args &args,
         return;
     before = *unit_of(args, first);
     find_bucket_means(args, tile, place, cgx_history_weight(before, args.age), values);
-    sum = sum_means(values);
+    sum = sum_bucket<false>(values);
     __syncwarp(); /* all lanes have read the units; shuffles do not order memory accesses */
     if (!cgx_history_is_known(sum))
         return;

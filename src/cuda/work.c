@@ -117,9 +117,13 @@ static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cg
 {
     size_t mirror = cgx_round_up(area->bytes, PAGE),
            table = cgx_round_up(work->table_bytes, ALIGNMENT);
+    /* A tile of a piece that varies takes a byte or more for each element; the last of a piece may
+     * be smaller. */
+    size_t tiles = area->bytes / CGX_KERNEL_TILE + area->pieces;
     CUdeviceptr next;
     size_t flags = area->fuses ? CGX_FUSED_FLAGS * sizeof(uint64_t) : 0;
-    size_t bytes = CGX_CUDA_MIRRORS + slots * (mirror + CGX_OPERATIONS * table) + flags;
+    size_t bytes = CGX_CUDA_MIRRORS + slots * (mirror + CGX_OPERATIONS * table) + flags +
+                   cgx_kernel_marks_bytes(tiles);
     enum cgx_status status =
         cgx_exported_take(work->context, bytes, area->exportable, &work->memory);
 
@@ -135,6 +139,7 @@ static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cg
         for (int j = 0; j < CGX_OPERATIONS; j++, next += table)
             work->slots[i].tables[j].device = next;
     }
+    work->marks = next;
     return CGX_OK;
 }
 

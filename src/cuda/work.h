@@ -66,9 +66,10 @@ struct cgx_cuda_work {
     struct cgx_cuda_module *module;
     CUstream streams[CGX_STREAMS];
     CUevent caller;              /* marks the caller's queued work */
-    struct cgx_exported *memory; /* a cookie, mirrors and tables */
+    struct cgx_exported *memory; /* a cookie, mirrors, tables and marks */
     size_t mirrors;              /* bytes of the mirrors */
     CUdeviceptr flags;           /* behind them, for local peers' kernels (fused.h); or 0 */
+    CUdeviceptr marks;           /* struct cgx_kernel_mark, for one operation at a time */
     unsigned char *control;      /* pinned; the host side of tables and status */
     size_t control_bytes;
     bool control_registered; /* by this backend, or ... */

@@ -261,7 +261,7 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
         feedback = cgx_positions_feedback(state, site);
         coll.feedback = layer->plan->adaptive ? &feedback : NULL;
     }
-    cgx_capability_get_backends(state, schedule->plan, &capability);
+    cgx_capability_get_backends(state, &capability);
     coll.pull = pull_of(kind, schedule, &capability);
     cgx_capability_ask_op(&capability, (unsigned)state->size);
     coll.encoder = capability.encoder;

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sums with CGX_CODEC=uniform, "uniform HOPS [STEPS]": steps of two calls, of a large buffer and of
- * one that is a hundred times smaller in magnitude and has zeros. At the end both have the same
- * quantisation step, and together the error of rotated quantisation at the width that is
- * set; in sums that are quantised HOPS times, HOPS times as much. */
+/* Sums with CGX_CODEC=uniform, "uniform HOPS [STEPS [device]]": steps of two calls, of a large
+ * buffer and of one that is a hundred times smaller in magnitude and has zeros. At the end both
+ * have the same quantisation step, and together the error of rotated quantisation at the width that
+ * is set; in sums that are quantised HOPS times, HOPS times as much. */
 
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 
@@ -14,6 +14,8 @@
 #include <sys/mman.h>
 
 #include "lib/check.h"
+#include "lib/device.h"
+#include "lib/placed.h"
 
 #define COUNT 150003
 #define QUIET 120001 /* elements of the quiet buffer: calls are told apart by their counts */
@@ -21,6 +23,7 @@
 
 static double *expected;
 static float *values, *output; /* of this rank, or of another; and the sums */
+static void *device[2];        /* both, on a device; NULL: sums are of host memory */
 
 /* COUNT elements, with no memory behind them. */
 static float *at_end_of_memory(void)
@@ -64,6 +67,17 @@ static double fill(int rank, unsigned step, double scale, size_t count)
     return squares;
 }
 
+static void allreduce(size_t count)
+{
+    if (!device[0]) {
+        MPI_Allreduce(values, output, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        return;
+    }
+    device_upload(device[0], values, count * sizeof *values);
+    MPI_Allreduce(device[0], device[1], (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    device_download(output, device[1], count * sizeof *output);
+}
+
 struct totals {
     double error, squares; /* of results, and of all that is quantised on their way */
     /* The sums of errors and of their products with the sums that they are of, and of the squares
@@ -82,7 +96,7 @@ static void sum(unsigned step, double scale, size_t count, struct totals *totals
             expected[i] += (double)values[i];
     }
     fill(check_rank, step, scale, count);
-    MPI_Allreduce(values, output, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    allreduce(count);
     for (size_t i = 0; i < count; i++) {
         double error = (double)output[i] - expected[i];
 
@@ -115,14 +129,14 @@ static void test_still(void)
     }
     fill(check_rank, 1000, 1, COUNT);
     for (int call = 0; call < BEFORE + CALLS; call++) {
-        MPI_Allreduce(values, output, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        allreduce(COUNT);
         for (size_t i = 0; call >= BEFORE && i < COUNT; i++) {
             double error = (double)output[i] - expected[i];
 
             apart += error * error;
             errors[i] += error;
         }
-        MPI_Allreduce(values, output, QUIET, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        allreduce(QUIET);
     }
     for (size_t i = 0; i < COUNT; i++)
         together += errors[i] * errors[i];
@@ -142,7 +156,7 @@ static void test_special(unsigned step)
         values[20000] = 30000;
     }
     values[70000] = check_rank == 0 ? INFINITY : 1;
-    MPI_Allreduce(values, output, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    allreduce(COUNT);
     kept = isnan(output[5]) && !isfinite(output[70000]) && fabsf(output[20000] - 30000) < 200 &&
            isfinite(output[40000]);
     check(kept, "NaN, infinities and what is far beyond the step are kept");
@@ -163,6 +177,10 @@ int main(int argc, char **argv)
     expected = check_memory(COUNT * sizeof *expected);
     values = at_end_of_memory();
     output = check_memory(COUNT * sizeof *values);
+    if (argc > 3 && !place_begin("device buffers", false))
+        return check_end();
+    for (int i = 0; argc > 3 && i < 2; i++)
+        device[i] = device_alloc(COUNT * sizeof *values);
     for (unsigned step = 0; step < steps; step++) {
         struct totals now = loud;
 
@@ -186,6 +204,8 @@ int main(int argc, char **argv)
           loud.shrunk / sqrt(loud.shrunk_squares));
     test_still();
     test_special(steps);
+    for (int i = 0; device[0] && i < 2; i++)
+        device_free(device[i]);
     free(expected);
     free(output);
     return check_end();

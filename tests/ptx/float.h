@@ -124,6 +124,51 @@ PTX uint64_t ptx_mul_rn_f64(uint64_t x, uint64_t y)
     return ptx_number_64(ptx_double(x) * ptx_double(y));
 }
 
+PTX uint64_t ptx_sub_rn_f64(uint64_t x, uint64_t y)
+{
+    return ptx_number_64(ptx_double(x) - ptx_double(y));
+}
+
+PTX uint64_t ptx_div_rn_f64(uint64_t x, uint64_t y)
+{
+    return ptx_number_64(ptx_double(x) / ptx_double(y));
+}
+
+PTX uint64_t ptx_sqrt_rn_f64(uint64_t x)
+{
+    return ptx_number_64(sqrt(ptx_double(x)));
+}
+
+PTX uint64_t ptx_cvt_rn_f64_u64(uint64_t x)
+{
+    return ptx_number_64(static_cast<double>(x));
+}
+
+PTX uint32_t ptx_cvt_rn_f32_f64(uint64_t x)
+{
+    return ptx_number(static_cast<float>(ptx_double(x)));
+}
+
+PTX bool ptx_setp_lt_f64(uint64_t x, uint64_t y)
+{
+    return ptx_double(x) < ptx_double(y);
+}
+
+PTX bool ptx_setp_gt_f64(uint64_t x, uint64_t y)
+{
+    return ptx_double(x) > ptx_double(y);
+}
+
+PTX bool ptx_setp_ge_f64(uint64_t x, uint64_t y)
+{
+    return ptx_double(x) >= ptx_double(y);
+}
+
+PTX bool ptx_setp_num_f64(uint64_t x, uint64_t y)
+{
+    return ptx_double(x) == ptx_double(x) && ptx_double(y) == ptx_double(y);
+}
+
 PTX uint64_t ptx_cvt_f64_f32(uint32_t x)
 {
     return ptx_number_64(static_cast<double>(ptx_float(x)));

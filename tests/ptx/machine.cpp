@@ -81,6 +81,16 @@ static void test_arithmetic()
            ptx_sqrt_rn_f32(0x40000000u) == 0x3FB504F3u && ptx_sqrt_rn_f32(2) == 0x1A800000u &&
            ptx_sqrt_rn_f32(0xBF800000u) == NOT && ptx_abs_f32(0xFF800000u) == INF,
        "quotients and roots are rounded once, and subnormal numbers count");
+    ok(ptx_sub_rn_f64(ptx_cvt_rn_f64_u64(3), ptx_cvt_rn_f64_u64(1)) == ptx_cvt_rn_f64_u64(2) &&
+           ptx_div_rn_f64(ptx_cvt_rn_f64_u64(1), ptx_cvt_rn_f64_u64(3)) == 0x3FD5555555555555ull &&
+           ptx_sqrt_rn_f64(ptx_cvt_rn_f64_u64(2)) == 0x3FF6A09E667F3BCDull &&
+           ptx_cvt_rn_f64_u64(UINT64_MAX) == 0x43F0000000000000ull &&
+           ptx_cvt_rn_f32_f64(0x3FD5555555555555ull) == 0x3EAAAAABu,
+       "numbers of 64 bits are rounded once");
+    ok(ptx_setp_lt_f64(0, 1) && !ptx_setp_lt_f64(0, 0) && ptx_setp_ge_f64(0, 0) &&
+           ptx_setp_gt_f64(1, 0) && !ptx_setp_gt_f64(0, UINT64_MAX) &&
+           !ptx_setp_num_f64(0, UINT64_MAX) && ptx_setp_num_f64(0, 1),
+       "... and compared");
     for (uint32_t x = 0x3F800000u; x < 0x40000000u; x += 0x4001) {
         uint32_t quotient = __float_as_uint(1.0f / ptx_float(x));
 
@@ -112,9 +122,20 @@ static void test_narrow()
        "... and keep what is no number");
 }
 
+static void test_atomics()
+{
+    uint64_t memory = 5;
+    unsigned char *at = reinterpret_cast<unsigned char *>(&memory);
+
+    ok(ptx_atom_or_b32(at, 2) == 5 && ptx_atom_exch_b64(at, 1ull << 40) == 7 &&
+           memory == 1ull << 40,
+       "atomics change memory and return what was there");
+}
+
 int main()
 {
     test_integers();
+    test_atomics();
     test_order();
     test_arithmetic();
     test_narrow();

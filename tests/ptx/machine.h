@@ -91,6 +91,23 @@ PTX void ptx_spoil(bool *registers, size_t count)
     memset(registers, 1, count);
 }
 
+/* ---- atomics: relaxed ---- */
+
+PTX uint32_t ptx_atom_or_b32(unsigned char *at, uint32_t value)
+{
+    return atomicOr(reinterpret_cast<unsigned *>(at), value);
+}
+
+PTX uint64_t ptx_atom_add_u64(unsigned char *at, uint64_t value)
+{
+    return atomicAdd(reinterpret_cast<unsigned long long *>(at), value);
+}
+
+PTX uint64_t ptx_atom_exch_b64(unsigned char *at, uint64_t value)
+{
+    return atomicExch(reinterpret_cast<unsigned long long *>(at), value);
+}
+
 /* ---- threads ---- */
 
 PTX void ptx_bar_sync(uint32_t barrier, SOFTCUDA_FROM)

@@ -114,9 +114,8 @@ static inline float __uint_as_float(unsigned bits)
 
 /* Of 4 or 8 bytes. */
 template <typename T>
-static inline T __shfl_xor_sync(unsigned mask, T value, int lanes, SOFTCUDA_FROM)
+static inline T softcuda_take(unsigned mask, T value, unsigned source, const char *file, int line)
 {
-    unsigned source = (softcuda_here.thread.x ^ static_cast<unsigned>(lanes)) % 32;
     uint64_t bits = 0;
 
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "shuffles take 4 or 8 bytes");
@@ -126,22 +125,16 @@ static inline T __shfl_xor_sync(unsigned mask, T value, int lanes, SOFTCUDA_FROM
     return value;
 }
 
-static inline long long __shfl_sync(unsigned mask, long long value, int lane, SOFTCUDA_FROM)
+template <typename T>
+static inline T __shfl_xor_sync(unsigned mask, T value, int lanes, SOFTCUDA_FROM)
 {
-    return static_cast<long long>(softcuda_shuffle(file, line, mask, static_cast<uint64_t>(value),
-                                                   static_cast<unsigned>(lane) % 32));
+    return softcuda_take(mask, value, (softcuda_here.thread.x ^ static_cast<unsigned>(lanes)) % 32,
+                         file, line);
 }
 
-static inline float __shfl_sync(unsigned mask, float value, int lane, SOFTCUDA_FROM)
+template <typename T> static inline T __shfl_sync(unsigned mask, T value, int lane, SOFTCUDA_FROM)
 {
-    return __uint_as_float(static_cast<unsigned>(softcuda_shuffle(
-        file, line, mask, __float_as_uint(value), static_cast<unsigned>(lane) % 32)));
-}
-
-static inline unsigned __shfl_sync(unsigned mask, unsigned value, int lane, SOFTCUDA_FROM)
-{
-    return static_cast<unsigned>(
-        softcuda_shuffle(file, line, mask, value, static_cast<unsigned>(lane) % 32));
+    return softcuda_take(mask, value, static_cast<unsigned>(lane) % 32, file, line);
 }
 
 /* ---- bits and integers ---- */
@@ -196,6 +189,30 @@ static inline uint64_t fused_look(const uint64_t *flag)
 static inline unsigned min(unsigned x, unsigned y)
 {
     return y < x ? y : x;
+}
+
+static inline unsigned max(unsigned x, unsigned y)
+{
+    return y > x ? y : x;
+}
+
+/* ---- atomics: relaxed; others may go on before ---- */
+
+static inline unsigned atomicOr(unsigned *at, unsigned value)
+{
+    return __atomic_fetch_or(at, value, __ATOMIC_RELAXED);
+}
+
+static inline unsigned long long atomicAdd(unsigned long long *at, unsigned long long value)
+{
+    softcuda_poll();
+    return __atomic_fetch_add(at, value, __ATOMIC_RELAXED);
+}
+
+static inline unsigned long long atomicExch(unsigned long long *at, unsigned long long value)
+{
+    softcuda_poll();
+    return __atomic_exchange_n(at, value, __ATOMIC_RELAXED);
 }
 
 #endif

@@ -94,7 +94,20 @@ static softcuda_kernel *kernel_of(const struct kernels_job *job, bool rotated)
     return kernels[job->operation][job->coding->rounding][job->coding->dtype];
 }
 
-enum { MOST_PIECES = 64, MOST_SOURCES = 64 };
+static softcuda_kernel *uniform_kernel_of(const struct kernels_job *job, bool begins)
+{
+    static softcuda_kernel *const kernels[2][CGX_DECODE + 1][CGX_BFLOAT16 + 1] = {
+        {TYPES(encode_uniform), TYPES(reduce_uniform), TYPES(decode_uniform)},
+        {HISTORY(encode_uniform), HISTORY(reduce_uniform), HISTORY(decode_uniform)}};
+    static softcuda_kernel *const begin[2][CGX_BFLOAT16 + 1] = {TYPES(begin_uniform),
+                                                                HISTORY(begin_uniform)};
+    const bool scaled = job->history.scales != nullptr;
+
+    return begins ? begin[scaled][job->coding->dtype]
+                  : kernels[scaled][job->operation][job->coding->dtype];
+}
+
+enum { MOST_PIECES = 64, MOST_SOURCES = 64, MOST_MARKS = 64 };
 
 static struct cgx_kernel_piece entry_of(const struct cgx_piece *piece, uint32_t tile)
 {
@@ -102,8 +115,33 @@ static struct cgx_kernel_piece entry_of(const struct cgx_piece *piece, uint32_t 
             piece->energy, piece->bits,  tile};
 }
 
-/* With the pieces that are rotated, or with the others. */
-static void run_pieces(const struct kernels_job *job, bool rotated, struct cgx_kernel_args args)
+static void run(softcuda_kernel *kernel, const struct cgx_kernel_args *args, uint32_t blocks)
+{
+    if (!softcuda_run(kernel, args, blocks, CGX_KERNEL_THREADS))
+        bail_out("the threads of a block did not meet");
+}
+
+/* The pieces of ARGS, all uniform, which have TILES. */
+static void run_uniform(const struct kernels_job *job, struct cgx_kernel_args args, uint32_t tiles)
+{
+    static struct cgx_kernel_mark marks[MOST_MARKS];
+    const bool writes = job->operation <= CGX_REDUCE;
+
+    if (tiles >= MOST_MARKS)
+        bail_out("%u tiles are too many", tiles);
+    memset(marks, 0, sizeof marks);
+    args.marks = marks;
+    if (writes && args.step == 0)
+        run(uniform_kernel_of(job, true), &args, args.npieces);
+    run(uniform_kernel_of(job, false), &args, tiles);
+    if (writes)
+        run(SOFTCUDA_KERNEL(cgx_heads, cgx_kernel_args), &args,
+            (args.npieces + CGX_KERNEL_ENERGIES - 1) / CGX_KERNEL_ENERGIES);
+}
+
+/* With the pieces of FAMILY. */
+static void run_pieces(const struct kernels_job *job, enum cgx_family family,
+                       struct cgx_kernel_args args)
 {
     struct cgx_kernel_piece pieces[MOST_PIECES];
     uint32_t tiles = 0;
@@ -112,15 +150,17 @@ static void run_pieces(const struct kernels_job *job, bool rotated, struct cgx_k
     for (size_t i = 0; i < job->npieces; i++) {
         const struct cgx_piece *piece = &job->pieces[i];
 
-        if ((cgx_encoding_family(piece->bits) == CGX_FAMILY_ROTATED) != rotated)
+        if (cgx_encoding_family(piece->bits) != family)
             continue;
         pieces[args.npieces++] = entry_of(piece, tiles);
         tiles += (uint32_t)(job->operation == CGX_MEASURE
                                 ? cgx_kernel_measured_tiles(piece, job->coding->sampling)
                                 : cgx_kernel_tiles(piece));
     }
-    if (tiles > 0 && !softcuda_run(kernel_of(job, rotated), &args, tiles, CGX_KERNEL_THREADS))
-        bail_out("the threads of a block did not meet");
+    if (tiles > 0 && family == CGX_FAMILY_UNIFORM)
+        run_uniform(job, args, tiles);
+    else if (tiles > 0)
+        run(kernel_of(job, family == CGX_FAMILY_ROTATED), &args, tiles);
 }
 
 /* The energies of all pieces, if they have any. */
@@ -136,9 +176,7 @@ static void run_energies(const struct kernels_job *job, struct cgx_kernel_args a
     args.pieces = pieces;
     args.npieces = (uint32_t)job->npieces;
     args.buffer = job->shown;
-    if (!softcuda_run(SOFTCUDA_KERNEL(cgx_energies, cgx_kernel_args), &args, blocks,
-                      CGX_KERNEL_THREADS))
-        bail_out("the threads of a block did not meet");
+    run(SOFTCUDA_KERNEL(cgx_energies, cgx_kernel_args), &args, blocks);
 }
 
 static void run_inspection(const struct kernels_job *job, struct cgx_kernel_args args)
@@ -150,9 +188,8 @@ static void run_inspection(const struct kernels_job *job, struct cgx_kernel_args
     args.pieces = pieces;
     args.npieces = (uint32_t)job->npieces;
     args.inspection = job->inspection;
-    if (!softcuda_run(SOFTCUDA_KERNEL(cgx_inspect, cgx_kernel_args), &args,
-                      cgx_kernel_inspected(job->inspection), CGX_KERNEL_THREADS))
-        bail_out("the threads of a block did not meet");
+    run(SOFTCUDA_KERNEL(cgx_inspect, cgx_kernel_args), &args,
+        cgx_kernel_inspected(job->inspection));
 }
 
 enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size_t)
@@ -185,9 +222,14 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size
         run_inspection(job, args);
         return CGX_OK;
     }
-    run_pieces(job, false, args);
-    if (job->operation != CGX_MEASURE)
-        run_pieces(job, true, args);
+    args.shown = job->shown;
+    args.step = job->coding->step;
+    args.turn = job->coding->turn;
+    run_pieces(job, CGX_FAMILY_MAXMIN, args);
+    if (job->operation != CGX_MEASURE) {
+        run_pieces(job, CGX_FAMILY_ROTATED, args);
+        run_pieces(job, CGX_FAMILY_UNIFORM, args);
+    }
     run_energies(job, args);
     return status == 0 ? CGX_OK : CGX_ERR_FORMAT;
 }

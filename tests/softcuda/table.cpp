@@ -28,13 +28,22 @@
     X(cgx_reduce_rotated_##type##_history)   \
     X(cgx_reduce_rotated_##type##_residuals) \
     X(cgx_decode_rotated_##type)             \
-    X(cgx_decode_rotated_##type##_history)
+    X(cgx_decode_rotated_##type##_history)   \
+    X(cgx_begin_uniform_##type)              \
+    X(cgx_begin_uniform_##type##_history)    \
+    X(cgx_encode_uniform_##type)             \
+    X(cgx_encode_uniform_##type##_history)   \
+    X(cgx_reduce_uniform_##type)             \
+    X(cgx_reduce_uniform_##type##_history)   \
+    X(cgx_decode_uniform_##type)             \
+    X(cgx_decode_uniform_##type##_history)
 
 #define DECLARE(name) extern "C" void name(const struct cgx_kernel_args args);
 FOR_KERNELS(DECLARE, float32)
 FOR_KERNELS(DECLARE, float16)
 FOR_KERNELS(DECLARE, bfloat16)
 DECLARE(cgx_energies)
+DECLARE(cgx_heads)
 DECLARE(cgx_inspect)
 DECLARE(cgx_ranges)
 #undef DECLARE
@@ -76,5 +85,6 @@ static void softcuda_test_stuck(const struct add_args args)
 
 const struct softcuda_entry softcuda_table[] = {
     FOR_KERNELS(ENTRY, float32) FOR_KERNELS(ENTRY, float16) FOR_KERNELS(ENTRY, bfloat16)
-        ENTRY(cgx_energies) ENTRY(cgx_inspect) ENTRY(cgx_ranges) FOR_FUSED(FUSED_ENTRY)
+        ENTRY(cgx_energies) ENTRY(cgx_heads) ENTRY(cgx_inspect) ENTRY(cgx_ranges)
+            FOR_FUSED(FUSED_ENTRY)
             TEST_ENTRY(softcuda_test_add) TEST_ENTRY(softcuda_test_stuck){nullptr, nullptr, 0}};

@@ -9,12 +9,13 @@
 
 /* The squared error relative to the squared elements, for normal elements with the thresholds and
  * levels of rotated.h. */
-static inline double cgx_rotated_error(unsigned width)
+CGX_QUANT double cgx_rotated_error(unsigned width)
 {
-    static const double errors[CGX_ROTATED_WIDTHS] = {0.570796, 0.133121, 0.0358197, 0.00963036,
-                                                      0.00252155};
-
-    return errors[width - 1];
+    return width == 1   ? 0.570796
+           : width == 2 ? 0.133121
+           : width == 3 ? 0.0358197
+           : width == 4 ? 0.00963036
+                        : 0.00252155;
 }
 
 /* The mean square of the elements in steps. Rotated elements are 32 times as large. */

@@ -64,7 +64,7 @@ static uint32_t begin_of(const struct place *place, const unsigned char *payload
 static struct cgx_uniform_group group_of(const struct cgx_bucket *bucket, const struct place *place,
                                          const struct cgx_uniform_head *head, unsigned exponent)
 {
-    float step = exponent == 0 ? head->step : ldexpf(head->step, (int)exponent);
+    float step = cgx_uniform_scaled(head->step, exponent);
 
     return (struct cgx_uniform_group){.step = step,
                                       .inverse = 1.0f / step,
@@ -87,7 +87,7 @@ static unsigned most_exponent(const cgx_float32 *values, float step)
             most = fabsf(values[i]);
     while (!(most * inverse <= CGX_UNIFORM_MOST_CODE)) {
         exponent++;
-        inverse = 1.0f / ldexpf(step, (int)exponent);
+        inverse = 1.0f / cgx_uniform_scaled(step, exponent);
     }
     return exponent;
 }
@@ -269,11 +269,11 @@ static enum cgx_status restore(const struct cgx_walk *walk, const struct cgx_buc
 {
     struct cgx_uniform_head head = cgx_uniform_head_of(payload + place->piece);
     size_t begin = begin_of(place, payload), end = end_of(place, payload);
+    size_t most = cgx_uniform_most_words(walk->piece->count, walk->piece->bits);
     struct cgx_uniform_group group;
     uint64_t kinds;
 
-    if (!cgx_uniform_is_step(head.step) || begin > end ||
-        end > cgx_uniform_most_words(walk->piece->count, walk->piece->bits))
+    if (!cgx_uniform_is_step(head.step) || begin > end || end > most || head.words > most)
         return CGX_ERR_FORMAT;
     group = group_of(bucket, place, &head, payload[place->exponent]);
     memcpy(&kinds, payload + place->kinds, sizeof kinds);

@@ -18,16 +18,10 @@ size_t cgx_uniform_used(const unsigned char *piece, size_t count, unsigned encod
 float cgx_uniform_scale(const unsigned char *piece, size_t count, size_t index)
 {
     struct cgx_uniform_layout layout = cgx_uniform_layout_of(count);
-    size_t blocks = layout.blocks - index * CGX_UNIFORM_BLOCKS;
-    float scale = 0;
+    size_t left = layout.blocks - index * CGX_UNIFORM_BLOCKS;
     uint64_t kinds;
 
     memcpy(&kinds, piece + layout.kinds + index * sizeof kinds, sizeof kinds);
-    for (size_t b = 0; b < blocks && b < CGX_UNIFORM_BLOCKS; b++, kinds >>= 4) {
-        if ((kinds & 15) == CGX_UNIFORM_POISON)
-            return NAN;
-        if ((kinds & 15) != CGX_UNIFORM_ZEROS)
-            scale = ldexpf(cgx_uniform_head_of(piece).step, piece[layout.exponents + index]);
-    }
-    return scale;
+    return cgx_uniform_scale_of(cgx_uniform_head_of(piece).step, piece[layout.exponents + index],
+                                kinds, (uint32_t)cgx_smaller(left, CGX_UNIFORM_BLOCKS));
 }

@@ -32,7 +32,7 @@
 
 /* The most 64-bit words per block, on average over a group: 8 bits per element, or float32 if
  * errors are bounded. */
-static inline unsigned cgx_uniform_block_words(unsigned encoding)
+CGX_QUANT unsigned cgx_uniform_block_words(unsigned encoding)
 {
     return encoding == CGX_UNIFORM + CGX_UNIFORM_BOUNDED ? 32 : 8;
 }
@@ -60,7 +60,7 @@ enum {
 #define CGX_UNIFORM_LEAST_STEP 0x1p-120f
 #define CGX_UNIFORM_MOST_STEP 0x1p126f
 
-static inline bool cgx_uniform_is_step(float step)
+CGX_QUANT bool cgx_uniform_is_step(float step)
 {
     return step >= CGX_UNIFORM_LEAST_STEP && step <= CGX_UNIFORM_MOST_STEP;
 }
@@ -88,25 +88,28 @@ struct cgx_uniform_layout {
     size_t words;
 };
 
-static inline struct cgx_uniform_layout cgx_uniform_layout_of(size_t count)
+CGX_QUANT size_t cgx_uniform_aligned(size_t bytes)
+{
+    return (bytes + CGX_PIECE_ALIGNMENT - 1) / CGX_PIECE_ALIGNMENT * CGX_PIECE_ALIGNMENT;
+}
+
+CGX_QUANT struct cgx_uniform_layout cgx_uniform_layout_of(size_t count)
 {
     struct cgx_uniform_layout layout;
 
-    layout.groups = cgx_bucket_count(count, CGX_UNIFORM_GROUP);
-    layout.blocks = cgx_bucket_count(count, CGX_UNIFORM_BLOCK);
+    layout.groups = (count + CGX_UNIFORM_GROUP - 1) / CGX_UNIFORM_GROUP;
+    layout.blocks = (count + CGX_UNIFORM_BLOCK - 1) / CGX_UNIFORM_BLOCK;
     layout.ends = sizeof(struct cgx_uniform_head);
-    layout.exponents =
-        layout.ends + cgx_round_up(layout.groups * sizeof(uint32_t), CGX_PIECE_ALIGNMENT);
-    layout.kinds = layout.exponents + cgx_round_up(layout.groups, CGX_PIECE_ALIGNMENT);
-    layout.words =
-        layout.kinds + cgx_round_up(layout.groups * sizeof(uint64_t), CGX_PIECE_ALIGNMENT);
+    layout.exponents = layout.ends + cgx_uniform_aligned(layout.groups * sizeof(uint32_t));
+    layout.kinds = layout.exponents + cgx_uniform_aligned(layout.groups);
+    layout.words = layout.kinds + cgx_uniform_aligned(layout.groups * sizeof(uint64_t));
     return layout;
 }
 
 /* The most words of a piece of COUNT elements in ENCODING. */
-static inline size_t cgx_uniform_most_words(size_t count, unsigned encoding)
+CGX_QUANT size_t cgx_uniform_most_words(size_t count, unsigned encoding)
 {
-    return cgx_bucket_count(count, CGX_UNIFORM_BLOCK) * cgx_uniform_block_words(encoding);
+    return (count + CGX_UNIFORM_BLOCK - 1) / CGX_UNIFORM_BLOCK * cgx_uniform_block_words(encoding);
 }
 
 /* The most bytes of such a piece, plus 16 behind them that a decoder may read; a multiple of 16. */
@@ -159,6 +162,28 @@ CGX_QUANT float cgx_uniform_bounded_step(float bound, unsigned ranks)
     return 2 * bound / ((float)ranks + 1);
 }
 
+/* The step of a group: STEP times 2^EXPONENT, infinite if beyond float32. STEP must be valid. */
+CGX_QUANT float cgx_uniform_scaled(float step, uint32_t exponent)
+{
+    uint32_t bits = cgx_float_bits(step) + (exponent << 23);
+
+    return cgx_bits_float(bits < 0x7F800000u ? bits : 0x7F800000u);
+}
+
+/* The step of a group of BLOCKS blocks: 0 if all their elements are 0, NaN if one is poisoned. */
+CGX_QUANT float cgx_uniform_scale_of(float step, uint32_t exponent, uint64_t kinds, uint32_t blocks)
+{
+    float scale = 0;
+
+    for (uint32_t b = 0; b < blocks; b++, kinds >>= 4) {
+        if ((kinds & 15) == CGX_UNIFORM_POISON)
+            return cgx_bits_float(CGX_NAN_FLOAT32);
+        if ((kinds & 15) != CGX_UNIFORM_ZEROS)
+            scale = cgx_uniform_scaled(step, exponent);
+    }
+    return scale;
+}
+
 /* The key of the dithers with which STREAM quantises for a sum that has been compressed TURN times
  * before. The lowest byte shifts the dithers of all elements, by the golden section from each turn
  * to the next; the other bytes are the same in turns 256n to 256n + 255. The errors of an element
@@ -193,10 +218,11 @@ CGX_QUANT uint32_t cgx_uniform_hash(uint32_t key, uint32_t block, uint32_t lane)
 }
 
 /* The dither for such a BYTE: an odd number of 512ths from -255 to 255. An element below a 512th of
- * the step changes no code, however often it is summed, so there are many dithers. */
+ * the step changes no code, however often it is summed, so there are many dithers. The units of a
+ * float from 2^14 on are 512ths; devices convert integers slowly. */
 CGX_QUANT float cgx_uniform_dither(uint32_t byte)
 {
-    return (float)(2 * (int32_t)byte - 255) * 0x1p-9f;
+    return cgx_bits_float(0x46800000u | byte << 1) - (0x1p14f + 255 * 0x1p-9f);
 }
 
 /* The Rice parameter of a block whose codes, 2k or -2k - 1 for k, add up to SUM: about the binary

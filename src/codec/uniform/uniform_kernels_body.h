@@ -246,6 +246,7 @@ INLINE bool get_raw(struct reader *reader, bool add, cgx_float32 *values)
     for (unsigned i = 0; i < CGX_UNIFORM_BLOCK; i++) {
         float value = cgx_bits_float((uint32_t)get(reader, 32));
 
+        value = value == value ? value : cgx_bits_float(CGX_NAN_FLOAT32);
         values[i] = add ? values[i] + value : value;
     }
     return true;

@@ -23,7 +23,8 @@ struct kernels_job {
     unsigned char *buffer;
     unsigned char *payload;                  /* of MEASURE and INSPECT: the results */
     const struct cgx_inspection *inspection; /* of INSPECT; BUFFER has this rank's elements */
-    unsigned char *shown; /* where the energies of pieces go too; NULL: nowhere */
+    /* Where the energies of pieces, and all of pieces that vary, go too; NULL: nowhere. */
+    unsigned char *shown;
 };
 
 /* False: there is no device, which is a skip. */

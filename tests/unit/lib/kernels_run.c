@@ -10,7 +10,7 @@
 #include "lib/tap.h"
 #include "mpi/lib/device.h"
 
-enum { MOST_PIECES = 64, MOST_RANGES = 1200, MOST_SOURCES = 70 };
+enum { MOST_PIECES = 64, MOST_RANGES = 1200, MOST_SOURCES = 70, MOST_MARKS = 300 };
 
 /* What a launch needs beside the memory, as it is on the device. */
 struct tables {
@@ -18,6 +18,7 @@ struct tables {
     struct cgx_kernel_range ranges[MOST_RANGES];
     int64_t sources[MOST_SOURCES];
     struct cgx_inspection inspection;
+    struct cgx_kernel_mark marks[MOST_MARKS];
     uint32_t status;
 };
 
@@ -125,19 +126,15 @@ static void launch(CUfunction kernel, uint32_t blocks, struct cgx_kernel_args ar
         bail_out("a kernel failed: CUDA error %d", code);
 }
 
-static CUfunction kernel_of(const struct kernels_job *job, int family)
+static void launch_part(const struct kernels_job *job, int family, const struct part *part,
+                        struct cgx_kernel_args args)
 {
     const struct cgx_work work = {.operation = job->operation,
                                   .coding = job->coding,
                                   .residuals = job->residuals,
                                   .history = job->history};
+    bool writes = family == CGX_FAMILY_UNIFORM && job->operation <= CGX_REDUCE;
 
-    return cgx_cuda_module_kernel(module, (enum cgx_family)family, &work);
-}
-
-static void launch_part(const struct kernels_job *job, int family, const struct part *part,
-                        struct cgx_kernel_args args)
-{
     if (part->tiles == 0)
         return;
     if (job->operation == CGX_SHOW)
@@ -145,7 +142,14 @@ static void launch_part(const struct kernels_job *job, int family, const struct 
     else
         args.pieces = device_tables->pieces + part->first;
     args.npieces = part->entries;
-    launch(kernel_of(job, family), part->tiles, args);
+    if (writes && part->tiles >= MOST_MARKS)
+        bail_out("%u tiles are too many", part->tiles);
+    if (writes && args.step == 0)
+        launch(cgx_cuda_module_begin(module, &work), part->entries, args);
+    launch(cgx_cuda_module_kernel(module, (enum cgx_family)family, &work), part->tiles, args);
+    if (writes)
+        launch(module->heads, (part->entries + CGX_KERNEL_ENERGIES - 1) / CGX_KERNEL_ENERGIES,
+               args);
 }
 
 /* All pieces, if they have energies. */
@@ -174,7 +178,10 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
                                    .bucket_size = job->coding->bucket_size,
                                    .key = cgx_call_key(job->coding->seed, job->coding->call),
                                    .sampling = job->coding->sampling,
-                                   .inspection = &device_tables->inspection};
+                                   .inspection = &device_tables->inspection,
+                                   .marks = device_tables->marks,
+                                   .step = job->coding->step,
+                                   .turn = job->coding->turn};
     struct part parts[CGX_FAMILIES] = {{0}};
 
     if (bytes != device_bytes) { /* all of it, so that no access beyond it goes unnoticed */
@@ -190,6 +197,8 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
         fill_tables(job, memory, &tables, parts);
     args.buffer = device_memory + (job->buffer - memory);
     args.payload = device_memory + (job->payload - memory);
+    if (job->shown)
+        args.shown = device_memory + (job->shown - memory);
     if (job->residuals.at != NULL)
         args.residuals = device_memory + ((unsigned char *)job->residuals.at - memory) -
                          sizeof(uint16_t) * job->residuals.first;

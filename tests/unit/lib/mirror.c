@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/encoding.h"
 #include "lib/tap.h"
 #include "unit/lib/scene.h"
 
@@ -55,8 +56,14 @@ static enum cgx_status run(struct cgx_backend *backend, unsigned slot, const str
         here.out = mirrored(work->out);
     status = cgx_backend_host()->ops->run(backend, slot, &here);
     for (size_t i = 0; work->shows && i < work->npieces; i++) {
-        if (work->pieces[i].energy > 0)
-            show(work->out, work->pieces[i].energy, CGX_ENERGY_BYTES);
+        const struct cgx_piece *piece = &work->pieces[i];
+
+        if (piece->energy > 0)
+            show(work->out, piece->energy, CGX_ENERGY_BYTES);
+        if (cgx_encoding_quantiser(piece->bits)->varies)
+            show(work->out, piece->offset,
+                 cgx_uniform_used((unsigned char *)here.out + piece->offset, piece->count,
+                                  piece->bits));
     }
     return status;
 }

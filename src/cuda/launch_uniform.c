@@ -1,0 +1,44 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Encodes and sums uniform pieces on a device. */
+#include "cuda/launch.h"
+
+#include "codec/encoding.h"
+#include "cuda/context.h"
+
+/* Whether the uniform pieces of REQUEST can be encoded: with a valid step, and, in a sum, into none
+ * of its sources. A bound needs a step. */
+static bool may_begin(const struct cgx_work *request)
+{
+    float step = request->coding->step;
+    bool may = step == 0 || cgx_uniform_is_step(step);
+
+    for (size_t i = 0; i < request->npieces; i++)
+        may = may && (step != 0 || request->pieces[i].bits != CGX_UNIFORM + CGX_UNIFORM_BOUNDED);
+    for (size_t i = 0; request->operation == CGX_REDUCE && i < request->nsources; i++)
+        may = may && request->sources[i] != request->out;
+    return may;
+}
+
+enum cgx_status cgx_cuda_launch_uniform(const struct cgx_cuda_work *work,
+                                        const struct cgx_work *request, uint32_t tiles,
+                                        struct cgx_kernel_args *args)
+{
+    const struct cgx_cuda_module *module = work->module;
+    uint32_t warps = (args->npieces + CGX_KERNEL_ENERGIES - 1) / CGX_KERNEL_ENERGIES;
+    enum cgx_status status;
+
+    if (!may_begin(request))
+        return CGX_ERR_INVALID;
+    args->marks = (void *)(uintptr_t)work->marks;
+    status = CGX_CUDA_CALL(cuMemsetD8Async, work->marks, 0, cgx_kernel_marks_bytes(tiles),
+                           work->streams[CGX_STREAM_COMPUTE]);
+    if (status == CGX_OK && args->step == 0)
+        status = cgx_cuda_launch_kernel(work, cgx_cuda_module_begin(module, request), args->npieces,
+                                        args);
+    if (status == CGX_OK)
+        status = cgx_cuda_launch_kernel(
+            work, cgx_cuda_module_kernel(module, CGX_FAMILY_UNIFORM, request), tiles, args);
+    return status == CGX_OK ? cgx_cuda_launch_kernel(work, module->heads, warps, args) : status;
+}

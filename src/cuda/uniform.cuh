@@ -1,0 +1,295 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The operations on uniform pieces. Words of groups follow each other without gaps, so each tile
+ * must know how many words the tiles before it have: blocks tell each other in marks, without a
+ * second pass (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back",
+ * NVIDIA NVR-2016-002, 2016). A block takes the next tile when it starts, so that the tiles before
+ * belong to blocks that run or have ended, in whatever order blocks start. */
+#ifndef CGX_CUDA_UNIFORM_CUH
+#define CGX_CUDA_UNIFORM_CUH
+
+#include "cuda/rotated.cuh"
+#include "cuda/uniform_levels.cuh"
+
+/* ---- where words go ---- */
+
+CGX_DEVICE unsigned long long *words_of(struct cgx_kernel_mark *mark)
+{
+    return (unsigned long long *)&mark->words;
+}
+
+/* The number of the next tile, for the block. */
+CGX_DEVICE uint32_t take_tile(const struct cgx_kernel_args &args)
+{
+    __shared__ uint32_t taken;
+
+    if (threadIdx.x == 0)
+        taken = (uint32_t)atomicAdd(words_of(args.marks), 1ull);
+    __syncthreads();
+    return taken;
+}
+
+/* The words of the tiles of the piece before tile INDEX, which is at MARK and has COUNT; one warp
+ * calls it. */
+CGX_DEVICE uint64_t look_back(struct cgx_kernel_mark *mark, uint32_t index, uint32_t count)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    uint64_t before = 0;
+    uint32_t totals = index == 0;
+
+    if (lane == 0 && index > 0)
+        atomicExch(words_of(mark), (unsigned long long)count * 4 + CGX_WORDS_OF_TILE);
+    for (uint32_t back = 1; totals == 0; back += 32) {
+        uint64_t seen = CGX_WORDS_SO_FAR;
+
+        if (back + lane <= index) {
+            do
+                seen = atomicAdd(words_of(mark - back - lane), 0ull);
+            while (seen == CGX_WORDS_UNKNOWN);
+        }
+        totals = __ballot_sync(CGX_WARP, seen % 4 == CGX_WORDS_SO_FAR);
+        seen = totals == 0 || lane < (uint32_t)__ffs((int)totals) ? seen / 4 : 0;
+        for (int distance = 1; distance < 32; distance *= 2)
+            seen += __shfl_xor_sync(CGX_WARP, seen, distance);
+        before += seen;
+    }
+    if (lane == 0)
+        atomicExch(words_of(mark), (before + count) * 4 + CGX_WORDS_SO_FAR);
+    return before;
+}
+
+/* The number of words in the piece before this warp's group, which has COUNT. All threads of the
+ * block must call it, once. */
+CGX_DEVICE uint64_t find_begin(struct cgx_kernel_mark *mark, uint32_t index, uint32_t count)
+{
+    __shared__ uint32_t counts[CGX_KERNEL_GROUPS];
+    __shared__ uint64_t found;
+    const uint32_t warp = threadIdx.x / 32;
+    uint64_t begin;
+
+    if (threadIdx.x % 32 == 0)
+        counts[warp] = count;
+    __syncthreads();
+    if (warp == 0) {
+        begin = look_back(mark, index, counts[0] + counts[1] + counts[2] + counts[3]);
+        if (threadIdx.x == 0)
+            found = begin;
+    }
+    __syncthreads();
+    begin = found;
+    for (uint32_t i = 0; i < warp; i++)
+        begin += counts[i];
+    return begin;
+}
+
+/* Writes the group's entries, and its COUNT words from warp_room behind the BEGIN words before. */
+CGX_DEVICE void store_group(const struct cgx_kernel_args &args, const struct cgx_uniform_tile *tile,
+                            const struct cgx_rotated_place *place, uint32_t kind, uint32_t exponent,
+                            uint64_t begin, uint32_t count)
+{
+    const uint32_t *room = warp_room(), index = group_of(tile, place);
+    const uint64_t offset = tile->piece + tile->layout.words + begin * sizeof(uint64_t);
+    unsigned char *piece = args.payload + tile->piece;
+
+    kind = place->lane / 2 < blocks_of(place) ? kind : 0;
+    kind |= __shfl_xor_sync(CGX_WARP, kind, 2) << 4;
+    if (place->lane % 4 == 0)
+        piece[tile->layout.kinds + index * sizeof(uint64_t) + place->lane / 4] =
+            (unsigned char)kind;
+    if (place->lane == 0) {
+        ((uint32_t *)(piece + tile->layout.ends))[index] = (uint32_t)(begin + count);
+        piece[tile->layout.exponents + index] = (unsigned char)exponent;
+    }
+    for (uint32_t i = place->lane; i < count; i += 32) {
+        const uint2 word = *(const uint2 *)(room + 2 * i);
+
+        ((uint2 *)(args.payload + offset))[i] = word;
+        if (args.shown)
+            ((uint2 *)(args.shown + offset))[i] = word;
+    }
+}
+
+/* ---- encode ---- */
+
+/* KEY with the shifts of all payloads among the sources; OFFSET is that of the piece. */
+CGX_DEVICE uint32_t key_of(const struct cgx_kernel_args &args, uint64_t offset)
+{
+    uint32_t shift = 0;
+
+    for (uint32_t s = threadIdx.x % 32; s < args.nsources; s += 32)
+        if (args.sources[s] > 0)
+            shift += ((const uint32_t *)(global_memory(args.sources[s]) + offset))[1];
+    for (int distance = 1; distance < 32; distance *= 2)
+        shift += __shfl_xor_sync(CGX_WARP, shift, distance);
+    return cgx_uniform_shifted(cgx_uniform_key(args.seed, args.stream, args.turn), shift);
+}
+
+/* Quantises VALUES, this lane's row of a group, and writes the group. All threads of the block must
+ * call it, once; a warp without a group has no VALUES. */
+CGX_DEVICE void write_group(const struct cgx_kernel_args &args, const struct cgx_uniform_tile *tile,
+                            const struct cgx_rotated_place *place, struct cgx_kernel_mark *mark,
+                            const float *values)
+{
+    const float step = args.step != 0 ? args.step : *(const float *)(args.payload + tile->piece);
+    struct cgx_uniform_row row;
+    uint32_t key, count = 0, exponent = 0, most = 0;
+    bool poisons = false;
+    uint64_t begin;
+
+    if (place->count > 0) {
+        key = key_of(args, tile->piece);
+        while ((count = quantise_group(tile, place, values, cgx_uniform_scaled(step, exponent), key,
+                                       poisons, &row)) == CGX_TOO_MANY) {
+            if (poisons)
+                exponent = min(exponent == 0 ? 1 : 2 * exponent, most);
+            else
+                most = most_exponent(values, step);
+            poisons = true;
+        }
+        put_group(&row, values, count);
+    }
+    begin = find_begin(mark, tile->index, count);
+    if (place->count > 0)
+        store_group(args, tile, place, row.kind, exponent, begin, count);
+}
+
+/* Leaves the sum of the squares of VALUES, this lane's quads of the group, in MARK. */
+CGX_DEVICE void leave_squares(const struct cgx_rotated_place *place, const float *values,
+                              struct cgx_kernel_mark *mark)
+{
+    const float squares = sum_bucket<true>(values);
+
+    if (place->lane == 0)
+        mark->squares[place->bucket] = squares;
+}
+
+template <class Type, enum kept KEPT>
+CGX_DEVICE void encode_uniform(const struct cgx_kernel_args &args)
+{
+    const uint32_t number = take_tile(args);
+    const struct cgx_uniform_tile *tile = find_uniform_tile<false>(args, number, 0);
+    const struct cgx_rotated_place place = find_rotated_place(&tile->groups);
+    struct cgx_kernel_mark *mark = args.marks + 1 + number;
+    float values[CGX_LANE] = {};
+
+    if (place.count > 0) {
+        load_values<Type, KEPT>(args, &tile->groups, &place,
+                                rotated_elements<Type>(args, &tile->groups, &place), values);
+        leave_squares(&place, values, mark);
+        transpose<true>(values);
+    }
+    write_group(args, tile, &place, mark, values);
+}
+
+/* ---- decode ---- */
+
+template <class Type, enum kept KEPT>
+CGX_DEVICE void decode_uniform(const struct cgx_kernel_args &args)
+{
+    const struct cgx_uniform_tile *tile = find_uniform_tile<false>(args, blockIdx.x, 0);
+    const struct cgx_rotated_place place = find_rotated_place(&tile->groups);
+    const int64_t address = (int64_t)args.payload;
+    const struct cgx_uniform_source *found = find_sources(args, tile, &address, 1);
+    struct cgx_quads<Type> quads;
+    float values[CGX_LANE];
+    uint32_t scales[CGX_QUADS];
+
+    if (place.count == 0)
+        return;
+    read_row(&found[place.bucket], &place, block_of(tile, &place), values);
+    transpose<false>(values);
+    if (KEPT == HISTORY) {
+        load_scales(args, &tile->groups, &place, scales);
+        multiply_by_scales(scales, values);
+    }
+#pragma unroll
+    for (int i = 0; i < CGX_LANE / CGX_GROUP; i++)
+        narrow_sums<Type>(values + i * CGX_GROUP, &quads.words[0][0] + i * Type::WORDS);
+    store_lane<Type>(rotated_elements<Type>(args, &tile->groups, &place), &place, &quads);
+    if (KEPT == HISTORY)
+        enter_history(args, &tile->groups, &place, values);
+}
+
+/* ---- reduce ---- */
+
+/* Adds this lane's row of source S, which is unquantised, to SUMS. */
+template <class Type, enum kept KEPT>
+CGX_DEVICE void add_unquantised(const struct cgx_kernel_args &args,
+                                const struct cgx_uniform_tile *tile,
+                                const struct cgx_rotated_place *place, uint32_t s, float *sums)
+{
+    float values[CGX_LANE];
+
+    load_values<Type, KEPT>(args, &tile->groups, place,
+                            global_memory(unquantised_bucket<Type>(args, &tile->groups, place, s)),
+                            values);
+    transpose<true>(values);
+#pragma unroll
+    for (int i = 0; i < CGX_LANE; i++)
+        sums[i] += values[i];
+}
+
+CGX_DEVICE void add_payload(const struct cgx_uniform_source *source,
+                            const struct cgx_uniform_tile *tile,
+                            const struct cgx_rotated_place *place, float *sums)
+{
+    float levels[CGX_LANE];
+
+    read_row(source, place, block_of(tile, place), levels);
+#pragma unroll
+    for (int i = 0; i < CGX_LANE; i++)
+        sums[i] += levels[i];
+}
+
+/* Adds up to CGX_UNIFORM_SOURCES sources from FIRST on. All threads of the block must call it. */
+template <class Type, enum kept KEPT>
+CGX_DEVICE void add_some(const struct cgx_kernel_args &args, const struct cgx_uniform_tile *tile,
+                         const struct cgx_rotated_place *place, uint32_t first, float *sums)
+{
+    const uint32_t count = limit(first, args.nsources, CGX_UNIFORM_SOURCES);
+    const struct cgx_uniform_source *found = find_sources(args, tile, args.sources + first, count);
+
+    if (place->count == 0)
+        return;
+#pragma unroll 1
+    for (uint32_t s = 0; s < count; s++) {
+        if (args.sources[first + s] > 0)
+            add_payload(&found[s * CGX_KERNEL_GROUPS + place->bucket], tile, place, sums);
+        else
+            add_unquantised<Type, KEPT>(args, tile, place, first + s, sums);
+    }
+}
+
+template <class Type, enum kept KEPT>
+CGX_DEVICE void reduce_uniform(const struct cgx_kernel_args &args)
+{
+    const uint32_t number = take_tile(args);
+    const struct cgx_uniform_tile *tile =
+        find_uniform_tile<true>(args, number, sizeof(typename Type::element));
+    const struct cgx_rotated_place place = find_rotated_place(&tile->groups);
+    struct cgx_kernel_mark *mark = args.marks + 1 + number;
+    float sums[CGX_LANE], quads[CGX_LANE];
+
+    /* -0 + x is x, also if x is -0. */
+#pragma unroll
+    for (int i = 0; i < CGX_LANE; i++)
+        sums[i] = -0.0f;
+#pragma unroll 1
+    for (uint32_t first = 0; first < args.nsources; first += CGX_UNIFORM_SOURCES)
+        add_some<Type, KEPT>(args, tile, &place, first, sums);
+    if (place.count > 0) {
+        /* Behind the last element, sources hold dithered zeros rather than zeros. */
+#pragma unroll
+        for (uint32_t i = 0; i < CGX_LANE; i++) {
+            if (place.lane * CGX_LANE + i >= place.count)
+                sums[i] = 0;
+            quads[i] = sums[i];
+        }
+        transpose<false>(quads);
+        leave_squares(&place, quads, mark);
+    }
+    write_group(args, tile, &place, mark, sums);
+}
+
+#endif

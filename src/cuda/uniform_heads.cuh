@@ -1,0 +1,202 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What uniform pieces need before and after their groups are encoded: steps, and heads. */
+#ifndef CGX_CUDA_UNIFORM_HEADS_CUH
+#define CGX_CUDA_UNIFORM_HEADS_CUH
+
+#include "codec/energy.h"
+#include "codec/rotated/rotated_model.h"
+#include "cuda/uniform.cuh"
+
+/* ---- begin ---- */
+
+/* The sum of the squares of the elements of PIECE in source S, which is unquantised; without
+ * sources of the buffer's. Groups with a sum that is not finite do not count. All threads of the
+ * block must call it. */
+template <class Type, enum kept KEPT>
+CGX_DEVICE double squares_of(const struct cgx_kernel_args &args,
+                             const struct cgx_kernel_piece *piece, uint32_t s)
+{
+    __shared__ float squares[2][CGX_KERNEL_GROUPS];
+    const uint32_t warp = threadIdx.x / 32, count = (uint32_t)piece->count;
+    struct cgx_rotated_tile tile;
+    struct cgx_rotated_place place;
+    float values[CGX_LANE];
+    double sum = 0;
+
+    tile.first = piece->first;
+    tile.raw = piece->raw;
+    place.lane = threadIdx.x % 32;
+#pragma unroll 1
+    for (uint32_t i = 0; i * CGX_KERNEL_TILE < count; i++) {
+        float found = 0;
+
+        place.bucket = i * CGX_KERNEL_GROUPS + warp;
+        place.count = limit(place.bucket * CGX_UNIFORM_GROUP, count, CGX_UNIFORM_GROUP);
+        if (place.count > 0) {
+            const int64_t elements = args.nsources > 0
+                                         ? unquantised_bucket<Type>(args, &tile, &place, s)
+                                         : (int64_t)rotated_elements<Type>(args, &tile, &place);
+
+            load_values<Type, KEPT>(args, &tile, &place, global_memory(elements), values);
+            found = sum_bucket<true>(values);
+        }
+        if (place.lane == 0)
+            squares[i % 2][warp] = found;
+        __syncthreads();
+        for (int w = 0; w < CGX_KERNEL_GROUPS; w++)
+            sum += squares[i % 2][w] < INFINITY ? (double)squares[i % 2][w] : 0;
+    }
+    __syncthreads(); /* before the next source's first group */
+    return sum;
+}
+
+template <class Type, enum kept KEPT>
+CGX_DEVICE void begin_uniform(const struct cgx_kernel_args &args)
+{
+    const struct cgx_kernel_piece *piece = &args.pieces[blockIdx.x];
+    const double count = (double)piece->count,
+                 error = CGX_UNIFORM_FIRST * cgx_rotated_error(piece->bits - CGX_UNIFORM);
+    double energy = 0;
+
+    for (uint32_t s = 0; s == 0 || s < args.nsources; s++) {
+        const int64_t source = args.nsources > 0 ? args.sources[s] : 0;
+        float step;
+
+        if (source <= 0) {
+            energy += squares_of<Type, KEPT>(args, piece, s);
+            continue;
+        }
+        step = *(const float *)(global_memory(source) + piece->offset);
+        if (cgx_uniform_is_step(step))
+            energy += (double)step * (double)step * count / (12 * error);
+    }
+    if (threadIdx.x == 0)
+        *(float *)(args.payload + piece->offset) = cgx_uniform_step(energy, count, error);
+}
+
+/* ---- heads ---- */
+
+/* What a sum takes from the heads of its sources. */
+struct cgx_uniform_quantised {
+    double energy, noise;
+    uint64_t elements;
+};
+
+/* Adds the payloads among 32 sources from FIRST on, in order. */
+CGX_DEVICE void add_heads(const struct cgx_kernel_args &args, const struct cgx_kernel_piece *piece,
+                          uint32_t first, struct cgx_uniform_quantised *all)
+{
+    const uint32_t s = first + threadIdx.x % 32;
+    const int64_t source = s < args.nsources ? args.sources[s] : 0;
+    double energy = 0, noise = 0;
+    uint64_t elements = 0;
+
+    if (source > 0) {
+        const unsigned char *head = global_memory(source) + piece->offset;
+        const double step = (double)*(const float *)head;
+
+        energy = *(const double *)(head + 16);
+        elements = *(const uint64_t *)(head + 24);
+        noise = step * step * (double)elements / (12 * (double)piece->count);
+    }
+    for (uint32_t i = 0; i < 32 && first + i < args.nsources; i++) {
+        all->energy += __shfl_sync(CGX_WARP, energy, (int)i);
+        all->noise += __shfl_sync(CGX_WARP, noise, (int)i);
+        all->elements += __shfl_sync(CGX_WARP, elements, (int)i);
+    }
+}
+
+/* Adds the energies of the groups of PIECE to SUM, in order. NOISE: the mean square of the errors
+ * that their values have. */
+CGX_DEVICE double add_squares(const struct cgx_kernel_args &args,
+                              const struct cgx_kernel_piece *piece, uint32_t groups, double noise,
+                              double sum)
+{
+    const struct cgx_kernel_mark *marks = args.marks + 1 + piece->tile;
+
+    for (uint32_t first = 0; first < groups; first += 32) {
+        const uint32_t i = first + threadIdx.x % 32;
+        double energy = 0;
+
+        if (i < groups) {
+            const uint32_t count =
+                limit(i * CGX_UNIFORM_GROUP, (uint32_t)piece->count, CGX_UNIFORM_GROUP);
+
+            energy = (double)marks[i / CGX_KERNEL_GROUPS].squares[i % CGX_KERNEL_GROUPS] -
+                     (double)count * noise;
+            energy = energy < 0 ? 0 : energy;
+        }
+        for (uint32_t j = 0; j < 32 && first + j < groups; j++)
+            sum += __shfl_sync(CGX_WARP, energy, (int)j);
+    }
+    return sum;
+}
+
+/* Sets the bytes of PIECE from offset BEGIN to END, less than 32, to 0. */
+CGX_DEVICE void clear(unsigned char *piece, uint64_t begin, uint64_t end)
+{
+    if (begin + threadIdx.x % 32 < end)
+        piece[begin + threadIdx.x % 32] = 0;
+}
+
+/* Copies the parts of a piece before its words. */
+CGX_DEVICE void show_entries(const unsigned char *piece, uint64_t bytes, unsigned char *shown)
+{
+    for (uint64_t i = threadIdx.x % 32 * 16; i < bytes; i += 32 * 16)
+        *(uint4 *)(shown + i) = *(const uint4 *)(piece + i);
+}
+
+/* The same bits for all NaN. */
+CGX_DEVICE uint64_t energy_bits(double energy)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &energy, sizeof bits);
+    return energy == energy ? bits : (uint64_t)cgx_upper_half(energy) << 32;
+}
+
+/* Completes this warp's piece: its head, and the zeros behind each part. */
+CGX_DEVICE void heads(const struct cgx_kernel_args &args)
+{
+    const uint32_t index = blockIdx.x * CGX_KERNEL_ENERGIES + threadIdx.x / 32;
+    const struct cgx_kernel_piece *piece = &args.pieces[index];
+    struct cgx_uniform_quantised all = {};
+    struct cgx_uniform_layout layout;
+    unsigned char *at;
+    uint64_t words;
+    uint32_t key;
+
+    if (index >= args.npieces)
+        return;
+    layout = cgx_uniform_layout_of(piece->count);
+    at = args.payload + piece->offset;
+    words = ((const uint32_t *)(at + layout.ends))[layout.groups - 1];
+    key = key_of(args, piece->offset);
+    all.elements = piece->count;
+    for (uint32_t first = 0; first < args.nsources; first += 32)
+        add_heads(args, piece, first, &all);
+    all.energy = add_squares(args, piece, (uint32_t)layout.groups, all.noise, all.energy);
+    clear(at, layout.ends + layout.groups * sizeof(uint32_t), layout.exponents);
+    clear(at, layout.exponents + layout.groups, layout.kinds);
+    clear(at, layout.kinds + layout.groups * sizeof(uint64_t), layout.words);
+    clear(at, layout.words + words * sizeof(uint64_t),
+          layout.words + cgx_uniform_aligned(words * sizeof(uint64_t)));
+    if (threadIdx.x % 32 == 0) {
+        if (args.step != 0)
+            *(float *)at = args.step;
+        ((uint32_t *)at)[1] = key;
+        *(uint64_t *)(at + 8) = words;
+        *(uint64_t *)(at + 16) = energy_bits(all.energy);
+        *(uint64_t *)(at + 24) = all.elements;
+    }
+    __syncwarp();
+    if (!args.shown)
+        return;
+    show_entries(at, layout.words, args.shown + piece->offset);
+    clear(args.shown + piece->offset, layout.words + words * sizeof(uint64_t),
+          layout.words + cgx_uniform_aligned(words * sizeof(uint64_t)));
+}
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The division of work for uniform pieces. As with rotated pieces a warp has a group of 1024
+ * elements, and a lane eight quads of it. To quantise and to decode a lane has a row: 32
+ * consecutive elements, half a block, so that masks need no votes. */
+#ifndef CGX_CUDA_UNIFORM_TILE_CUH
+#define CGX_CUDA_UNIFORM_TILE_CUH
+
+#include "codec/uniform/uniform.h"
+#include "cuda/rotated_history.cuh"
+
+struct cgx_uniform_tile {
+    struct cgx_rotated_tile groups; /* as if they were buckets of a rotated piece */
+    struct cgx_uniform_layout layout;
+    uint64_t piece; /* its offset */
+    uint64_t words; /* the most that it may have */
+    uint32_t index; /* of the tile in the piece */
+    uint32_t room;  /* words of a block, on average */
+};
+
+/* As find_tile. */
+template <bool SUMS>
+CGX_DEVICE const struct cgx_uniform_tile *find_uniform_tile(const struct cgx_kernel_args &args,
+                                                            uint32_t number, uint32_t size)
+{
+    __shared__ struct cgx_uniform_tile found;
+
+    if (threadIdx.x < 32) {
+        const struct cgx_kernel_piece *piece =
+            &args.pieces[find_entry(args.pieces, args.npieces, number)];
+
+        if (threadIdx.x == 0) {
+            found.index = number - piece->tile;
+            found.piece = piece->offset;
+            found.room = cgx_uniform_block_words(piece->bits);
+            found.words = cgx_uniform_most_words(piece->count, piece->bits);
+            found.layout = cgx_uniform_layout_of(piece->count);
+            lay_out_rotated<SUMS>(piece, found.index, size, &found.groups);
+        }
+    }
+    __syncthreads();
+    return &found;
+}
+
+/* The number of this warp's group in the piece. */
+CGX_DEVICE uint32_t group_of(const struct cgx_uniform_tile *tile,
+                             const struct cgx_rotated_place *place)
+{
+    return tile->index * CGX_KERNEL_GROUPS + place->bucket;
+}
+
+/* The number of this lane's block in the buffer. */
+CGX_DEVICE uint32_t block_of(const struct cgx_uniform_tile *tile,
+                             const struct cgx_rotated_place *place)
+{
+    return (uint32_t)(bucket_at(&tile->groups, place) / CGX_UNIFORM_BLOCK) + place->lane / 2;
+}
+
+CGX_DEVICE uint32_t blocks_of(const struct cgx_rotated_place *place)
+{
+    return (place->count + CGX_UNIFORM_BLOCK - 1) / CGX_UNIFORM_BLOCK;
+}
+
+/* Where warp_room has elements 4 QUAD to 4 QUAD + 3 of ROW: quads of eight lanes are in different
+ * banks, whether in one row or in one column. */
+CGX_DEVICE uint32_t row_at(uint32_t row, uint32_t quad)
+{
+    return row * CGX_LANE + (quad ^ (row & 7)) * CGX_QUAD;
+}
+
+/* Replaces a lane's quads by its row or, unless TO_ROWS, its row by its quads. */
+template <bool TO_ROWS> CGX_DEVICE void transpose(float *values)
+{
+    uint32_t *room = warp_room(), lane = threadIdx.x % 32, quad[CGX_QUAD];
+
+    __syncwarp();
+#pragma unroll
+    for (int k = 0; k < CGX_QUADS; k++) {
+#pragma unroll
+        for (int j = 0; j < CGX_QUAD; j++)
+            quad[j] = cgx_float_bits(values[k * CGX_QUAD + j]);
+        store_16((unsigned char *)(room + (TO_ROWS ? row_at(4 * k + lane / 8, lane % 8)
+                                                   : row_at(lane, k))),
+                 quad);
+    }
+    __syncwarp();
+#pragma unroll
+    for (int k = 0; k < CGX_QUADS; k++) {
+        load_16((const unsigned char *)(room + (TO_ROWS ? row_at(lane, k)
+                                                        : row_at(4 * k + lane / 8, lane % 8))),
+                quad);
+#pragma unroll
+        for (int j = 0; j < CGX_QUAD; j++)
+            values[k * CGX_QUAD + j] = cgx_bits_float(quad[j]);
+    }
+}
+
+/* Loads this lane's quads of the unquantised group at ELEMENTS, divided by their scales if there is
+ * history. */
+template <class Type, enum kept KEPT>
+CGX_DEVICE void load_values(const struct cgx_kernel_args &args, const struct cgx_rotated_tile *tile,
+                            const struct cgx_rotated_place *place, const unsigned char *elements,
+                            float *values)
+{
+    struct cgx_quads<Type> quads;
+    uint32_t scales[CGX_QUADS];
+
+    load_lane<Type>(elements, place, &quads);
+    if (KEPT == HISTORY)
+        load_scales(args, tile, place, scales);
+    widen_quads<Type>(&quads, values);
+    if (KEPT == HISTORY)
+        divide_by_scales(scales, values);
+}
+
+/* The dither of element ELEMENT, a constant, of this lane's row. HASH: cgx_uniform_hash's for the
+ * row's block and the element's number modulo 16, shifted right by 16 in odd lanes. */
+CGX_DEVICE float dither_of(uint32_t hash, uint32_t key, int element)
+{
+    return cgx_uniform_dither(((hash >> element / 16 * 8) + key) & 255u);
+}
+
+CGX_DEVICE uint32_t hash_of(uint32_t key, uint32_t block, int element)
+{
+    return cgx_uniform_hash(key, block, element % 16) >> threadIdx.x % 2 * 16;
+}
+
+#endif
