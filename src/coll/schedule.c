@@ -181,7 +181,9 @@ static size_t overlapping(const struct cgx_schedule *schedule)
     const struct cgx_arrangement arrangement = {schedule->nodes->nodes, schedule->shards,
                                                 schedule->grid.rows};
 
-    return arrangement.nodes > 1 ? cgx_cost_slices(&schedule->network, &volume, &arrangement) : 1;
+    if (arrangement.nodes == 1)
+        return 1;
+    return cgx_larger(cgx_cost_slices(&schedule->network, &volume, &arrangement), 1);
 }
 
 /* The number of slices whose parts have the bytes of UNITS of the widest units; with one unit no

@@ -124,11 +124,6 @@ PTX uint64_t ptx_mul_rn_f64(uint64_t x, uint64_t y)
     return ptx_number_64(ptx_double(x) * ptx_double(y));
 }
 
-PTX uint64_t ptx_sub_rn_f64(uint64_t x, uint64_t y)
-{
-    return ptx_number_64(ptx_double(x) - ptx_double(y));
-}
-
 PTX uint64_t ptx_div_rn_f64(uint64_t x, uint64_t y)
 {
     return ptx_number_64(ptx_double(x) / ptx_double(y));
