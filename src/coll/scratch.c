@@ -37,6 +37,7 @@ void cgx_scratch_release(struct cgx_scratch *scratch)
     free(scratch->sources);
     free(scratch->operands);
     free(scratch->shown);
+    free(scratch->inspection);
     free(scratch->packed);
     cgx_exchange_free(scratch->exchange);
     *scratch = (struct cgx_scratch){.local_peers = scratch->local_peers};
@@ -84,11 +85,12 @@ enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cg
     grown.sources = calloc(grown.reserved.sources, sizeof *grown.sources);
     grown.operands = calloc(grown.reserved.sources, sizeof *grown.operands);
     grown.shown = calloc(grown.reserved.shown, sizeof *grown.shown);
+    grown.inspection = calloc(1, sizeof *grown.inspection);
     /* Its pages are only touched when a message is packed. */
     grown.packed = malloc(grown.reserved.packed);
     grown.exchange = cgx_exchange_create(grown.reserved.transfers);
     if (!had || !grown.slices || !grown.transfers || !grown.sources || !grown.operands ||
-        !grown.shown || !grown.packed || !grown.exchange) {
+        !grown.shown || !grown.inspection || !grown.packed || !grown.exchange) {
         cgx_scratch_release(&grown);
         return CGX_ERR_NOMEM;
     }

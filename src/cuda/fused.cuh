@@ -155,30 +155,38 @@ CGX_DEVICE void do_part(const struct cgx_fused_args &args, struct fused_block *b
     __syncthreads();
 }
 
-template <class Type, enum kept KEPT> CGX_DEVICE void fused(const struct cgx_fused_args &args)
+/* This block's. */
+CGX_DEVICE struct fused_block *fused_room()
 {
     __shared__ struct fused_block block;
 
+    return &block;
+}
+
+template <class Type, enum kept KEPT> CGX_DEVICE void fused(const struct cgx_fused_args &args)
+{
+    struct fused_block *block = fused_room();
+
     if (threadIdx.x == 0)
-        block.stopped = 0;
+        block->stopped = 0;
 #pragma unroll 1
     for (uint32_t turn = 1; turn < args.ranks; turn++) {
         const uint32_t owner = rank_in(args, turn);
 
-        do_part<Type, FUSED_ENCODE, KEPT>(args, &block, owner);
+        do_part<Type, FUSED_ENCODE, KEPT>(args, block, owner);
         if (threadIdx.x == 0)
             fused_raise(flag_at(args, owner, FUSED_ENCODED, args.self), args.epoch);
     }
-    if (!await(args, &block, FUSED_ENCODED, 1, args.ranks - 1))
+    if (!await(args, block, FUSED_ENCODED, 1, args.ranks - 1))
         return;
-    do_part<Type, FUSED_REDUCE, KEPT>(args, &block, args.self);
+    do_part<Type, FUSED_REDUCE, KEPT>(args, block, args.self);
     if (threadIdx.x < args.ranks && threadIdx.x != args.self)
         fused_raise(flag_at(args, threadIdx.x, FUSED_SUMMED, args.self), args.epoch);
 #pragma unroll 1
     for (uint32_t turn = 0; turn < args.ranks; turn++) {
-        if (turn > 0 && !await(args, &block, FUSED_SUMMED, turn, 1))
+        if (turn > 0 && !await(args, block, FUSED_SUMMED, turn, 1))
             return;
-        do_part<Type, FUSED_DECODE, KEPT>(args, &block, rank_in(args, turn));
+        do_part<Type, FUSED_DECODE, KEPT>(args, block, rank_in(args, turn));
     }
 }
 

@@ -238,15 +238,6 @@ static struct cgx_kernel_args args_of(const struct cgx_cuda_slot *slot,
         .turn = coding->turn};
 }
 
-enum cgx_status cgx_cuda_launch_kernel(const struct cgx_cuda_work *work, CUfunction kernel,
-                                       uint32_t blocks, struct cgx_kernel_args *args)
-{
-    void *parameters[] = {args};
-
-    return CGX_CUDA_CALL(cuLaunchKernel, kernel, blocks, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0,
-                         work->streams[CGX_STREAM_COMPUTE], parameters, NULL);
-}
-
 static bool has_energies(const struct cgx_work *request)
 {
     bool writes = request->operation == CGX_ENCODE || request->operation == CGX_REDUCE;

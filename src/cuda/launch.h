@@ -13,10 +13,6 @@
 enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
                                 const struct cgx_work *request, unsigned *launched);
 
-/* Queues KERNEL, BLOCKS blocks of it. CGX_ERR_DEVICE: the driver refuses. */
-enum cgx_status cgx_cuda_launch_kernel(const struct cgx_cuda_work *work, CUfunction kernel,
-                                       uint32_t blocks, struct cgx_kernel_args *args);
-
 /* Queues the kernels that encode or sum the uniform pieces of REQUEST, which ARGS are for, in TILES
  * tiles. CGX_ERR_INVALID, as from the host codec: a piece cannot be encoded. */
 enum cgx_status cgx_cuda_launch_uniform(const struct cgx_cuda_work *work,

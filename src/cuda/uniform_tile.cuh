@@ -19,28 +19,36 @@ struct cgx_uniform_tile {
     uint32_t room;  /* words of a block, on average */
 };
 
+/* The block's tile. */
+CGX_DEVICE struct cgx_uniform_tile *tile_room()
+{
+    __shared__ struct cgx_uniform_tile tile;
+
+    return &tile;
+}
+
 /* As find_tile. */
 template <bool SUMS>
 CGX_DEVICE const struct cgx_uniform_tile *find_uniform_tile(const struct cgx_kernel_args &args,
                                                             uint32_t number, uint32_t size)
 {
-    __shared__ struct cgx_uniform_tile found;
+    struct cgx_uniform_tile *found = tile_room();
 
     if (threadIdx.x < 32) {
         const struct cgx_kernel_piece *piece =
             &args.pieces[find_entry(args.pieces, args.npieces, number)];
 
         if (threadIdx.x == 0) {
-            found.index = number - piece->tile;
-            found.piece = piece->offset;
-            found.room = cgx_uniform_block_words(piece->bits);
-            found.words = cgx_uniform_most_words(piece->count, piece->bits);
-            found.layout = cgx_uniform_layout_of(piece->count);
-            lay_out_rotated<SUMS>(piece, found.index, size, &found.groups);
+            found->index = number - piece->tile;
+            found->piece = piece->offset;
+            found->room = cgx_uniform_block_words(piece->bits);
+            found->words = cgx_uniform_most_words(piece->count, piece->bits);
+            found->layout = cgx_uniform_layout_of(piece->count);
+            lay_out_rotated<SUMS>(piece, found->index, size, &found->groups);
         }
     }
     __syncthreads();
-    return &found;
+    return found;
 }
 
 /* The number of this warp's group in the piece. */

@@ -194,6 +194,15 @@ enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *a
     return CGX_OK;
 }
 
+enum cgx_status cgx_cuda_launch_kernel(const struct cgx_cuda_work *work, CUfunction kernel,
+                                       uint32_t blocks, struct cgx_kernel_args *args)
+{
+    void *parameters[] = {args};
+
+    return CGX_CUDA_CALL(cuLaunchKernel, kernel, blocks, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0,
+                         work->streams[CGX_STREAM_COMPUTE], parameters, NULL);
+}
+
 static void destroy_event(CUevent event)
 {
     if (event)

@@ -9,6 +9,7 @@
 #include "codec/backend.h"
 #include "cuda/context.h"
 #include "cuda/exported.h"
+#include "cuda/kernels.h"
 #include "cuda/module.h"
 
 /* Arguments of one kind of operation on one slot that are not passed by value: addresses of
@@ -90,6 +91,10 @@ enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *a
 /* After CGX_OK the context is current; leave with cgx_cuda_leave. CGX_ERR_DEVICE: the context is
  * gone or broken. */
 enum cgx_status cgx_cuda_work_enter(const struct cgx_cuda_work *work);
+
+/* Queues KERNEL, BLOCKS blocks of it. CGX_ERR_DEVICE: the driver refuses. */
+enum cgx_status cgx_cuda_launch_kernel(const struct cgx_cuda_work *work, CUfunction kernel,
+                                       uint32_t blocks, struct cgx_kernel_args *args);
 
 /* Device memory or, if DEVICE is 0, host memory. */
 struct cgx_cuda_place {

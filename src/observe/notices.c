@@ -70,7 +70,8 @@ void cgx_notice_undecided(size_t length, size_t times)
 {
     static atomic_bool said;
 
-    if (cgx_notice_was_compressed() || atomic_exchange(&said, true))
+    if (cgx_notice_was_compressed() || atomic_load(&of_memory) != CGX_REASON_NONE ||
+        atomic_exchange(&said, true))
         return;
     cgx_log(CGX_LOG_WARN,
             "large sums repeat themselves after %zu, %zu times so far, as steps do, but also equal "

@@ -38,8 +38,9 @@ void cgx_notice_memory(enum cgx_reason reason);
 /* Whether this was said for REASON. */
 bool cgx_notice_was_of_memory(enum cgx_reason reason);
 
-/* Says, once and only if nothing has been compressed, that large sums repeat after LENGTH, TIMES
- * times so far, which does not show whether they are of steps; and which rule would. */
+/* Says, once and only if nothing has been compressed or could be for its memory, that large sums
+ * repeat after LENGTH, TIMES times so far, which does not show whether they are of steps; and which
+ * rule would. */
 void cgx_notice_undecided(size_t length, size_t times);
 
 /* Says that SUM and the next CALLS of its call site stay exact because of VERDICT: at level warn

@@ -41,7 +41,9 @@
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 
-/* Blocks run one after the other. A section of its own lets the engine fill it between them; with
+/* Blocks run one after the other, or take turns if they wait for each other. A section of its own
+ * lets the engine fill it between them and keep what is in it; GCC does not put variables of
+ * templates there, so a block that waits must have its variables in plain functions. With
  * AddressSanitizer, -fsanitize-sections=softcuda_shared puts red zones around each variable. */
 #ifdef SOFTCUDA_RESIDENT /* a block is a thread of the process */
 #define __shared__ static thread_local

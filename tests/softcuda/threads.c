@@ -179,9 +179,11 @@ void softcuda_syncwarp(const char *file, int line, unsigned mask)
     }
 }
 
+/* Outside of kernels there is nobody to give way to. */
 void softcuda_poll(void)
 {
-    wait_as(STATE_POLL, NULL, 0, 0, 0, 0);
+    if (engine)
+        wait_as(STATE_POLL, NULL, 0, 0, 0, 0);
 }
 
 /* ---- the scheduler's side ---- */

@@ -158,7 +158,7 @@ static enum cgx_status inspect(struct cgx_slice *slice, const struct cgx_block *
                                const struct cgx_payloads *from, bool last,
                                struct cgx_backend *backend)
 {
-    struct cgx_inspection *inspection = &slice->coll->scratch->inspection;
+    struct cgx_inspection *inspection = slice->coll->scratch->inspection;
     struct sources sources;
 
     slice->inspected = NULL;
@@ -197,7 +197,7 @@ bool cgx_watch_inspected(struct cgx_slice *slice, const struct cgx_block *part,
         inspect(slice, part, from, last, cgx_backend_host());
     if (!slice->inspected || slice->inspected != part)
         return false;
-    results->inspection = &slice->coll->scratch->inspection;
+    results->inspection = slice->coll->scratch->inspection;
     results->pieces = cgx_slice_pieces(slice, slice->inspected);
     results->fixed = at;
     results->sums = cgx_inspected_sums(at);
