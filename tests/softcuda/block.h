@@ -7,7 +7,13 @@
 
 #include "softcuda.h"
 
-#define SOFTCUDA_HELD 8
+/* ThreadSanitizer would take the shared variables of blocks, which have one address, for races. */
+#define SOFTCUDA_PLACES 8
+#ifdef SOFTCUDA_TSAN
+#define SOFTCUDA_HELD 1
+#else
+#define SOFTCUDA_HELD SOFTCUDA_PLACES
+#endif
 
 /* Lets BLOCK of GRID begin at PLACE, below SOFTCUDA_HELD, and turns to it. False: it cannot (a
  * message says why). */

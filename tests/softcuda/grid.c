@@ -18,8 +18,8 @@ static struct {
     struct softcuda_grid grid;
     unsigned begun; /* blocks, in their order */
     unsigned place; /* of the block that shared memory belongs to */
-    bool held[SOFTCUDA_HELD];
-    unsigned char *shared[SOFTCUDA_HELD]; /* the other blocks' shared memory */
+    bool held[SOFTCUDA_PLACES];
+    unsigned char *shared[SOFTCUDA_PLACES]; /* the other blocks' shared memory */
 } all;
 
 /* ---- shared memory: volatile bytes, since red zones are among them and AddressSanitizer watches
