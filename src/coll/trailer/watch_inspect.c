@@ -10,9 +10,6 @@
 #include "util/hash.h"
 #include "util/integers.h"
 
-/* Each rank and each call samples other members if there are more than CGX_INSPECT_MEMBERS: all of
- * thousands of ranks would take longer than the sum. */
-
 /* The payloads that are inspected. */
 struct sources {
     const unsigned char *at[CGX_INSPECT_MEMBERS + CGX_INSPECT_CONTRIBUTORS + 1];
@@ -97,7 +94,9 @@ static void add_source(const struct cgx_payloads *from, const struct cgx_watch_m
         member == members->self ? NULL : cgx_watch_payload_of(from, members, member);
 }
 
-/* Lists the sampled members, one in so many, without this rank's own. */
+/* Lists the sampled members, without this rank's own. If there are more than CGX_INSPECT_MEMBERS,
+ * it is one in so many, others in each rank and in each call: all of thousands of ranks would take
+ * longer than the sum. */
 static void list_members(const struct cgx_slice *slice, const struct cgx_payloads *from,
                          const struct cgx_watch_members *members, struct cgx_inspection *inspection,
                          struct sources *sources)
