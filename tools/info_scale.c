@@ -17,6 +17,9 @@
 #define LEAST_BYTES (UINT64_C(64) << 10)
 #define MOST_BYTES (UINT64_C(256) << 20)
 
+/* In bytes per second: PCIe 5.0 x16. What is faster is NVLink. */
+#define FASTEST_PCIE 64e9
+
 /* ---- what is asked ---- */
 
 static bool parse_count(const char *word, unsigned *count)
@@ -62,7 +65,7 @@ static void print_row(const struct cgx_settings *settings, const struct cgx_netw
     const struct cgx_arrangement arrangement = {
         nodes, job->members, cgx_cost_rows(network, &volume, nodes, job->members, false)};
     uint64_t exact = cgx_cost_exact(network, &volume, nodes, job->members);
-    const unsigned slices = nodes > 1 ? cgx_cost_slices(network, &volume, &arrangement) : 1;
+    const unsigned slices = cgx_cost_slices(network, &volume, &arrangement);
     uint64_t compressed = cgx_cost_sliced(network, &volume, &arrangement, slices);
     uint64_t limit = cgx_cost_limit(network, &volume, nodes, job->members);
     char how[32] = "SRA";
@@ -75,19 +78,34 @@ static void print_row(const struct cgx_settings *settings, const struct cgx_netw
            volume.elements >= least ? "compressed" : "exact");
 }
 
+/* On a single node the link is that of a rank to the others. */
+static struct cgx_network network_of(const struct info_job *job, bool device)
+{
+    const struct cgx_network network =
+        cgx_cost_network((uint64_t)(8 * job->bytes_per_second), device);
+    struct cgx_network node;
+
+    if (job->ranks != job->members)
+        return network;
+    node = cgx_cost_node(device, job->bytes_per_second > FASTEST_PCIE);
+    node.local_byte_ps = node.byte_ps = network.byte_ps;
+    return node;
+}
+
 void info_scale(const struct cgx_settings *settings, const struct info_job *job)
 {
     const bool device = settings->buffers != CGX_BUFFERS_HOST;
-    struct cgx_network network = cgx_cost_network((uint64_t)(8 * job->bytes_per_second), device);
+    struct cgx_network network = network_of(job, device);
     uint64_t least;
 
     if (job->latency_us > 0)
         network.latency_ns = (uint32_t)(job->latency_us * 1e3);
     least = cgx_minimal_size(settings, &network, sizeof(float), job->ranks / job->members,
                              job->members);
-    printf("# %u ranks, %u to a node, %g Gbit/s at each node, %g us a message on the way and %g us "
+    printf("# %u ranks, %u to a node, %g Gbit/s at each %s, %g us a message on the way and %g us "
            "of a processor\n",
-           job->ranks, job->members, 8 * job->bytes_per_second / 1e9, network.latency_ns / 1e3,
+           job->ranks, job->members, 8 * job->bytes_per_second / 1e9,
+           job->ranks == job->members ? "rank" : "node", network.latency_ns / 1e3,
            network.message_ns / 1e3);
     printf("# float32 at %u bits in buckets of %u, %s; times in us, of a model\n", settings->bits,
            settings->bucket_size, device ? "in GPU memory" : "in host memory");

@@ -173,16 +173,13 @@ static struct cgx_volume volume_of(const struct cgx_plan *plan, size_t slices)
                                .elements = plan->count / slices};
 }
 
-/* The fewest slices that keep links and codec busy at once with the present widths. On a single
- * node one slice will do, since exchanges are mostly copies in memory. */
+/* The fewest slices that keep links and codec busy at once with the present widths. */
 static size_t overlapping(const struct cgx_schedule *schedule)
 {
     const struct cgx_volume volume = volume_of(schedule->plan, 1);
     const struct cgx_arrangement arrangement = {schedule->nodes->nodes, schedule->shards,
                                                 schedule->grid.rows};
 
-    if (arrangement.nodes == 1)
-        return 1;
     return cgx_larger(cgx_cost_slices(&schedule->network, &volume, &arrangement), 1);
 }
 

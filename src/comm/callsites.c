@@ -165,6 +165,12 @@ static bool plan_in_reserve(const struct cgx_comm *state, struct cgx_callsite *s
     return true;
 }
 
+/* Whether SITE's schedule was made before the network was found to be slower. */
+static bool is_stale(const struct cgx_comm *state, const struct cgx_callsite *site)
+{
+    return site->schedule.network.local_byte_ps != state->places.network.local_byte_ps;
+}
+
 const struct cgx_schedule *cgx_callsites_schedule(struct cgx_comm *state, struct cgx_callsite *site,
                                                   enum cgx_dtype dtype)
 {
@@ -173,8 +179,8 @@ const struct cgx_schedule *cgx_callsites_schedule(struct cgx_comm *state, struct
     /* The layers of the last override belong to hints that may have been freed. */
     if (site->hints != state->terms.taken)
         evaluate_override(state, site);
-    has = (site->plan && site->plan->dtype == dtype) || cgx_callsites_plan(state, site, dtype) ||
-          plan_in_reserve(state, site, dtype);
+    has = (site->plan && site->plan->dtype == dtype && !is_stale(state, site)) ||
+          cgx_callsites_plan(state, site, dtype) || plan_in_reserve(state, site, dtype);
     return has ? &site->schedule : NULL;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "comm/placement.h"
 #include "cuda/fused.h"
 #include "cuda/peers.h"
 #include "mpi/config.h"
@@ -203,6 +204,8 @@ static void give_up_mirrors(struct cgx_comm *state)
 
     cgx_cuda_disconnect(state->work->scratch.devices);
     state->work->mirrors_refused = true;
+    if (state->work->reserved.slots == 0)
+        cgx_placement_unlink(state);
     if (state->rank == 0)
         cgx_log(asked == CGX_TRANSPORT_P2P || asked == CGX_TRANSPORT_FUSED ? CGX_LOG_WARN
                                                                            : CGX_LOG_INFO,

@@ -299,10 +299,35 @@ static void decline(struct cgx_callsite *site, enum cgx_reason reason)
     cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_DECLINED, .reason = reason});
 }
 
+/* As ask, with what RENEWS says obtained first. Ranks that agree may have found meanwhile that the
+ * network is slower; if its schedule then needs more memory, they go on to obtain that. */
+static int settle(struct cgx_comm *state, struct cgx_callsite *site,
+                  struct cgx_capability *capability, bool renews, struct cgx_answer *all)
+{
+    struct wanted wanted = {{0}, 0};
+    struct cgx_network network;
+    int code;
+
+    do {
+        network = state->places.network;
+        if (renews)
+            prepare(state, site, capability, &wanted);
+        else
+            cgx_capability_ask_op(capability, (unsigned)state->size);
+        code = ask(state, site, capability, renews ? &wanted : NULL, all);
+        /* Another vote is about the call's buffers and says nothing of its kind. */
+        if (code == CGX_MPI_SUCCESS && renews &&
+            (all->vote == CGX_ABLE || all->vote == CGX_DECLINED))
+            note_kind(state, cgx_comm_kind(state, site), capability->dtype, &wanted,
+                      all->vote == CGX_ABLE);
+    } while (code == CGX_MPI_SUCCESS && renews && all->vote == CGX_ABLE &&
+             memcmp(&network, &state->places.network, sizeof network) != 0);
+    return code;
+}
+
 int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_capability *capability)
 {
     bool renews = site->state == CGX_SITE_DECLINED || !cgx_decide_is_served(state, site);
-    struct wanted wanted = {{0}, 0};
     union cgx_float_state caller;
     struct cgx_answer all;
     int code = find_nodes(state, capability);
@@ -313,19 +338,11 @@ int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
         decline(site, CGX_REASON_SMALL);
         return CGX_MPI_SUCCESS;
     }
-    if (renews)
-        prepare(state, site, capability, &wanted);
-    else
-        cgx_capability_ask_op(capability, (unsigned)state->size);
-    code = ask(state, site, capability, renews ? &wanted : NULL, &all);
+    code = settle(state, site, capability, renews, &all);
     if (code != CGX_MPI_SUCCESS) {
         cgx_private_break(state, code);
         return code;
     }
-    /* Otherwise it is about the call's buffers and says nothing of its kind. */
-    if (renews && (all.vote == CGX_ABLE || all.vote == CGX_DECLINED))
-        note_kind(state, cgx_comm_kind(state, site), capability->dtype, &wanted,
-                  all.vote == CGX_ABLE);
     if (all.vote == CGX_UNRECOVERABLE) {
         cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_UNSERVED});
         return cgx_decide_raise(state->comm, capability->refusal);

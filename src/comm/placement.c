@@ -128,11 +128,23 @@ static size_t choose_fragment(int mbits)
     return mbits > SLOW_MBITS ? FAST_FRAGMENT : SLOW_FRAGMENT;
 }
 
+/* The network of NODES, as fast as the slowest rank finds it. On one node devices are taken for
+ * linked if payloads may go from one to another. */
+static struct cgx_network network_of(const struct cgx_nodes *nodes, int mbits)
+{
+    const struct cgx_settings *settings = cgx_config();
+    const bool device = settings->buffers != CGX_BUFFERS_HOST;
+
+    if (nodes->nodes == 1)
+        return cgx_cost_node(device, settings->inner_transport != CGX_TRANSPORT_SHM &&
+                                         settings->inner_transport != CGX_TRANSPORT_MPI);
+    return cgx_cost_network((uint64_t)mbits * 1000000, device);
+}
+
 /* Sets STATE's network and pace, which both sides of a message must have in common, if all ranks
  * are READY; *READY becomes whether they are. NODES are the same on all ranks, but NULL on one that
- * is not ready. The network is as fast as the slowest rank finds it. It is slow if its speed is
- * unknown, or if all ranks are on one node and send nothing over it. Fragments have
- * CGX_FRAGMENT_BYTES or, with auto, depend on that speed. */
+ * is not ready. Fragments have CGX_FRAGMENT_BYTES or, with auto, depend on the network's speed,
+ * which is low if it is unknown or if all ranks are on one node and send nothing over it. */
 static int agree_on_pace(struct cgx_comm *state, const struct cgx_nodes *nodes, bool *ready)
 {
     enum { READY, MBITS };
@@ -151,11 +163,10 @@ static int agree_on_pace(struct cgx_comm *state, const struct cgx_nodes *nodes, 
                          cgx_claims_fit(claims, (size_t)state->size, (size_t)state->rank);
     }
     free(claims);
-    if (code != CGX_MPI_SUCCESS || !*ready)
+    if (code != CGX_MPI_SUCCESS || !*ready || !nodes)
         return code;
     state->places.pace = (struct cgx_pace){choose_fragment(least[MBITS]), has_processors};
-    state->places.network = cgx_cost_network((uint64_t)least[MBITS] * 1000000,
-                                             cgx_config()->buffers != CGX_BUFFERS_HOST);
+    state->places.network = network_of(nodes, least[MBITS]);
     if (state->rank == 0)
         cgx_log(CGX_LOG_DEBUG,
                 "%d ranks: messages through MPI go in fragments of %zu bytes, over a network taken "
@@ -204,7 +215,12 @@ static void describe(const struct cgx_comm *state, const struct cgx_settings *se
     const struct cgx_nodes *nodes = state->places.nodes;
     const char *in_grid = grid_words(nodes, settings);
 
-    if (state->places.least[1] > settings->minimal_size)
+    if (state->places.least[1] > settings->minimal_size && nodes->nodes == 1)
+        cgx_log(CGX_LOG_INFO,
+                "sums of %u ranks on a node: of float32, fewer than %llu elements stay exact, "
+                "which takes less time (CGX_COMPRESSION_MINIMAL_SIZE)",
+                nodes->ranks, (unsigned long long)state->places.least[1]);
+    else if (state->places.least[1] > settings->minimal_size)
         cgx_log(CGX_LOG_INFO,
                 "sums of %u ranks: of float32, fewer than %llu elements stay exact, which takes "
                 "less time on a network taken for one of %u Mbit/s (CGX_COMPRESSION_MINIMAL_SIZE)",
@@ -243,6 +259,12 @@ int cgx_placement_discover(struct cgx_comm *state)
     if (state->places.nodes && state->rank == 0)
         describe(state, cgx_config());
     return code;
+}
+
+void cgx_placement_unlink(struct cgx_comm *state)
+{
+    if (state->places.nodes->nodes == 1)
+        state->places.network = cgx_cost_node(cgx_config()->buffers != CGX_BUFFERS_HOST, false);
 }
 
 bool cgx_placement_make_small(const struct cgx_comm *state, const struct cgx_callsite_key *key)

@@ -14,8 +14,12 @@
  * found. Returns MPI's code. */
 int cgx_placement_discover(struct cgx_comm *state);
 
-/* Whether calls of KEY are too small to gain from compression between STATE's nodes; false while
- * the nodes are unknown. The same on all ranks. */
+/* Devices of a node turned out not to read each other's memory, on all ranks: the network of a
+ * single node is another one, and schedules made with it have become stale. */
+void cgx_placement_unlink(struct cgx_comm *state);
+
+/* Whether calls of KEY are too small to gain from compression; false while the nodes are unknown.
+ * The same on all ranks. */
 bool cgx_placement_make_small(const struct cgx_comm *state, const struct cgx_callsite_key *key);
 
 /* The scheme of a communicator whose nodes are known. */

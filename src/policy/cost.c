@@ -27,6 +27,16 @@ static uint64_t ns(uint64_t bytes, uint32_t byte_ps)
 
 #define SLOW_BITS UINT64_C(10000000000)
 
+/* What processors copy inside a node (5 GB/s a rank), NVLink (100 GB/s), and PCIe 4.0 x16. */
+#define COPIED_BYTE_PS 200
+#define LINKED_BYTE_PS 10
+#define PCIE_BYTE_PS 45
+
+/* Of the codec: 9 bytes an element in the memory of a device with 0.9 TB/s; on a processor as
+ * measured (bench/results/host.md). */
+#define DEVICE_ELEMENT_PS 10
+#define HOST_ELEMENT_PS 1600
+
 struct cgx_network cgx_cost_network(uint64_t bits_per_second, bool device)
 {
     const bool slow = bits_per_second <= SLOW_BITS;
@@ -36,9 +46,22 @@ struct cgx_network cgx_cost_network(uint64_t bits_per_second, bool device)
                                 .message_ns = slow ? 10000 : 700,
                                 .operation_ns = device ? 10000 : 1000,
                                 .byte_ps = (uint32_t)cgx_larger(byte_ps, 1),
-                                .local_byte_ps = device ? 10 : 200,
-                                .element_ps = device ? 32 : 1600,
+                                .local_byte_ps = device ? LINKED_BYTE_PS : COPIED_BYTE_PS,
+                                .host_byte_ps = device ? PCIE_BYTE_PS : 0,
+                                .element_ps = device ? DEVICE_ELEMENT_PS : HOST_ELEMENT_PS,
                                 .one_processor = !device};
+}
+
+struct cgx_network cgx_cost_node(bool device, bool linked)
+{
+    struct cgx_network network = cgx_cost_network(UINT64_MAX, device);
+
+    network.latency_ns = 0;
+    if (device && !linked)
+        network.local_byte_ps = PCIE_BYTE_PS;
+    network.byte_ps = network.local_byte_ps;
+    network.one_processor = !device || linked;
+    return network;
 }
 
 struct cgx_volume cgx_cost_volume(uint64_t count, unsigned size, unsigned bits,
@@ -74,14 +97,17 @@ uint64_t cgx_cost_exact(const struct cgx_network *network, const struct cgx_volu
 {
     const uint64_t step = network->latency_ns + network->message_ns;
     const uint64_t bytes = volume->exact;
-    uint64_t intra = members > 1 ? 2 * ns(share(bytes, members), network->local_byte_ps) +
+    const bool staged = network->host_byte_ps > 0;
+    const uint32_t local_byte_ps = staged ? COPIED_BYTE_PS : network->local_byte_ps;
+    uint64_t staging = staged ? 2 * (network->operation_ns + ns(bytes, network->host_byte_ps)) : 0;
+    uint64_t intra = members > 1 ? 2 * ns(share(bytes, members), local_byte_ps) +
                                        2 * (uint64_t)steps_of(members) * network->message_ns
                                  : 0;
     uint64_t doubling = steps_of(nodes) * (step + ns(bytes, network->byte_ps));
     uint64_t halving = 2 * (steps_of(nodes) * step + ns(share(bytes, nodes), network->byte_ps));
 
     /* A ring moves as many bytes as halving, in more steps. */
-    return intra + cgx_smaller(doubling, halving);
+    return staging + intra + cgx_smaller(doubling, halving);
 }
 
 /* ---- compressed ---- */
@@ -89,8 +115,9 @@ uint64_t cgx_cost_exact(const struct cgx_network *network, const struct cgx_volu
 /* The link between the members of a stage. */
 struct way {
     uint32_t latency_ns, byte_ps;
-    unsigned shared; /* number of ranks that share it */
-    bool copied;     /* processors copy the bytes */
+    uint32_t host_byte_ps; /* to and from it */
+    unsigned shared;       /* number of ranks that share it */
+    bool copied;           /* processors copy the bytes */
 };
 
 /* The time of a call in ns: of the codec, of exchanges, and the part of exchanges that occupies a
@@ -109,10 +136,11 @@ static void add_stage(struct cost *cost, const struct cgx_network *network, cons
     uint64_t message = cgx_divide_up(bytes, owners) + CGX_MESSAGE_HEADER_BYTES;
     uint64_t processor = (members - 1) * (uint64_t)network->message_ns;
     uint64_t wire = ns((members - 1) * message * way->shared, way->byte_ps);
+    uint64_t staging = 2 * ns((members - 1) * message, way->host_byte_ps);
 
     if (members < 2)
         return;
-    cost->exchange += 2 * (way->latency_ns + cgx_larger(processor, wire));
+    cost->exchange += 2 * (way->latency_ns + cgx_larger(processor, wire) + staging);
     cost->handling += 2 * (way->copied ? cgx_larger(processor, wire) : processor);
 }
 
@@ -122,8 +150,9 @@ static struct cost cost_of(const struct cgx_network *network, const struct cgx_v
     const unsigned nodes = arrangement->nodes, members = arrangement->members;
     const unsigned rows = arrangement->rows, columns = (unsigned)cgx_larger(nodes / rows, 1);
     const unsigned longest = (unsigned)cgx_divide_up(nodes, rows);
-    const struct way intra = {0, network->local_byte_ps, 1, true};
-    const struct way inter = {network->latency_ns, network->byte_ps, members, false};
+    const struct way intra = {0, network->local_byte_ps, 0, 1, true};
+    const struct way inter = {network->latency_ns, network->byte_ps, network->host_byte_ps, members,
+                              false};
     uint64_t bytes = volume->encoded, units = volume->units, operations = 3;
     struct cost cost = {.codec = volume->elements * network->element_ps / 1000};
 
@@ -234,7 +263,8 @@ uint64_t cgx_minimal_size(const struct cgx_settings *settings, const struct cgx_
                 settings->cross_reduction == CGX_REDUCTION_AUTO;
     uint64_t least;
 
-    if (settings->minimal_kind == CGX_MINIMAL_SAID || nodes < 2)
+    if (settings->minimal_kind == CGX_MINIMAL_SAID ||
+        (nodes < 2 && settings->buffers == CGX_BUFFERS_HOST))
         return settings->minimal_size;
     if (settings->buffers == CGX_BUFFERS_HOST)
         reckoned.element_ps = 0;

@@ -3,8 +3,9 @@
 
 /* The time of an all-reduce on a network, compressed and exact, in closed form. Each rank has an
  * interface or shares its node's. A message costs latency, and processor time at sender and
- * receiver; bytes queue at the interface while messages are prepared. All in integers, so that
- * ranks with equal arguments get equal results. */
+ * receiver; bytes queue at the interface while messages are prepared. Exact sums of device buffers
+ * are copied to host memory and back, as most MPI libraries do. All in integers, so that ranks with
+ * equal arguments get equal results. */
 #ifndef CGX_POLICY_COST_H
 #define CGX_POLICY_COST_H
 
@@ -19,6 +20,7 @@ struct cgx_network {
     uint32_t operation_ns;  /* fixed cost of a codec operation */
     uint32_t byte_ps;       /* of a node's interface, in each direction */
     uint32_t local_byte_ps; /* between two ranks of a node */
+    uint32_t host_byte_ps;  /* between a device and the host, each way; 0: buffers are there */
     uint32_t element_ps;    /* of the codec per buffer element: encode, sum and decode */
     bool one_processor; /* the codec's processor also handles messages and copies inside a node */
 };
@@ -39,6 +41,10 @@ struct cgx_arrangement {
 /* A network with this bandwidth per interface: above 10 Gbit/s adapters that send on their own,
  * otherwise TCP through the kernel. DEVICE: the codec runs on a GPU. */
 struct cgx_network cgx_cost_network(uint64_t bits_per_second, bool device);
+
+/* The network of a single node. DEVICE: as above. LINKED: devices read each other's memory, so that
+ * their kernels wait for its bytes; otherwise payloads go through host memory, by PCIe. */
+struct cgx_network cgx_cost_node(bool device, bool linked);
 
 /* COUNT elements of SIZE bytes, sent as BITS per element in buckets. */
 struct cgx_volume cgx_cost_volume(uint64_t count, unsigned size, unsigned bits,
@@ -81,8 +87,8 @@ uint64_t cgx_cost_least(const struct cgx_network *network, unsigned size, unsign
 
 /* The number of elements of SIZE bytes from which on calls between NODES of MEMBERS ranks are
  * compressed: as SETTINGS say or, for auto, from where compression is faster on NETWORK. Only
- * messages count for auto; a processor's codec time per element does not. Ranks with equal
- * arguments get equal results. */
+ * messages count for auto; a processor's codec time per element does not, and host buffers on one
+ * node are compressed as SETTINGS say. Ranks with equal arguments get equal results. */
 uint64_t cgx_minimal_size(const struct cgx_settings *settings, const struct cgx_network *network,
                           unsigned size, unsigned nodes, unsigned members);
 

@@ -59,11 +59,13 @@ static void test_slices(void)
     ok(slices > 2 && slices < 9, "16 MiB between nodes are, into some slices: codec and network "
                                  "have work side by side");
     diag("%u slices", slices);
-    scene.per_node = RANKS;
-    ok(schedule_of(&scene).slices == 1, "on one node they are not");
-    scene.per_node = 1;
     scene.network.element_ps = 0;
-    ok(schedule_of(&scene).slices == 1, "nor where the codec takes no time");
+    ok(schedule_of(&scene).slices == 1, "but not where the codec takes no time");
+    scene.per_node = RANKS;
+    scene.network = cgx_cost_node(false, false);
+    ok(schedule_of(&scene).slices == 1, "nor on one node");
+    scene.network = cgx_cost_node(true, false);
+    ok(schedule_of(&scene).slices > 1, "unless devices copy behind PCIe");
 }
 
 static void test_history(void)

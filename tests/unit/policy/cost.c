@@ -148,6 +148,31 @@ static void test_networks(void)
     ok(cgx_cost_network(UINT64_MAX, true).byte_ps == 1, "no link takes no time");
 }
 
+/* Kernels that wait for other devices' memory have nothing beside which they could work. */
+static void test_node(void)
+{
+    const struct cgx_network linked = cgx_cost_node(true, true), apart = cgx_cost_node(true, false);
+    const struct cgx_network host = cgx_cost_node(false, false);
+    const struct cgx_arrangement node = {1, 8, 1};
+    const struct cgx_volume small = cgx_cost_volume((uint64_t)1 << 20, 4, 4, 512);
+    const struct cgx_volume large = cgx_cost_volume((uint64_t)2 << 20, 4, 4, 512);
+    const struct cgx_volume huge = cgx_cost_volume((uint64_t)64 << 20, 4, 4, 512);
+
+    ok(cgx_cost_compressed(&linked, &huge, &node) < cgx_cost_compressed(&apart, &huge, &node),
+       "on one node a call takes less time if devices read each other's memory");
+    ok(cgx_cost_slices(&linked, &huge, &node) == 1 && cgx_cost_slices(&host, &huge, &node) == 1,
+       "and slices save nothing, as where processors copy");
+    ok(cgx_cost_slices(&apart, &small, &node) == 1 && cgx_cost_slices(&apart, &large, &node) > 1,
+       "behind PCIe they do from 8 MiB on");
+    ok(cgx_cost_exact(&linked, &huge, 1, 8) > 2 * huge.exact * linked.host_byte_ps / 1000,
+       "an exact sum goes through host memory");
+    ok(is_least(&linked, 1, 8) && is_least(&apart, 1, 8),
+       "the least size is where compressing begins to pay");
+    diag("least size: %llu and %llu elements",
+         (unsigned long long)cgx_cost_least(&linked, 4, 4, 512, 1, 8, false),
+         (unsigned long long)cgx_cost_least(&apart, 4, 4, 512, 1, 8, false));
+}
+
 /* Of sums of float32 on 8 nodes of a rank each. */
 static uint64_t minimal(const struct cgx_settings *settings, const struct cgx_network *network)
 {
@@ -175,7 +200,11 @@ static void test_minimal(void)
     settings.minimal_size = 1025;
     ok(minimal(&settings, &network) == 1025, "where it is not auto, what is said");
     settings = automatic;
-    ok(cgx_minimal_size(&automatic, &network, 4, 1, 8) == 1024, "one node: what is said");
+    ok(cgx_minimal_size(&settings, &network, 4, 1, 8) ==
+           cgx_cost_least(&network, 4, 4, 512, 1, 8, false),
+       "one node: the same");
+    settings.buffers = CGX_BUFFERS_HOST;
+    ok(cgx_minimal_size(&settings, &network, 4, 1, 8) == 1024, "for host buffers what is said");
 
     network.element_ps = 1000000;
     settings = automatic;
@@ -191,6 +220,7 @@ int main(void)
     test_compressed();
     test_slices();
     test_networks();
+    test_node();
     test_minimal();
     return done_testing();
 }
