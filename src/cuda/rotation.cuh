@@ -11,17 +11,38 @@
 
 /* ---- rotation ---- */
 
+/* Replaces A[0], C[0] and A[1], C[1] by their sums and differences. From sm_100 on an instruction
+ * adds two float32, each rounded as by itself (PTX ISA, add.f32x2). */
+CGX_DEVICE void add_two_pairs(float *a, float *c)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+    asm("{ .reg .b64 x, y, s, d; mov.b64 x, {%0, %1}; mov.b64 y, {%2, %3};"
+        " add.rn.f32x2 s, x, y; sub.rn.f32x2 d, x, y;"
+        " mov.b64 {%0, %1}, s; mov.b64 {%2, %3}, d; }"
+        : "+f"(a[0]), "+f"(a[1]), "+f"(c[0]), "+f"(c[1]));
+#else
+    for (int i = 0; i < 2; i++) {
+        const float sum = a[i] + c[i];
+
+        c[i] = a[i] - c[i];
+        a[i] = sum;
+    }
+#endif
+}
+
 /* Replaces two values of a lane whose numbers differ only in bit DISTANCE by sum and difference. */
 template <int DISTANCE> CGX_DEVICE void add_pairs(float *values)
 {
 #pragma unroll
-    for (int i = 0; i < CGX_LANE; i++) {
-        float a = values[i], c = values[i ^ DISTANCE];
+    for (int i = 0; i < CGX_LANE; i += 2) {
+        if (DISTANCE == 1) {
+            const float sum = values[i] + values[i + 1];
 
-        if (i & DISTANCE)
-            continue;
-        values[i] = a + c;
-        values[i ^ DISTANCE] = a - c;
+            values[i + 1] = values[i] - values[i + 1];
+            values[i] = sum;
+        } else if (!(i & DISTANCE)) {
+            add_two_pairs(values + i, values + (i ^ DISTANCE));
+        }
     }
 }
 
