@@ -13,9 +13,9 @@
  * much memory that little of it is in the cache when it is needed, and timed by events, after half
  * a second of work that lets the clocks rise; all figures are medians. At the first size the
  * results of kinds that keep nothing are compared with the host codec's. FILE is what
- * bench/issue_limit printed for this device: "issue" is the ratio at which the multiprocessors
- * would do nothing but issue the instructions. The limits are those for the largest size. With
- * --once each operation is launched once and not timed, for profilers. */
+ * bench/issue_limit printed for this device: "bound" is the ratio at which the unit of the
+ * multiprocessors that is named would be busy all the time. The limits are those for the largest
+ * size. With --once each operation is launched once and not timed, for profilers. */
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -38,11 +38,17 @@ struct options {
     bool once;
 };
 
+/* The unit of a multiprocessor that an operation keeps busy longest. */
+struct bound {
+    double slots; /* issue slots of a thread, per element; 0: not known */
+    char unit[8];
+};
+
 struct bench {
     struct slots slots;
     CUevent start, end;
-    double instructions[3][9][OPERATIONS]; /* of a thread, per element; 0: not known */
-    unsigned held, met;                    /* limits */
+    struct bound bounds[SLOTS_KINDS][3][9][OPERATIONS];
+    unsigned held, met; /* limits */
     bool timed, cold;
     size_t checked; /* bytes: the size at which results are compared */
     FILE *csv;
@@ -91,18 +97,18 @@ static double time_operation(const struct bench *bench, enum operation operation
 /* ---- results ---- */
 
 /* The operation as it is named in tables: with its kind, but max-min quantisation's. */
-static const char *name_of(const struct bench *bench, enum operation operation)
+static const char *name_of(const struct slots_kind *kind, int operation)
 {
     static char name[64];
 
-    if (bench->slots.kind == slots_kinds)
+    if (kind == slots_kinds)
         return slots_operations[operation];
-    snprintf(name, sizeof name, "%s %s", bench->slots.kind->name, slots_operations[operation]);
+    snprintf(name, sizeof name, "%s %s", kind->name, slots_operations[operation]);
     return name;
 }
 
-/* As parts of the copy's speed, given that at which the instructions issue; 0: none. */
-static double limit_of(const struct bench *bench, enum operation operation, double issue)
+/* As parts of the copy's speed, given that of the busiest unit; 0: none. */
+static double limit_of(const struct bench *bench, enum operation operation, double bound)
 {
     unsigned bits = bench->slots.width;
 
@@ -113,7 +119,7 @@ static double limit_of(const struct bench *bench, enum operation operation, doub
         return bench->slots.coding.dtype == CGX_FLOAT32 ? 0.80 : 0.65;
     if (bits == 4 || bits == 8)
         return bits == 4 ? 0.55 : 0.70;
-    return 0.6 * (issue > 0 && issue < 1 ? issue : 1);
+    return 0.6 * (bound > 0 && bound < 1 ? bound : 1);
 }
 
 static double bytes_of(const struct bench *bench, enum operation operation)
@@ -125,31 +131,35 @@ static double bytes_of(const struct bench *bench, enum operation operation)
     return elements + (operation == MEASURE ? (double)slots_samples(&bench->slots) : payload);
 }
 
-/* Seconds that the instructions of OPERATION take to issue; 0: not known. */
-static double issue_time(const struct bench *bench, enum operation operation)
+static const struct bound *bound_of(const struct bench *bench, enum operation operation)
 {
-    double each =
-        bench->slots.kind != slots_kinds
-            ? 0
-            : bench->instructions[bench->slots.coding.dtype][bench->slots.width][operation];
-    double warps = (double)bench->slots.piece.count * each / 32;
+    ptrdiff_t kind = bench->slots.kind - slots_kinds;
 
-    return warps / (4 * bench->slots.device.multiprocessors * bench->slots.device.clock);
+    return &bench->bounds[kind][bench->slots.coding.dtype][bench->slots.width][operation];
+}
+
+/* Seconds that the busiest unit needs for OPERATION; 0: not known. */
+static double bound_time(const struct bench *bench, enum operation operation)
+{
+    const struct bench_device *device = &bench->slots.device;
+    double slots = (double)bench->slots.piece.count / 32 * bound_of(bench, operation)->slots;
+
+    return slots / (4 * device->multiprocessors * device->clock);
 }
 
 static void measure(struct bench *bench, enum operation operation)
 {
     double copies[REPEATS], times[REPEATS];
-    double bytes = bytes_of(bench, operation), issue = issue_time(bench, operation);
+    double bytes = bytes_of(bench, operation), bound = bound_time(bench, operation);
     double rate, copy, limit;
-    char figures[64] = "", bound[16] = "", held_to[16] = "";
+    char figures[64] = "", bounded[16] = "", held_to[16] = "";
 
     for (int r = 0; r < (bench->timed ? REPEATS : 1); r++) {
         copies[r] = time_copies(bench);
         times[r] = time_operation(bench, operation);
     }
     printf("%-9s %4u  %-26s %5zu %9.2f ", dtype_names[bench->slots.coding.dtype],
-           bench->slots.width, name_of(bench, operation), bench->slots.bytes / MIB,
+           bench->slots.width, name_of(bench->slots.kind, operation), bench->slots.bytes / MIB,
            bytes / (double)MIB);
     if (!bench->timed) {
         printf("%10s\n", "done");
@@ -159,23 +169,23 @@ static void measure(struct bench *bench, enum operation operation)
     copy = 2 * (double)bench->slots.bytes / bench_median(copies, REPEATS);
     snprintf(figures, sizeof figures, "%.2f,%.1f,%.1f,%.3f", times[REPEATS / 2] * 1e6, rate * 1e-9,
              copy * 1e-9, rate / copy);
-    issue = issue > 0 ? bytes / issue / copy : 0;
-    limit = limit_of(bench, operation, issue);
-    if (issue > 0)
-        snprintf(bound, sizeof bound, "%.2f", issue);
+    bound = bound > 0 ? bytes / bound / copy : 0;
+    limit = limit_of(bench, operation, bound);
+    if (bound > 0)
+        snprintf(bounded, sizeof bounded, "%.2f", bound);
     if (limit > 0) {
         snprintf(held_to, sizeof held_to, "%.2f", limit);
         bench->held++;
         bench->met += rate / copy >= limit;
     }
-    printf("%10.2f %8.1f %8.1f %7.3f  %6s  %5s%s\n", times[REPEATS / 2] * 1e6, rate * 1e-9,
-           copy * 1e-9, rate / copy, bound, held_to,
+    printf("%10.2f %8.1f %8.1f %7.3f  %6s %-7s  %5s%s\n", times[REPEATS / 2] * 1e6, rate * 1e-9,
+           copy * 1e-9, rate / copy, bounded, bound_of(bench, operation)->unit, held_to,
            limit > 0 && rate / copy < limit ? "  MISSED" : "");
     if (bench->csv != NULL)
-        fprintf(bench->csv, "%s,%s,%u,%s,%zu,%.0f,%s,%s,%s\n", bench->slots.device.name,
+        fprintf(bench->csv, "%s,%s,%u,%s,%zu,%.0f,%s,%s,%s,%s\n", bench->slots.device.name,
                 dtype_names[bench->slots.coding.dtype], bench->slots.width,
-                name_of(bench, operation), bench->slots.bytes / MIB, bytes, figures, bound,
-                held_to);
+                name_of(bench->slots.kind, operation), bench->slots.bytes / MIB, bytes, figures,
+                bounded, held_to, bound_of(bench, operation)->unit);
 }
 
 /* ---- the program ---- */
@@ -261,27 +271,35 @@ static void run(struct bench *bench, const struct options *options)
     }
 }
 
-/* Lines of type, width, operation and instructions; others are passed over. */
-static bool read_instructions(struct bench *bench, const char *name)
+/* Enters a bound where there is such a kind, type and operation. */
+static void enter_bound(struct bench *bench, const char *dtype, const char *operation,
+                        unsigned bits, const struct bound *bound)
+{
+    for (int kind = 0; kind < SLOTS_KINDS; kind++)
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < OPERATIONS; j++)
+                if (strcmp(dtype, dtype_names[i]) == 0 &&
+                    strcmp(operation, name_of(&slots_kinds[kind], j)) == 0)
+                    bench->bounds[kind][i][bits][j] = *bound;
+}
+
+/* Lines of type, width, operation, instructions, unit and slots; others are passed over. */
+static bool read_bounds(struct bench *bench, const char *name)
 {
     FILE *file = fopen(name, "r");
-    char line[128], dtype[16], operation[16];
+    char line[128], dtype[16], operation[32];
+    struct bound bound;
     unsigned bits;
-    double each;
 
     if (file == NULL) {
         perror(name);
         return false;
     }
-    while (fgets(line, sizeof line, file) != NULL) {
-        if (sscanf(line, "%15[^,],%u,%15[^,],%lf", dtype, &bits, operation, &each) != 4 || bits > 8)
-            continue;
-        for (int i = 0; i < 3; i++)
-            for (int j = 0; j < OPERATIONS; j++)
-                if (strcmp(dtype, dtype_names[i]) == 0 &&
-                    strcmp(operation, slots_operations[j]) == 0)
-                    bench->instructions[i][bits][j] = each;
-    }
+    while (fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "%15[^,],%u,%31[^,],%*f,%7[^,],%lf", dtype, &bits, operation, bound.unit,
+                   &bound.slots) == 5 &&
+            bits <= 8)
+            enter_bound(bench, dtype, operation, bits, &bound);
     fclose(file);
     return true;
 }
@@ -327,7 +345,8 @@ static void print_heads(const struct bench *bench)
     if (!bench->timed)
         printf("\n");
     else
-        printf("%10s %8s %8s %7s  %6s  %5s\n", "us", "GB/s", "copy", "ratio", "issue", "limit");
+        printf("%10s %8s %8s %7s  %6s %-7s  %5s\n", "us", "GB/s", "copy", "ratio", "bound", "by",
+               "limit");
 }
 
 /* The software driver takes a second for a MiB. */
@@ -335,7 +354,7 @@ static bool prepare(struct bench *bench, struct options *options)
 {
     const struct cgx_cuda *cuda = bench->slots.device.cuda;
 
-    if (options->instructions != NULL && !read_instructions(bench, options->instructions))
+    if (options->instructions != NULL && !read_bounds(bench, options->instructions))
         return false;
     if (cgx_cuda_module_take(NULL, &bench->slots.module) != CGX_OK) {
         fprintf(stderr, "the kernels do not run on %s\n", bench->slots.device.name);
@@ -349,7 +368,7 @@ static bool prepare(struct bench *bench, struct options *options)
     if (bench->timed && options->csv != NULL)
         bench->csv = bench_table(options->csv, false,
                                  "device,dtype,bits,operation,mib,bytes,us,gb_per_s,copy_gb_per_s,"
-                                 "ratio,issue_ratio,limit\n");
+                                 "ratio,bound_ratio,limit,unit\n");
     return !bench->timed || options->csv == NULL || bench->csv != NULL;
 }
 

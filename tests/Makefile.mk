@@ -102,6 +102,7 @@ unit_programs = \
 	tests/unit/util/trace
 unit_scripts = \
 	tests/ptx/kernels.test \
+	tests/unit/bench/issue_limit.test \
 	tests/unit/bench/plot.test \
 	tests/unit/bench/results.test \
 	tests/unit/bench/scale.test \
