@@ -50,5 +50,5 @@ bench: all $(bench_programs) bench/exact_call $(device_benches)
 gpu_always = libcgxpmpi.la tools/cgxrun tests/lib/supervise tests/lib/yield.la
 gpu-facts: $(gpu_always) $(device_programs) tests/mpi/device $(device_benches) bench/gpu_probe
 gpu-right: $(gpu_always) $(device_programs) $(device_mpi_tests) $(device_mpi_programs) $(device_benches) \
-		examples/allreduce_gpu examples/train_digits
+		tests/mpi/uniform examples/allreduce_gpu examples/train_digits
 gpu-worth: $(gpu_always) $(device_benches) bench/exact_call examples/train_digits

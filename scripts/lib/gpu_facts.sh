@@ -36,7 +36,7 @@ measure_floor() {
 # The kernels' bytes against the host codec's, for all widths, types and roundings.
 check_bytes() {
     set -- kernels_energies kernels_ranges kernels_measure kernels_bytes kernels_hostile kernels_random \
-        pinned_pool
+        kernels_refuse kernels_uniform pinned_pool
     [ "$quick" = no ] || set -- kernels_ranges
     for program in "$@"; do
         echo "$program|$directory/tests/unit/cuda/$program"
@@ -80,14 +80,15 @@ check_way() {
 
 # ---- speed ----
 
-# So many instructions at least that it limits what can be had.
+# What the units of a multiprocessor have to do limits what can be had.
 count_instructions() {
     { has cuobjdump && has python3; } || {
         skipped "instructions are counted" "no cuobjdump or python3"
         return 0
     }
     into "$out/instructions.csv" part "instructions are counted" bench/issue_limit \
-        "$directory/src/cuda/kernels.fatbin" "$sm" || rm -f "$out/instructions.csv"
+        --kinds maxmin,rotated "$directory/src/cuda/kernels.fatbin" "$sm" ||
+        rm -f "$out/instructions.csv"
 }
 
 measure_kernels() {
@@ -115,6 +116,7 @@ measure_other_kinds() {
     else
         set -- --kinds rotated+history --dtype bfloat16 --bits 4
     fi
+    [ ! -s "$out/instructions.csv" ] || set -- "$@" --instructions "$out/instructions.csv"
     part "the speed of rotated kernels, and with history and residuals" \
         "$directory/bench/codec_device" --device "$@" "$scratch/kinds.csv" || return 0
     [ ! -s "$scratch/kinds.csv" ] || sed 1d "$scratch/kinds.csv" >>"$out/codec.csv"

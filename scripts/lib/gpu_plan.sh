@@ -28,16 +28,18 @@ facts|kernels_*|1|kernels|150|60|the host's codec, which does the same
 facts|pinned_pool|1|kernels|150|5|a context
 facts|SHM.*|2|-|90|4|a program of ranks
 facts|P2P.*|2|-|90|4|a program of ranks
-facts|instructions are counted|1|-|60|25|64 kernels are disassembled
+facts|instructions are counted|1|-|90|40|91 kernels are disassembled
 facts|the kernels' speed|1|-|150|30|15 repeats of some ms for each row
 facts|the speed of rotated kernels, *|1|-|60|15|the same, at fewer widths and sizes
 right|device|1|tests|200|130|43 programs
 right|device_driver|1|tests|200|57|19 programs
 right|device_adaptive|1|tests|200|42|14 programs
 right|device_segments|1|tests|200|78|26 programs
+right|device_uniform|1|tests|200|48|16 programs
+right|device_fused|1|tests|200|1|a skip: ranks need devices of their own
 right|exact_device|1|tests|200|30|10 programs
 right|examples_gpu|1|tests|200|6|2 programs
-right|*check.kernels_*|2|-|55|50|10 programs, 6 beside each other, slower by 10 to 100 times
+right|*check.kernels_*|2|-|55|50|12 programs, 6 beside each other, slower by 10 to 100 times
 right|what the profiler runs|0|-|90|5|the software driver alone
 right|the profiler (ncu)|1|-|50|30|every kernel once for each group of metrics
 right|the profiler (nsys)|0|-|50|10|where there is no ncu
@@ -45,8 +47,9 @@ right|what nsys found|0|-|30|5|where there is no ncu
 right|device_peers|1|rough|200|180|45 programs, and their waits
 right|device_peers_state|1|rough|200|57|19 programs
 right|device_faults|1|rough|200|75|25 programs
-worth|sums, * with MPS|6|-|45|8|a program of ranks; 9 sizes of 0.5 s
-worth|sums, *|3|-|45|4|a program of ranks
+worth|sums, * with MPS|8|-|45|8|a program of ranks; 9 sizes of 0.5 s
+worth|sums, *|5|-|45|4|a program of ranks
+worth|NCCL's sums|1|-|60|25|PyTorch is loaded twice; 6 sizes by sockets
 worth|a call is traced, *|2|-|40|5|a program of ranks; two sizes
 worth|a call is split, *|2|-|20|2|Python
 worth|PyTorch: *|5|-|45|15|PyTorch is loaded

@@ -19,8 +19,8 @@ run_most_tests() {
         skipped "the other tests of devices" "make check runs them with the software driver"
     else
         run_tests tests/mpi/device.test tests/mpi/device_driver.test \
-            tests/mpi/device_adaptive.test tests/mpi/device_segments.test tests/mpi/exact_device.test \
-            tests/mpi/examples_gpu.test
+            tests/mpi/device_adaptive.test tests/mpi/device_segments.test tests/mpi/device_uniform.test \
+            tests/mpi/device_fused.test tests/mpi/exact_device.test tests/mpi/examples_gpu.test
     fi
 }
 
@@ -45,7 +45,7 @@ run_tests() {
 # ---- compute-sanitizer ----
 
 list_sanitized() {
-    for program in kernels_bytes kernels_hostile kernels_random; do
+    for program in kernels_bytes kernels_hostile kernels_random kernels_uniform; do
         echo "memcheck $program"
         echo "racecheck $program"
     done

@@ -15,6 +15,7 @@ print_tables() {
     table print_profile profile.csv
     table print_sums allreduce.csv
     table print_worth allreduce.csv
+    table print_csv nccl.csv "NCCL's exact sums by sockets, 2 processes on the device"
     table print_csv trace.csv "A call by the library's timeline, milliseconds on the slowest rank"
     table print_csv torch.csv "PyTorch's tensors through mpi4py, 2 ranks"
     table print_csv programs.csv "Programs"

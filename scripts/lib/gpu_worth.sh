@@ -15,7 +15,9 @@ run_worth() {
 
 # ---- compressed sums against exact ones ----
 
-# sums LABEL RANKS TRANSPORT ARGUMENTS...: a run of the benchmark.
+UNIFORM="CGX_CODEC=uniform CGX_COMPRESSION_QUANTIZATION_BITS=2"
+
+# sums LABEL RANKS TRANSPORT ARGUMENTS...: a run of the benchmark. Settings may follow TRANSPORT.
 sums() {
     sums_label=$1
     sums_ranks=$2
@@ -24,7 +26,7 @@ sums() {
     on_ranks "$sums_ranks"
     # shellcheck disable=SC2086 # words
     part "sums, $sums_ranks ranks, $sums_label" $launch env \
-        "CGX_INNER_COMMUNICATOR_TYPE=$sums_transport" "$directory/bench/allreduce_device" "$@" \
+        CGX_INNER_COMMUNICATOR_TYPE=$sums_transport "$directory/bench/allreduce_device" "$@" \
         --label "$sums_label" "$sums_table" || :
 }
 
@@ -35,6 +37,8 @@ check_sums() {
     sums P2P 2 P2P --size 1
     sums SHM 2 SHM --size 1
     sums "default settings" 2 AUTO --size 1 --defaults
+    sums "uniform, 2 bits" 2 "AUTO $UNIFORM" --size 1 --defaults
+    sums "messages by TCP" 2 "MPI UCX_TLS=tcp" --size 1
 }
 
 # By the library's own timeline, in a run of its own.
@@ -74,7 +78,7 @@ stop_mps() {
 }
 
 measure_with_mps() {
-    is_hardware "how fast compressed sums are, and where they begin to pay" || return 0
+    is_hardware "how fast compressed sums are beside NCCL's, and where they begin to pay" || return 0
     has nvidia-cuda-mps-control || {
         skipped "how fast compressed sums are" "no nvidia-cuda-mps-control here"
         return 0
@@ -89,7 +93,19 @@ measure_with_mps() {
         sums "default settings with MPS" $ranks AUTO --size "$SIZES" --defaults
         sums "SHM with MPS" $ranks SHM --size "$SIZES"
     done
+    sums "uniform, 2 bits, with MPS" 2 "AUTO $UNIFORM" --size "$SIZES" --defaults
+    sums "messages by TCP with MPS" 2 "MPI UCX_TLS=tcp" --size "$SIZES"
+    measure_nccl
     stop_mps
+}
+
+# As between hosts: what it takes is to be compared with sums of which the messages go by TCP.
+measure_nccl() {
+    bench/gpu_nccl --look >>"$log" 2>&1 || {
+        skipped "NCCL's sums" "$(tail -n 1 "$log")"
+        return 0
+    }
+    into "$out/nccl.csv" part "NCCL's sums" bench/gpu_nccl || :
 }
 
 # ---- programs ----
