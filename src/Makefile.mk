@@ -216,6 +216,7 @@ endif
 
 # The arithmetic is that of the host: no contraction, no flush to zero, IEEE division.
 NVCC_FLAGS = -O3 -fmad=false -ftz=false -prec-div=true -prec-sqrt=true
+# By default nvcc compresses PTX alone. The driver expands the code of the device that is there.
 fatbins = src/cuda/kernels.fatbin src/cuda/fused.fatbin
 $(fatbins): src/cuda/%.fatbin: src/cuda/%.cu $(kernel_sources) src/cuda/kernels.h \
 		src/codec/energy.h src/codec/format.h src/codec/history.h src/codec/inspect.h \
@@ -223,7 +224,7 @@ $(fatbins): src/cuda/%.fatbin: src/cuda/%.cu $(kernel_sources) src/cuda/kernels.
 		src/codec/rotated/rotated_model.h src/codec/uniform/uniform.h \
 		src/util/settings.h Makefile
 	$(AM_V_GEN)$(MKDIR_P) src/cuda && $(NVCC) $(NVCC_ARCHITECTURES) $(NVCC_FLAGS) \
-		-I$(srcdir)/src --fatbin -o $@ $<
+		-Xfatbin=-compress-all -I$(srcdir)/src --fatbin -o $@ $<
 src/cuda/module.lo src/cuda/libcgxcore_la-module.lo: $(fatbins)
 CLEANFILES += $(fatbins)
 
