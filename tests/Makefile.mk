@@ -340,9 +340,11 @@ device_mpi_tests = \
 	tests/mpi/device_peers \
 	tests/mpi/exact_device
 device_mpi_programs = tests/mpi/device_calls tests/mpi/device_capture tests/mpi/device_contexts \
-	tests/mpi/device_counts tests/mpi/device_hidden tests/mpi/device_input tests/mpi/device_kinds \
+	tests/mpi/device_counts tests/mpi/device_hidden tests/mpi/device_input \
+	tests/mpi/device_kinds \
 	tests/mpi/device_late tests/mpi/device_none tests/mpi/device_observe tests/mpi/device_order \
-	tests/mpi/device_places tests/mpi/exact_aware tests/mpi/exact_device_errors
+	tests/mpi/device_places tests/mpi/device_threads tests/mpi/exact_aware \
+	tests/mpi/exact_device_errors
 mpi_tests += $(device_mpi_tests)
 mpi_programs += $(device_mpi_programs)
 mpi_scripts += \

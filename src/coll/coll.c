@@ -11,6 +11,7 @@
 #include "coll/fused.h"
 #include "coll/scratch.h"
 #include "coll/stage.h"
+#include "cuda/fused.h"
 #include "util/hash.h"
 #include "util/trace.h"
 
@@ -33,6 +34,16 @@ static void begin_backends(struct cgx_coll *coll)
         else
             coll->vote = backend->ops->lost(backend) ? CGX_UNRECOVERABLE : CGX_DECLINED;
     }
+}
+
+/* Claims the kernels of all slices: a slice behind the first cannot decline any more. */
+static void claim(struct cgx_coll *coll)
+{
+    if (coll->vote != CGX_ABLE)
+        return;
+    coll->state.claims = cgx_cuda_fused_claim();
+    if (!coll->state.claims)
+        coll->vote = CGX_DECLINED;
 }
 
 /* Ends the backends that have begun, the decoder first. */
@@ -228,6 +239,8 @@ static enum cgx_outcome finish(struct cgx_coll *coll, enum cgx_outcome outcome)
     if (coll->state.backends > 0 && drain(coll) != CGX_OK)
         coll->state.lost = true;
     end_backends(coll);
+    if (coll->state.claims)
+        cgx_cuda_fused_release();
     if (coll->shm)
         cgx_shm_release(coll->shm);
     if (ended != 0)
@@ -307,6 +320,8 @@ void cgx_coll_begin(struct cgx_coll *coll)
     coll->state.hash = hash_of(coll);
     cgx_feedback_begin(coll);
     begin_backends(coll);
+    if (coll->state.fuses)
+        claim(coll);
     coll->state.puts_off = is_by_host(coll);
     start(coll, coll->state.started++);
     take_up(coll, 0);

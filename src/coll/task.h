@@ -99,7 +99,8 @@ struct cgx_coll {
     int code;    /* set if the outcome is BROKEN: MPI's error code, if MPI failed */
     struct {
         uint32_t hash;               /* of the plan and the history's age, in every message */
-        bool fuses;                  /* slices are summed by one kernel (fused.h) */
+        bool fuses;                  /* slices are summed by one kernel (fused.h) ... */
+        bool claims;                 /* ... which no other call of this process does meanwhile */
         unsigned backends;           /* number that have begun */
         unsigned slice;              /* number of the current slice */
         bool puts_off;               /* the host does the work, while messages are under way */

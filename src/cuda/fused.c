@@ -10,8 +10,8 @@
 #include "cuda/launch.h"
 #include "util/integers.h"
 
-/* Whether a kernel of this process is queued or running. */
-static atomic_flag is_running = ATOMIC_FLAG_INIT;
+/* Whether a call of this process has claimed these kernels. */
+static atomic_flag is_claimed = ATOMIC_FLAG_INIT;
 
 /* Where pieces are listed: the table of decode, which the slot does not need otherwise. */
 static struct cgx_cuda_table *table_of(struct cgx_cuda_work *work, unsigned slot)
@@ -193,6 +193,16 @@ static struct cgx_fused_args args_of(const struct cgx_cuda_table *table,
 
 /* ---- a sum ---- */
 
+bool cgx_cuda_fused_claim(void)
+{
+    return !atomic_flag_test_and_set(&is_claimed);
+}
+
+void cgx_cuda_fused_release(void)
+{
+    atomic_flag_clear(&is_claimed);
+}
+
 static enum cgx_status launch(struct cgx_cuda_work *work, unsigned number,
                               const struct cgx_fused_sum *sum)
 {
@@ -227,17 +237,12 @@ enum cgx_status cgx_cuda_fused_launch(struct cgx_backend *backend, unsigned slot
                                       const struct cgx_fused_sum *sum)
 {
     struct cgx_cuda_work *work = cgx_cuda_work_of(backend);
-    enum cgx_status status;
+    enum cgx_status status = cgx_cuda_work_enter(work);
 
-    if (atomic_flag_test_and_set(&is_running))
-        return CGX_ERR_BUSY;
-    status = cgx_cuda_work_enter(work);
     if (status == CGX_OK) {
         status = launch(work, slot, sum);
         cgx_cuda_leave();
     }
-    if (status != CGX_OK)
-        atomic_flag_clear(&is_running);
     return status;
 }
 
@@ -266,7 +271,6 @@ enum cgx_status cgx_cuda_fused_wait(struct cgx_backend *backend, unsigned slot)
     const struct cgx_cuda_table *table = table_of(cgx_cuda_work_of(backend), slot);
     enum cgx_status status = backend->ops->wait(backend, slot);
 
-    atomic_flag_clear(&is_running);
     return status == CGX_OK && table->status[CGX_CUDA_STOPPED] != 0 ? CGX_ERR_BUSY : status;
 }
 

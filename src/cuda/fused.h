@@ -49,8 +49,12 @@ struct cgx_fused_sum {
     struct cgx_fused_block parts[CGX_FUSED_RANKS];
 };
 
-/* Queues the kernel. CGX_ERR_BUSY: another one of this process is running, and the two could wait
- * for each other on several devices. After an error none is queued, or it ends without a result. */
+/* A process has one call at a time whose slices are such kernels: those of two calls could wait for
+ * each other on several devices. False: there is one, until it is released. */
+bool cgx_cuda_fused_claim(void);
+void cgx_cuda_fused_release(void);
+
+/* Queues the kernel. After an error none is queued, or it ends without a result. */
 enum cgx_status cgx_cuda_fused_launch(struct cgx_backend *backend, unsigned slot,
                                       const struct cgx_fused_sum *sum);
 

@@ -97,6 +97,15 @@ enum cgx_status cgx_cuda_fused_greeted(struct cgx_backend *backend)
     return CGX_ERR_INVALID;
 }
 
+bool cgx_cuda_fused_claim(void)
+{
+    return false;
+}
+
+void cgx_cuda_fused_release(void)
+{
+}
+
 enum cgx_status cgx_cuda_fused_launch(struct cgx_backend *backend, unsigned slot,
                                       const struct cgx_fused_sum *sum)
 {

@@ -111,7 +111,9 @@ static void step(struct softcuda_stream *stream)
         code = fails ? CUDA_ERROR_ILLEGAL_ADDRESS : operation->run(operation, context);
         softcuda_fork_turn(false);
         if (code == CUDA_ERROR_NOT_READY) {
+            softcuda_unlock(); /* other threads may have to launch what a kernel waits for */
             sched_yield();
+            softcuda_lock();
             return;
         }
         context->error = code;
