@@ -29,6 +29,17 @@ static int attribute_of(CUdevice device, CUdevice_attribute attribute)
     return cgx_cuda()->cuDeviceGetAttribute(&value, attribute, device) == CUDA_SUCCESS ? value : 0;
 }
 
+/* Whether the device serves several processes at once, which then hold blocks of it, or the driver
+ * is too old to know. */
+static bool is_shared(CUdevice device)
+{
+    int shared = 0;
+
+    return cgx_cuda()->cuDeviceGetAttribute(&shared, CGX_CUDA_MPS_ENABLED, device) !=
+               CUDA_SUCCESS ||
+           shared != 0;
+}
+
 /* The blocks of any fused kernel that a multiprocessor holds. */
 static int blocks_of_each(const struct cgx_cuda_module *module)
 {
@@ -51,8 +62,7 @@ static unsigned blocks_of(struct cgx_cuda_work *work)
     uint64_t blocks;
 
     if (cgx_cuda()->cuCtxGetDevice(&device) != CUDA_SUCCESS ||
-        attribute_of(device, CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT) != 0 ||
-        attribute_of(device, CGX_CUDA_MPS_ENABLED) != 0 ||
+        attribute_of(device, CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT) != 0 || is_shared(device) ||
         cgx_cuda_module_fuse(work->module) != CGX_OK)
         return 0;
     blocks = (uint64_t)blocks_of_each(work->module) *

@@ -15,7 +15,7 @@
 
 /* The blocks of these kernels that BACKEND's device certainly holds at once. 0: none, since the
  * memory was not made for that (struct cgx_area), the device runs kernels for a limited time or for
- * several processes at once, or the driver refuses. */
+ * several processes at once or may do so, or the driver refuses. */
 unsigned cgx_cuda_fused_blocks(struct cgx_backend *backend);
 
 /* Two steps between which all local peers have done the first: a kernel writes to the flags of all

@@ -49,6 +49,8 @@
  *   SOFTCUDA_READ_ONLY=1    host memory may be registered for reading alone, which drivers for
  *                           machines with PCIe refuse
  *   SOFTCUDA_LINKED=0       there is no NVLink between devices (cuDeviceGetP2PAttribute)
+ *   SOFTCUDA_MPS=1          devices are said to serve several processes at once; unknown: the driver
+ *                           is too old to say
  * with each context that is made:
  *   SOFTCUDA_REUSE=1        it gets the handle of one that has gone
  * with each question about a pointer:
