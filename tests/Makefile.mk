@@ -340,7 +340,7 @@ device_mpi_tests = \
 	tests/mpi/device_peers \
 	tests/mpi/exact_device
 device_mpi_programs = tests/mpi/device_calls tests/mpi/device_capture tests/mpi/device_contexts \
-	tests/mpi/device_counts tests/mpi/device_hidden tests/mpi/device_input \
+	tests/mpi/device_counts tests/mpi/device_deaths tests/mpi/device_hidden tests/mpi/device_input \
 	tests/mpi/device_kinds \
 	tests/mpi/device_late tests/mpi/device_none tests/mpi/device_observe tests/mpi/device_order \
 	tests/mpi/device_places tests/mpi/device_threads tests/mpi/exact_aware \
