@@ -101,6 +101,7 @@ unit_programs = \
 	tests/unit/util/settings_values \
 	tests/unit/util/trace
 unit_scripts = \
+	tests/litmus/fused.test \
 	tests/ptx/kernels.test \
 	tests/unit/bench/issue_limit.test \
 	tests/unit/bench/plot.test \
@@ -212,7 +213,7 @@ tests/mpi/lab_vanish.log: $(filter tests/mpi/lab.log,$(TEST_LOGS))
 tests/mpi/demo.log: $(filter tests/mpi/lab.log tests/mpi/lab_vanish.log,$(TEST_LOGS))
 
 # Headers, data, and what scripts run or compile.
-EXTRA_DIST += $(wildcard $(foreach name,data/*/* fuzz/corpus/*/* */*.h */*/*.h */*.py */*/*.py */*.sh */*/*.sh, \
+EXTRA_DIST += $(wildcard $(foreach name,data/*/* fuzz/corpus/*/* litmus/*.litmus */*.h */*/*.h */*.py */*/*.py */*.sh */*/*.sh, \
 		$(srcdir)/tests/$(name))) \
 	tests/lib/measure-page.js tests/lib/run-mpi tests/mpi/lib/on-rank tests/mpi/lib/own-shm \
 	tests/mpi/lib/together tests/mpi/lib/watch-launcher tests/mpi/abi_constants.c \
