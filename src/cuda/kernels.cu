@@ -29,9 +29,8 @@ CGX_DEVICE void ranges(const struct cgx_kernel_args &args)
     const struct cgx_kernel_range *range = &args.ranges[found];
     const uint32_t first = (blockIdx.x - range->tile) * CGX_KERNEL_RANGE_TILE;
     const uint32_t count = limit(first, range->words, CGX_KERNEL_RANGE_TILE);
-    const uint64_t offset = range->offset + (uint64_t)first * sizeof(uint32_t);
-    const uint32_t *from = (const uint32_t *)(args.payload + offset);
-    uint32_t *to = (uint32_t *)((unsigned char *)args.buffer + offset);
+    const uint32_t *from = (const uint32_t *)(args.payload + range->offset) + first;
+    uint32_t *to = (uint32_t *)((unsigned char *)args.buffer + range->to) + first;
 
     for (uint32_t i = threadIdx.x; i < count; i += CGX_KERNEL_THREADS)
         to[i] = from[i];

@@ -22,11 +22,11 @@
  * cgx_kernel_args by value, CGX_KERNEL_THREADS threads per block and one block per tile. A family's
  * kernels handle only its pieces; those of max-min quantisation also handle unquantised pieces.
  * measure has tiles of cgx_kernel_measured elements, skips pieces that are not max-min quantised,
- * and writes samples to the payload. ranges has tiles of CGX_KERNEL_RANGE_TILE words and copies the
- * ranges of PAYLOAD to the same places of BUFFER, which is aligned as PAYLOAD is. energies has a
- * block for CGX_KERNEL_ENERGIES pieces, of any family, and comes after encode or reduce: it writes
- * their energies to PAYLOAD and, unless that is NULL, to the same places of BUFFER. inspect has
- * cgx_kernel_inspected blocks, and writes to PAYLOAD.
+ * and writes samples to the payload. ranges has tiles of CGX_KERNEL_RANGE_TILE words and copies ranges
+ * of PAYLOAD to BUFFER; both are aligned to 4. energies has a block for CGX_KERNEL_ENERGIES pieces,
+ * of any family, and comes after encode or reduce: it writes their energies to PAYLOAD and, unless
+ * that is NULL, to the same places of BUFFER. inspect has cgx_kernel_inspected blocks, and writes to
+ * PAYLOAD.
  *
  * Uniform pieces are encoded, or summed, by three kernels: begin, with a block per piece, writes
  * their steps to their heads, and is needed only if STEP is 0; encode or reduce writes the groups'
@@ -56,10 +56,11 @@ struct cgx_kernel_piece {
     uint32_t tile;
 };
 
-/* Words of 4 bytes; OFFSET is a multiple of 4. TILE: tiles of all ranges before it. Ranges may be
- * in any order and overlap. */
+/* WORDS of 4 bytes at OFFSET, which are copied to offset TO; both are multiples of 4. TILE: tiles
+ * of all ranges before it. Ranges may be in any order and overlap. */
 struct cgx_kernel_range {
     uint64_t offset;
+    uint64_t to;
     uint32_t words;
     uint32_t tile;
 };

@@ -141,6 +141,7 @@ static bool put_ranges(struct cgx_cuda_table *table, size_t *at, const struct cg
     for (size_t i = 0; i < request->nranges; i++) {
         const struct cgx_kernel_range entry = {
             .offset = request->ranges[i].offset,
+            .to = request->ranges[i].offset,
             .words = (uint32_t)(request->ranges[i].bytes / sizeof(uint32_t)),
             .tile = group->tiles};
 

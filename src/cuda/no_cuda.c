@@ -180,6 +180,13 @@ enum cgx_status cgx_pinned_gather(const struct cgx_pointer *where, void *host, c
     return CGX_ERR_DEVICE;
 }
 
+enum cgx_status cgx_pinned_pick(const struct cgx_pointer *where, void *host, const void *device,
+                                const struct cgx_picked *runs)
+{
+    (void)where, (void)host, (void)device, (void)runs;
+    return CGX_ERR_DEVICE;
+}
+
 enum cgx_status cgx_pinned_store(const struct cgx_pointer *where, void *device, const void *host,
                                  size_t bytes)
 {

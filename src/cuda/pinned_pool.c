@@ -56,7 +56,8 @@ static void pin(const struct block *block)
     if (is_pinned(block) == CUDA_SUCCESS)
         return;
     cgx_cuda_bind_numa(block->memory, block->bytes);
-    cgx_cuda_status(cgx_cuda_pin(block->memory, block->bytes, 0), "cuMemHostRegister");
+    cgx_cuda_status(cgx_cuda_pin(block->memory, block->bytes, CU_MEMHOSTREGISTER_DEVICEMAP),
+                    "cuMemHostRegister");
 }
 
 /* False: BLOCK's pages may still be pinned, and BLOCK stays. */

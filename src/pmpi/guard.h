@@ -12,7 +12,7 @@
 #include "policy/recent.h"
 
 /* One bucket in CGX_GUARD_GROUP is sampled, within these limits. The device limit is lower, since
- * each bucket is a copy. */
+ * some drivers copy the buckets one by one. */
 #define CGX_GUARD_GROUP 64
 #define CGX_GUARD_LEAST 128
 #define CGX_GUARD_MOST 256

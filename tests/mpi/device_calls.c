@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Counts the driver calls that each call of the program makes, by function: "device_calls [COUNT
- * [peers | guarded | fused]]", with the software driver. Sums of device buffers are compressed,
- * with "peers" and "guarded" from device to device, with "fused" by one kernel; sums of host
- * buffers are exact. With "guarded" buffers have new data before each call, as gradients have. */
+ * [peers | guarded | fused | looked]]", with the software driver. Sums of device buffers are
+ * compressed, with "peers" and "guarded" from device to device, with "fused" by one kernel; sums of
+ * host buffers are exact. With "guarded" buffers have new data before each call, as gradients have.
+ * With "looked" ranks look at the data of exact calls, and nothing else is counted. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,8 @@ enum {
     COMPRESSED = 45, /* the most for a slice ... */
     PEERS = 25,      /* ... from device to device, however many local peers there are, ... */
     WATCHED = 27,    /* ... with default settings */
+    LOOK = 8,        /* exact calls until three were looked at ... */
+    LOOKED = 35,     /* ... and the most for one of them */
     FUSED = 17,      /* ... by one kernel, besides polls */
     FUNCTIONS = 64
 };
@@ -120,6 +123,35 @@ static struct counted count_calls(const struct call *call)
                             .slices = (unsigned)(all[LAUNCHES] / (by_one_kernel ? 1
                                                                   : guarded     ? 6
                                                                                 : 3))};
+}
+
+/* The third exact call whose data ranks look at before they compress; before the others ranks get
+ * what compressed calls need. Each buffer is sampled by one kernel, whatever the number of samples.
+ */
+static void test_looked_at(const struct call *call)
+{
+    struct softcuda_call calls[FUNCTIONS];
+    unsigned long long launches = 0, all = 0;
+    size_t ncalls = 0;
+    MPI_Comm comm;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int i = 0, looks = 0; i < LOOK && looks < 3; i++) {
+        refill(call);
+        launches = device_count().launches;
+        device_record_calls(true);
+        MPI_Allreduce(call->send, call->receive, (int)call->count, MPI_FLOAT, MPI_SUM, comm);
+        device_record_calls(false);
+        launches = device_count().launches - launches;
+        ncalls = device_recorded(calls, FUNCTIONS);
+        looks += launches > 0;
+    }
+    MPI_Comm_free(&comm);
+    for (size_t i = 0; i < ncalls; i++)
+        all += calls[i].count;
+    print(call->name, calls, ncalls);
+    check(launches == 2 && all <= LOOKED, "%s: %llu kernels and %llu calls of the driver",
+          call->name, launches, all);
 }
 
 /* SEND and RECEIVE are device memory. */
@@ -223,6 +255,12 @@ int main(int argc, char **argv)
     send = device_clone(input, count * sizeof *input);
     receive = device_clone(input, count * sizeof *input);
     free(input);
+    if (argc > 2 && strcmp(argv[2], "looked") == 0) {
+        test_looked_at(&(struct call){"looked at", send, receive, count, MPI_FLOAT, MPI_SUM});
+        test_looked_at(&(struct call){"looked at, in place", MPI_IN_PLACE, receive, count,
+                                      MPI_FLOAT, MPI_SUM});
+        return check_end();
+    }
     test_compressed(send, receive, count);
     guarded = false;
     test_modules(send, receive, count);

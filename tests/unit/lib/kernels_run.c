@@ -60,8 +60,10 @@ static struct part fill_ranges(const struct kernels_job *job, struct tables *tab
     for (size_t i = 0; i < job->nranges; i++) {
         uint32_t words = (uint32_t)(job->ranges[i].bytes / sizeof(uint32_t));
 
-        tables->ranges[i] = (struct cgx_kernel_range){
-            .offset = job->ranges[i].offset, .words = words, .tile = part.tiles};
+        tables->ranges[i] = (struct cgx_kernel_range){.offset = job->ranges[i].offset,
+                                                      .to = job->ranges[i].offset,
+                                                      .words = words,
+                                                      .tile = part.tiles};
         part.tiles += (uint32_t)cgx_kernel_range_tiles(words);
     }
     return part;
