@@ -17,6 +17,13 @@ uint32_t cgx_bucket_header(const unsigned char *data, size_t index)
     return header;
 }
 
+size_t cgx_bucket_samples(const struct cgx_piece *piece, const struct cgx_coding *coding)
+{
+    return cgx_encoding_is_exact(piece->bits)
+               ? 0
+               : cgx_sample_count(cgx_piece_buckets(piece, coding->bucket_size), coding->sampling);
+}
+
 struct cgx_shown cgx_bucket_headers(const struct cgx_piece *piece, unsigned bucket_size)
 {
     if (cgx_encoding_quantiser(piece->bits)->varies)

@@ -18,6 +18,9 @@ float cgx_bucket_scale(const struct cgx_piece *piece, const unsigned char *data,
 /* The header of bucket INDEX, of an encoding with headers. */
 uint32_t cgx_bucket_header(const unsigned char *data, size_t index);
 
+/* The buckets of PIECE in the sample of CODING; none of unquantised elements. */
+size_t cgx_bucket_samples(const struct cgx_piece *piece, const struct cgx_coding *coding);
+
 /* Poisons bucket INDEX of PIECE, a sum, if the exact sum may exceed the type's range; returns
  * whether it did. Never poisons an encoding without bounds. SCALES: the sum of the steps of all
  * quantisations before this one. FACTOR: the largest factor that decoding multiplies its elements

@@ -123,6 +123,11 @@ enum cgx_operation {
      * other SOURCES alike. At most once between two waits. */
     CGX_INSPECT,
 
+    /* Decodes a sample (CODING's) of the buckets of the only source, a payload, and writes a struct
+     * cgx_moment for each to OUT, in the staging memory, for the host to read. Devices: not of
+     * pieces that vary. At most once between two waits. */
+    CGX_MOMENTS,
+
     CGX_OPERATIONS
 };
 

@@ -22,9 +22,12 @@ static void end(struct cgx_backend *backend)
 static enum cgx_status run(struct cgx_backend *backend, unsigned slot, const struct cgx_work *work)
 {
     (void)backend, (void)slot;
-    if (work->operation != CGX_INSPECT)
+    if (work->operation == CGX_INSPECT)
+        cgx_host_inspect(work);
+    else if (work->operation == CGX_MOMENTS)
+        cgx_host_moments(work);
+    else
         return cgx_codec_run(cgx_codec_host(), work);
-    cgx_host_inspect(work);
     return CGX_OK;
 }
 

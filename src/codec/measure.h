@@ -67,6 +67,14 @@ struct cgx_sample {
     uint32_t power;
 };
 
+/* A sampled bucket of a payload: its step and the sum of the squares of its elements, which every
+ * backend forms in the order of squares.h. If it is poisoned STEP is NaN and SQUARES 0. */
+struct cgx_moment {
+    double squares;
+    float step;
+    uint32_t unused;
+};
+
 /* The squared error of the bucket at BITS, summed over its elements. NaN if it is poisoned;
  * otherwise INFINITY for stochastic rounding at 1 bit. */
 double cgx_sample_error(const struct cgx_sample *sample, enum cgx_rounding rounding, unsigned bits);

@@ -9,6 +9,7 @@
 #include "codec/bucket.h"
 #include "codec/encoding.h"
 #include "codec/energy.h"
+#include "util/integers.h"
 
 static const struct cgx_plan *plan_of(const struct cgx_slice *slice)
 {
@@ -116,52 +117,109 @@ void cgx_feedback_errors(const struct cgx_slice *slice, const struct cgx_payload
 
 /* ---- second moments ---- */
 
-/* Adds the second moment and the weight of bucket INDEX of PIECE, a sum in the slice's staging
- * memory, if they are finite. */
-static void add_second_moment(const struct cgx_slice *slice, const struct cgx_piece *piece,
-                              size_t index, struct cgx_finding *finding)
+static bool has_findings(const struct cgx_slice *slice)
 {
-    const struct cgx_coding *coding = &slice->coding;
-    const unsigned char *payload = slice->slot->staging;
-    size_t count = cgx_bucket_elements(piece, coding->bucket_size, index);
-    float values[CGX_BUCKET_SIZE_MAX], scale;
-    double second_moment = 0, weight;
+    return slice->coll->feedback && slice->coll->feedback->findings;
+}
 
-    if (cgx_peek_bucket(coding, piece, index, payload, values, &scale) != CGX_OK)
+/* The coding that samples sums: two consecutive steps sample the same buckets. */
+static struct cgx_coding sampling_of(const struct cgx_slice *slice)
+{
+    struct cgx_coding coding = slice->coding;
+
+    coding.sampling.phase &= ~1u;
+    return coding;
+}
+
+size_t cgx_feedback_room(const struct cgx_slice *slice, const struct cgx_block *part)
+{
+    const struct cgx_coding coding = sampling_of(slice);
+    size_t samples = 0;
+
+    for (size_t i = 0; has_findings(slice) && i < part->npieces; i++)
+        samples += cgx_bucket_samples(&cgx_slice_pieces(slice, part)[i], &coding);
+    return cgx_round_up(samples * sizeof(struct cgx_moment), CGX_PIECE_ALIGNMENT);
+}
+
+/* Whether the host has the quantised pieces of PART. On a single node, payloads that go from device
+ * to device do not reach it, but for pieces that vary. */
+static bool is_here(const struct cgx_slice *slice, const struct cgx_block *part)
+{
+    bool here = slice->coll->schedule->nodes->nodes > 1 || slice->pull != CGX_PULL_DEVICE;
+    size_t i = 0;
+
+    while (!here && i < part->npieces) {
+        unsigned bits = cgx_slice_pieces(slice, part)[i].bits;
+
+        if (!cgx_encoding_is_exact(bits) && !cgx_encoding_quantiser(bits)->varies)
+            break;
+        i++;
+    }
+    return here || i == part->npieces;
+}
+
+/* Forms the second moments of PART by BACKEND. False: they are unknown. */
+static bool find_moments(const struct cgx_slice *slice, const struct cgx_block *part,
+                         struct cgx_backend *backend)
+{
+    const struct cgx_coding coding = sampling_of(slice);
+    const unsigned char *sum = slice->slot->staging + part->message;
+
+    return backend->ops->run(
+               backend, slice->slot_number,
+               &(struct cgx_work){CGX_MOMENTS, &coding, cgx_slice_list(slice, part, part->message),
+                                  part->npieces, &sum, 1,
+                                  .out = slice->slot->staging + slice->moments}) == CGX_OK;
+}
+
+void cgx_feedback_queue(struct cgx_slice *slice, const struct cgx_block *part)
+{
+    slice->has_moments = has_findings(slice) && cgx_slice_stays(slice, part) &&
+                         find_moments(slice, part, slice->coll->encoder);
+}
+
+/* Adds the second moment and the weight of a bucket of COUNT elements of PIECE, if they are finite.
+ */
+static void add_moment(const struct cgx_slice *slice, const struct cgx_piece *piece, size_t count,
+                       const struct cgx_moment *moment, struct cgx_finding *finding)
+{
+    double weight = (double)count * moment->step * moment->step *
+                    cgx_encoding_range(piece->bits, slice->coding.rounding);
+
+    if (!isfinite(moment->squares) || !isfinite(weight))
         return;
-    scale = cgx_bucket_scale(piece, payload + piece->offset, index);
-    weight = (double)count * scale * scale * cgx_encoding_range(piece->bits, coding->rounding);
-    for (size_t i = 0; i < count; i++)
-        second_moment += (double)values[i] * (double)values[i];
-    if (!isfinite(second_moment) || !isfinite(weight))
-        return;
-    finding->second_moment += second_moment;
+    finding->second_moment += moment->squares;
     finding->sampled += weight;
 }
 
-void cgx_feedback_second_moment(const struct cgx_slice *slice, const struct cgx_block *part,
+void cgx_feedback_second_moment(struct cgx_slice *slice, const struct cgx_block *part,
                                 const struct cgx_payloads *from)
 {
-    const struct cgx_coll *coll = slice->coll;
     const struct cgx_plan *plan = plan_of(slice);
-    /* On a single node, payloads that go from device to device do not reach the host. */
-    bool is_here = coll->schedule->nodes->nodes > 1 || slice->pull != CGX_PULL_DEVICE;
+    const struct cgx_coding coding = sampling_of(slice);
+    const struct cgx_moment *moments =
+        (const struct cgx_moment *)(const void *)(slice->slot->staging + slice->moments);
+    bool known;
 
-    if (!coll->feedback || !coll->feedback->findings)
+    if (!has_findings(slice))
         return;
+    known = cgx_slice_stays(slice, part)
+                ? slice->has_moments && false
+                : is_here(slice, part) && find_moments(slice, part, cgx_backend_host());
     for (size_t i = 0; i < part->npieces; i++) {
         const struct cgx_piece *piece = &cgx_slice_pieces(slice, part)[i];
-        struct cgx_sampling sampling = coll->feedback->sampling;
         struct cgx_finding *finding =
-            &coll->feedback->findings[cgx_plan_segment(plan, piece->first)];
-        size_t samples;
+            &slice->coll->feedback->findings[cgx_plan_segment(plan, piece->first)];
+        size_t samples = cgx_bucket_samples(piece, &coding);
 
         if (cgx_encoding_is_exact(piece->bits))
             continue;
         finding->owned += weight_of(slice, piece, from);
-        sampling.phase &= ~1u; /* two consecutive steps sample the same buckets */
-        samples = cgx_sample_count(cgx_piece_buckets(piece, plan->bucket_size), sampling);
-        for (size_t s = 0; is_here && s < samples; s++)
-            add_second_moment(slice, piece, cgx_sample_bucket(s, sampling), finding);
+        for (size_t s = 0; known && s < samples; s++)
+            add_moment(slice, piece,
+                       cgx_bucket_elements(piece, plan->bucket_size,
+                                           cgx_sample_bucket(s, coding.sampling)),
+                       &moments[s], finding);
+        moments += samples;
     }
 }

@@ -17,9 +17,17 @@ void cgx_feedback_void(const struct cgx_coll *coll);
  * besides elements. The measurements and the encoding must be complete. */
 void cgx_feedback_errors(const struct cgx_slice *slice, const struct cgx_payloads *from);
 
-/* Adds the second moment of the sum of FROM, if the host has its payload, and its weights. To be
- * called when this rank's own part is sealed, so that its sum is complete. */
-void cgx_feedback_second_moment(const struct cgx_slice *slice, const struct cgx_block *part,
+/* The bytes of staging memory, a multiple of CGX_PIECE_ALIGNMENT, for the second moments of PART.
+ */
+size_t cgx_feedback_room(const struct cgx_slice *slice, const struct cgx_block *part);
+
+/* Queues the second moments of PART, a sum that is queued, if only the device has its payload. If
+ * that fails they are unknown, and the call goes on. */
+void cgx_feedback_queue(struct cgx_slice *slice, const struct cgx_block *part);
+
+/* Adds the second moment of PART, this rank's own, and its weights. To be called when it is sealed,
+ * so that its sum is complete. */
+void cgx_feedback_second_moment(struct cgx_slice *slice, const struct cgx_block *part,
                                 const struct cgx_payloads *from);
 
 #endif

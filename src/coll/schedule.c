@@ -112,6 +112,18 @@ static struct part largest_part(const struct cgx_schedule *schedule, size_t slic
     return part;
 }
 
+/* The most staging memory for the second moments of PART (feedback.h). */
+static size_t moments_bytes(const struct cgx_plan *plan, const struct part *part)
+{
+    size_t bucket = plan->bucket_size, samples;
+
+    for (int f = 0; f < CGX_FAMILIES; f++)
+        bucket = cgx_smaller(
+            bucket, cgx_encoding_bucket(cgx_encoding_of((enum cgx_family)f, 1), plan->bucket_size));
+    samples = part->units * plan->unit / bucket / CGX_SAMPLE_BLOCK + part->pieces + 1;
+    return cgx_round_up(samples * sizeof(struct cgx_moment), CGX_PIECE_ALIGNMENT);
+}
+
 /* The needs of the largest slices if the chunks are cut into SLICES, two of which are under way at
  * a time. EVER: as in largest_part. */
 static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t slices, bool ever)
@@ -141,7 +153,7 @@ static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t sli
         needs.staging += part.bytes * cgx_schedule_reserved(schedule->intra, most) * in_shard;
     samples = chunks * (part.buckets / CGX_SAMPLE_BLOCK + 1) + chunks * part.pieces + 1;
     if (schedule->plan->adaptive)
-        needs.staging += samples * sizeof(struct cgx_sample);
+        needs.staging += samples * sizeof(struct cgx_sample) + moments_bytes(schedule->plan, &part);
     for (int i = 0; i < CGX_TRAILERS; i++) {
         if (schedule->trailers[i] && cgx_trailers[i]->room)
             needs.staging += cgx_round_up(cgx_trailers[i]->room(schedule), CGX_PIECE_ALIGNMENT);

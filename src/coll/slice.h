@@ -153,6 +153,7 @@ struct cgx_slice {
     struct cgx_stage stages[CGX_LEVELS];
     size_t incoming[CGX_LEVELS];       /* staging offsets of incoming messages to be summed ... */
     size_t inspections;                /* ... of what trailers find (inspect in trailer.h) ... */
+    size_t moments;                    /* ... of the second moments of the own sum ... */
     size_t samples;                    /* ... and of samples */
     const struct cgx_block *inspected; /* the part that was inspected last */
     struct cgx_operands operands;
@@ -162,6 +163,7 @@ struct cgx_slice {
     struct cgx_block header;
     size_t headers[CGX_FUSED_RANKS];
     bool runs;
+    bool has_moments; /* the device forms those of the own sum */
     /* Position: exchanges of the phase done, their number, and the one under way. */
     enum cgx_phase phase;
     unsigned round, rounds;
@@ -228,6 +230,13 @@ static inline bool cgx_slice_varies(const struct cgx_slice *slice, const struct 
     const struct cgx_extent extent = cgx_slice_extent(slice, block);
 
     return !block->is_raw && cgx_extent_varies(&extent);
+}
+
+/* Whether PART is in no host's memory. Pieces that vary are in the host's too (slice_work.c). */
+static inline bool cgx_slice_stays(const struct cgx_slice *slice, const struct cgx_block *part)
+{
+    return slice->pull == CGX_PULL_DEVICE && slice->coll->schedule->nodes->nodes == 1 &&
+           !cgx_slice_varies(slice, part);
 }
 
 /* Whether PART lies in BLOCK. */

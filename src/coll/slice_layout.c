@@ -4,6 +4,7 @@
 #include "coll/scratch.h"
 
 #include "codec/encoding.h"
+#include "coll/feedback.h"
 #include "coll/split.h"
 #include "util/integers.h"
 
@@ -106,7 +107,7 @@ static size_t longest(const struct cgx_block *blocks, size_t count)
     return CGX_MESSAGE_HEADER_BYTES + most;
 }
 
-/* Lays out incoming messages, what is inspected and samples from offset AT on. */
+/* Lays out incoming messages, what is inspected, moments and samples from offset AT on. */
 static void lay_incoming(struct cgx_slice *slice, size_t at)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
@@ -133,6 +134,9 @@ static void lay_incoming(struct cgx_slice *slice, size_t at)
         if (slice->number == 0 && schedule->trailers[i] && cgx_trailers[i]->room)
             at += cgx_round_up(cgx_trailers[i]->room(schedule), CGX_PIECE_ALIGNMENT);
     }
+    slice->moments = at;
+    if (slice->is_owner)
+        at += cgx_feedback_room(slice, cgx_slice_own_part(slice));
     slice->samples = at;
 }
 

@@ -342,6 +342,8 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, si
     from = leave_payloads(slice, &coding, nsources, block->message);
     if (slice->vote == CGX_ABLE && inspect(slice, block, &from, partial) != CGX_OK)
         cgx_slice_give_up(slice);
+    if (slice->vote == CGX_ABLE && !partial)
+        cgx_feedback_queue(slice, block);
     see_payloads(slice, &from);
     wait_for_work(slice, &from);
     seal(slice, block, &from, partial);

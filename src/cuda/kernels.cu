@@ -6,8 +6,8 @@
 #include "cuda/kernels.h"
 
 #include "cuda/energies.cuh"
-#include "cuda/inspect.cuh"
 #include "cuda/measure.cuh"
+#include "cuda/moments.cuh"
 #include "cuda/rotated.cuh"
 #include "cuda/sums.cuh"
 #include "cuda/uniform_heads.cuh"
@@ -278,6 +278,7 @@ CGX_DEVICE void measure(const struct cgx_kernel_args &args)
 CGX_KERNEL(cgx_energies, CGX_BLOCKS, energies)
 CGX_KERNEL(cgx_heads, CGX_BLOCKS, heads)
 CGX_KERNEL(cgx_inspect, 4, inspect)
+CGX_KERNEL(cgx_moments, 4, moments)
 CGX_KERNEL(cgx_ranges, CGX_BLOCKS, ranges)
 CGX_KERNELS_OF(float32)
 CGX_KERNELS_OF(float16)

@@ -12,9 +12,9 @@
  *
  * for max-min quantisation; other families (codec/quantiser.h) have those that they need, with the
  * family before TYPE. Uniform quantisation also has cgx_begin_uniform_TYPE, with _history too.
- * Four kernels serve all types:
+ * Five kernels serve all types:
  *
- *   cgx_energies, cgx_heads, cgx_inspect, cgx_ranges
+ *   cgx_energies, cgx_heads, cgx_inspect, cgx_moments, cgx_ranges
  *
  * cgx_fused_TYPE and cgx_fused_TYPE_history are described at struct cgx_fused_args, below.
  *
@@ -22,11 +22,12 @@
  * cgx_kernel_args by value, CGX_KERNEL_THREADS threads per block and one block per tile. A family's
  * kernels handle only its pieces; those of max-min quantisation also handle unquantised pieces.
  * measure has tiles of cgx_kernel_measured elements, skips pieces that are not max-min quantised,
- * and writes samples to the payload. ranges has tiles of CGX_KERNEL_RANGE_TILE words and copies ranges
- * of PAYLOAD to BUFFER; both are aligned to 4. energies has a block for CGX_KERNEL_ENERGIES pieces,
- * of any family, and comes after encode or reduce: it writes their energies to PAYLOAD and, unless
- * that is NULL, to the same places of BUFFER. inspect has cgx_kernel_inspected blocks, and writes to
- * PAYLOAD.
+ * and writes samples to the payload. ranges has tiles of CGX_KERNEL_RANGE_TILE words and copies
+ * ranges of PAYLOAD to BUFFER; both are aligned to 4. energies has a block for CGX_KERNEL_ENERGIES
+ * pieces, of any family, and comes after encode or reduce: it writes their energies to PAYLOAD and,
+ * unless that is NULL, to the same places of BUFFER. inspect has cgx_kernel_inspected blocks, and
+ * writes to PAYLOAD; moments does too, and has a block for CGX_KERNEL_MOMENTS buckets. A tile of
+ * its pieces is a bucket.
  *
  * Uniform pieces are encoded, or summed, by three kernels: begin, with a block per piece, writes
  * their steps to their heads, and is needed only if STEP is 0; encode or reduce writes the groups'
@@ -44,6 +45,7 @@
 #define CGX_KERNEL_ENERGIES (CGX_KERNEL_THREADS / CGX_ENERGY_LANES)
 #define CGX_KERNEL_TILE 4096 /* elements; whole buckets of one piece */
 #define CGX_KERNEL_RANGE_TILE 1024
+#define CGX_KERNEL_MOMENTS (CGX_KERNEL_THREADS / 32)
 
 /* A struct cgx_piece. TILE: tiles of all pieces before it. */
 struct cgx_kernel_piece {

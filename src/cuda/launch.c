@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "codec/bucket.h"
 #include "codec/encoding.h"
 #include "cuda/context.h"
 
@@ -79,6 +80,8 @@ static uint64_t tiles_of(const struct cgx_work *request, const struct cgx_piece 
 {
     if (request->operation == CGX_MEASURE)
         return cgx_kernel_measured_tiles(piece, request->coding->sampling);
+    if (request->operation == CGX_MOMENTS)
+        return cgx_bucket_samples(piece, request->coding);
     return cgx_kernel_tiles(piece);
 }
 
@@ -152,9 +155,16 @@ static bool put_ranges(struct cgx_cuda_table *table, size_t *at, const struct cg
     return changed;
 }
 
+/* Whether one kernel of REQUEST has the pieces of all families, and what it finds goes to the host.
+ */
+static bool finds(const struct cgx_work *request)
+{
+    return request->operation == CGX_INSPECT || request->operation == CGX_MOMENTS;
+}
+
 /* Writes the table of REQUEST: sources, the inspection, then each of GROUPS; ranges are in the
- * first group, and so are all pieces to be inspected. Returns the bytes to upload; 0: the device
- * has them already. */
+ * first group, and so are the pieces of a kernel that finds something. Returns the bytes to upload;
+ * 0: the device has them already. */
 static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *table,
                          const struct cgx_work *request, struct group groups[CGX_FAMILIES])
 {
@@ -174,7 +184,7 @@ static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table
         changed |= cgx_cuda_put(table, &at, request->inspection, sizeof *request->inspection);
     for (int i = 0; i < CGX_FAMILIES; i++) {
         groups[i] = (struct group){.at = at};
-        if (request->operation == CGX_INSPECT)
+        if (finds(request))
             changed |= i == 0 && put_pieces(slot, table, &at, request, CGX_FAMILIES, &groups[i]);
         else if (request->operation != CGX_SHOW)
             changed |= put_pieces(slot, table, &at, request, i, &groups[i]);
@@ -183,6 +193,8 @@ static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table
     }
     if (request->operation == CGX_INSPECT)
         groups[0].tiles = cgx_kernel_inspected(request->inspection);
+    if (request->operation == CGX_MOMENTS)
+        groups[0].tiles = (groups[0].tiles + CGX_KERNEL_MOMENTS - 1) / CGX_KERNEL_MOMENTS;
     return changed ? at : 0;
 }
 
@@ -221,8 +233,8 @@ static struct cgx_kernel_args args_of(const struct cgx_cuda_slot *slot,
         .scales = request->history.scales,
         .units = request->history.units,
         .age = request->history.age,
-        .payload = request->operation == CGX_INSPECT ? shown_to(slot, request)
-                                                     : (void *)(uintptr_t)origin_of(slot, request),
+        .payload =
+            finds(request) ? shown_to(slot, request) : (void *)(uintptr_t)origin_of(slot, request),
         .status = (void *)(uintptr_t)table->reported,
         .seed = coding->seed,
         .call = coding->call,

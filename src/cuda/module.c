@@ -95,6 +95,8 @@ static enum cgx_status get_kernels(struct cgx_cuda_module *module)
     if (status == CGX_OK)
         status = get_kernel(module->module, "cgx_inspect", &module->inspect);
     if (status == CGX_OK)
+        status = get_kernel(module->module, "cgx_moments", &module->moments);
+    if (status == CGX_OK)
         status = get_kernel(module->module, "cgx_heads", &module->heads);
     if (status == CGX_OK)
         status = get_begins(module);
@@ -275,6 +277,8 @@ CUfunction cgx_cuda_module_kernel(const struct cgx_cuda_module *module, enum cgx
         return module->ranges;
     if (work->operation == CGX_INSPECT)
         return module->inspect;
+    if (work->operation == CGX_MOMENTS)
+        return module->moments;
     variant = variant_of(&cgx_quantisers[family], work);
     return module->kernels[family][work->operation][variant][work->coding->dtype];
 }

@@ -25,7 +25,7 @@ struct cgx_cuda_module {
     unsigned long long id; /* of this life of the context; 0: the driver does not say */
     unsigned users;
     CUmodule module;
-    CUfunction energies, heads, inspect, ranges;
+    CUfunction energies, heads, inspect, moments, ranges;
     CUfunction begins[CGX_VARIANTS][CGX_BFLOAT16 + 1]; /* of uniform quantisation */
     CUfunction kernels[CGX_FAMILIES][CGX_MEASURE + 1][CGX_VARIANTS][CGX_BFLOAT16 + 1];
     CUmodule fused_module;                 /* NULL: not loaded */

@@ -60,7 +60,7 @@ CGX_DEVICE uint32_t find_entry(const Entry *entries, uint32_t count, uint32_t ti
 
     while (count > 1) {
         uint32_t step = (count + 31) / 32;
-        uint32_t mine = threadIdx.x * step;
+        uint32_t mine = threadIdx.x % 32 * step;
         bool starts = mine < count && entries[first + mine].tile <= tile;
         uint32_t before = (__popc(__ballot_sync(0xFFFFFFFFu, starts)) - 1) * step;
 

@@ -9,6 +9,7 @@
 #include "softcuda/softcuda.h"
 
 extern "C" {
+#include "codec/bucket.h"
 #include "codec/encoding.h"
 #include "lib/tap.h"
 #include "unit/lib/kernels.h"
@@ -182,14 +183,21 @@ static void run_energies(const struct kernels_job *job, struct cgx_kernel_args a
 static void run_inspection(const struct kernels_job *job, struct cgx_kernel_args args)
 {
     struct cgx_kernel_piece pieces[MOST_PIECES];
+    uint32_t samples = 0;
 
-    for (size_t i = 0; i < job->npieces; i++)
-        pieces[i] = entry_of(&job->pieces[i], 0);
+    for (size_t i = 0; i < job->npieces; i++) {
+        pieces[i] = entry_of(&job->pieces[i], samples);
+        samples += (uint32_t)cgx_bucket_samples(&job->pieces[i], job->coding);
+    }
     args.pieces = pieces;
     args.npieces = (uint32_t)job->npieces;
     args.inspection = job->inspection;
-    run(SOFTCUDA_KERNEL(cgx_inspect, cgx_kernel_args), &args,
-        cgx_kernel_inspected(job->inspection));
+    if (job->operation == CGX_MOMENTS)
+        run(SOFTCUDA_KERNEL(cgx_moments, cgx_kernel_args), &args,
+            (samples + CGX_KERNEL_MOMENTS - 1) / CGX_KERNEL_MOMENTS);
+    else
+        run(SOFTCUDA_KERNEL(cgx_inspect, cgx_kernel_args), &args,
+            cgx_kernel_inspected(job->inspection));
 }
 
 enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size_t)
@@ -218,7 +226,7 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size
     args.bucket_size = job->coding->bucket_size;
     args.key = cgx_call_key(args.seed, args.call);
     args.sampling = job->coding->sampling;
-    if (job->operation == CGX_INSPECT) {
+    if (job->operation == CGX_INSPECT || job->operation == CGX_MOMENTS) {
         run_inspection(job, args);
         return CGX_OK;
     }

@@ -45,6 +45,7 @@ FOR_KERNELS(DECLARE, bfloat16)
 DECLARE(cgx_energies)
 DECLARE(cgx_heads)
 DECLARE(cgx_inspect)
+DECLARE(cgx_moments)
 DECLARE(cgx_ranges)
 #undef DECLARE
 
@@ -85,6 +86,6 @@ static void softcuda_test_stuck(const struct add_args args)
 
 const struct softcuda_entry softcuda_table[] = {
     FOR_KERNELS(ENTRY, float32) FOR_KERNELS(ENTRY, float16) FOR_KERNELS(ENTRY, bfloat16)
-        ENTRY(cgx_energies) ENTRY(cgx_heads) ENTRY(cgx_inspect) ENTRY(cgx_ranges)
+        ENTRY(cgx_energies) ENTRY(cgx_heads) ENTRY(cgx_inspect) ENTRY(cgx_moments) ENTRY(cgx_ranges)
             FOR_FUSED(FUSED_ENTRY) TEST_ENTRY(softcuda_test_add)
                 TEST_ENTRY(softcuda_test_stuck){nullptr, nullptr, 0}};

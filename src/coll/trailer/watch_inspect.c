@@ -16,13 +16,6 @@ struct sources {
     size_t count;
 };
 
-/* Pieces that vary are in the host's memory too (slice_work.c). */
-static bool is_by_device(const struct cgx_slice *slice, const struct cgx_block *part)
-{
-    return slice->pull == CGX_PULL_DEVICE && slice->coll->schedule->nodes->nodes == 1 &&
-           !cgx_slice_varies(slice, part);
-}
-
 /* ---- buckets ---- */
 
 /* The sums of PART's samples that the call site has kept. */
@@ -136,7 +129,7 @@ static bool list(const struct cgx_slice *slice, const struct cgx_block *part,
     members = cgx_watch_members_of(slice);
     *inspection = (struct cgx_inspection){
         .is_last = last,
-        .sees_input = is_by_device(slice, part) ||
+        .sees_input = cgx_slice_stays(slice, part) ||
                       (slice->coll->watching.sees_input && slice->coll->vote == CGX_ABLE),
         .stochastic = slice->coding.rounding == CGX_ROUNDING_STOCHASTIC,
         .dtype = slice->coding.dtype};
@@ -178,7 +171,7 @@ enum cgx_status cgx_watch_queue(struct cgx_slice *slice, const struct cgx_block 
     union cgx_float_state caller;
     enum cgx_status status;
 
-    if (!(slice->coll->watching.threshold > 0) || !is_by_device(slice, part))
+    if (!(slice->coll->watching.threshold > 0) || !cgx_slice_stays(slice, part))
         return CGX_OK;
     cgx_float_enter(&caller);
     status = inspect(slice, part, from, last, slice->coll->encoder);
@@ -192,7 +185,7 @@ bool cgx_watch_inspected(struct cgx_slice *slice, const struct cgx_block *part,
 {
     void *at = slice->slot->staging + slice->inspections;
 
-    if (!is_by_device(slice, part))
+    if (!cgx_slice_stays(slice, part))
         inspect(slice, part, from, last, cgx_backend_host());
     if (!slice->inspected || slice->inspected != part)
         return false;

@@ -44,9 +44,10 @@ static bool has_same_findings(const struct scene *a, const struct scene *b, unsi
         const struct cgx_finding *one = &a->findings[rank][s], *other = &b->findings[rank][s];
 
         same = same && one->quantised == other->quantised && one->owned == other->owned &&
+               one->second_moment == other->second_moment && one->sampled == other->sampled &&
                memcmp(one->errors, other->errors, sizeof one->errors) == 0 &&
                memcmp(one->weights, other->weights, sizeof one->weights) == 0;
-        some = some || (one->quantised > 0 && one->owned > 0);
+        some = some || (one->quantised > 0 && one->owned > 0 && one->second_moment > 0);
     }
     return same && some;
 }

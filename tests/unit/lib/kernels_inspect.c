@@ -13,10 +13,10 @@
 #include "unit/lib/codec_data.h"
 #include "unit/lib/kernels.h"
 
-enum { PIECES = 10, BUCKETS = 4, MOST_SOURCES = CGX_INSPECT_MEMBERS + 41 };
+enum { PIECES = 10, BUCKETS = 6, MOST_SOURCES = CGX_INSPECT_MEMBERS + 41 };
 enum { EMPTY = CGX_INSPECT_MEMBERS, SUM, PAYLOADS };
 enum { ELEMENTS = PIECES * BUCKETS * CGX_BUCKET_SIZE_MAX, BUFFER_BYTES = (ELEMENTS + 64) * 4 };
-enum { RESULT_BYTES = 1 << 16, PAYLOAD_BYTES = 1 << 18 };
+enum { RESULT_BYTES = 1 << 16, PAYLOAD_BYTES = 3 << 17 };
 enum { PAYLOADS_AT = BUFFER_BYTES + RESULT_BYTES };
 enum { MEMORY_BYTES = PAYLOADS_AT + PAYLOADS * PAYLOAD_BYTES };
 
@@ -213,6 +213,24 @@ static bool is_same(const struct cgx_coding *coding, unsigned nmembers, unsigned
     return true;
 }
 
+/* The second moments of the sum, in payload SUM. */
+static bool has_same_moments(const struct cgx_coding *sums, struct cgx_sampling sampling)
+{
+    struct cgx_coding coding = *sums;
+    const unsigned char *source = payload_in(expected, SUM), *other = payload_in(actual, SUM);
+    struct kernels_job job = {
+        CGX_MOMENTS,       &coding,       pieces,           PIECES,
+        .sources = &other, .nsources = 1, .buffer = actual, .payload = actual + BUFFER_BYTES};
+
+    coding.sampling = sampling;
+    memset(expected + BUFFER_BYTES, 0, RESULT_BYTES);
+    memcpy(actual, expected, sizeof actual);
+    cgx_host_moments(&(struct cgx_work){CGX_MOMENTS, &coding, pieces, PIECES, &source, 1,
+                                        .out = expected + BUFFER_BYTES});
+    return kernels_run(&job, actual, MEMORY_BYTES) == CGX_OK &&
+           memcmp(expected, actual, MEMORY_BYTES) == 0;
+}
+
 void kernels_test_inspect(enum cgx_dtype dtype)
 {
     static const unsigned sizes[] = {64, 512, 4096}, members[] = {0, 1, 3, 7, 8};
@@ -226,5 +244,8 @@ void kernels_test_inspect(enum cgx_dtype dtype)
         for (unsigned k = 0; k < 5; k++)
             same = same && is_same(&coding, members[k], 10 * k, k % 2 == 0);
         ok(same, "%s, inspect, buckets of %u", data_dtypes[dtype], sizes[i]);
+        same = has_same_moments(&coding, (struct cgx_sampling){1, 0}) &&
+               has_same_moments(&coding, (struct cgx_sampling){2, 1});
+        ok(same, "%s, second moments, buckets of %u", data_dtypes[dtype], sizes[i]);
     }
 }

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "codec/bucket.h"
 #include "codec/encoding.h"
 #include "cuda/kernels.h"
 #include "lib/tap.h"
@@ -48,6 +49,8 @@ static uint32_t tiles_of(const struct kernels_job *job, const struct cgx_piece *
 {
     if (job->operation == CGX_MEASURE)
         return (uint32_t)cgx_kernel_measured_tiles(piece, job->coding->sampling);
+    if (job->operation == CGX_MOMENTS)
+        return (uint32_t)cgx_bucket_samples(piece, job->coding);
     return (uint32_t)cgx_kernel_tiles(piece);
 }
 
@@ -99,7 +102,7 @@ static void fill_tables(const struct kernels_job *job, const unsigned char *memo
 
     if (job->npieces > MOST_PIECES || job->nsources > MOST_SOURCES)
         bail_out("%zu pieces and %zu sources are too many", job->npieces, job->nsources);
-    for (int i = 0; job->operation != CGX_INSPECT && i < CGX_FAMILIES; i++) {
+    for (int i = 0; job->operation < CGX_INSPECT && i < CGX_FAMILIES; i++) {
         parts[i] = fill_pieces(job, i, first, tables);
         first += parts[i].entries;
     }
@@ -107,6 +110,10 @@ static void fill_tables(const struct kernels_job *job, const unsigned char *memo
         tables->inspection = *job->inspection;
         parts[0] = fill_pieces(job, CGX_FAMILIES, 0, tables);
         parts[0].tiles = cgx_kernel_inspected(job->inspection);
+    }
+    if (job->operation == CGX_MOMENTS) {
+        parts[0] = fill_pieces(job, CGX_FAMILIES, 0, tables);
+        parts[0].tiles = (parts[0].tiles + CGX_KERNEL_MOMENTS - 1) / CGX_KERNEL_MOMENTS;
     }
     for (size_t i = 0; i < job->nsources; i++) {
         const unsigned char *source =
