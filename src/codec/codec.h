@@ -155,7 +155,7 @@ struct cgx_work {
     size_t nranges;
     const struct cgx_inspection *inspection; /* inspect */
     /* Encode, reduce: energies and, of pieces that vary (quantiser.h), all bytes in use also go to
-     * the staging memory, as with show. */
+     * the staging memory, as with show. Measure: samples go there alone. */
     bool shows;
     struct cgx_residuals residuals;        /* encode, reduce */
     struct cgx_history history;            /* encode, reduce, measure, decode; not with residuals */

@@ -53,7 +53,6 @@ static void measure(struct cgx_slice *slice, const struct cgx_coding *coding,
                     const struct cgx_block *block, size_t origin, size_t nsources)
 {
     const struct cgx_coll *coll = slice->coll;
-    struct cgx_backend *encoder = coll->encoder;
     struct cgx_measuring *measuring = &slice->measuring;
     unsigned char *samples = slice->slot->staging + slice->samples;
     struct cgx_piece *pieces;
@@ -72,12 +71,10 @@ static void measure(struct cgx_slice *slice, const struct cgx_coding *coding,
     }
     measuring->failed =
         count > 0 &&
-        (encoder_run(slice, &(struct cgx_work){CGX_MEASURE, coding, pieces, block->npieces,
-                                               coll->scratch->sources, nsources, .in = coll->input,
-                                               .out = samples, .history = coll->history}) !=
-             CGX_OK ||
-         encoder->ops->fetch(encoder, slice->slot_number, samples,
-                             count * sizeof(struct cgx_sample)) != CGX_OK);
+        encoder_run(slice, &(struct cgx_work){CGX_MEASURE, coding, pieces, block->npieces,
+                                              coll->scratch->sources, nsources, .in = coll->input,
+                                              .out = samples, .shows = true,
+                                              .history = coll->history}) != CGX_OK;
 }
 
 /* ---- trailers, and what hosts read of payloads ---- */

@@ -210,6 +210,11 @@ static bool shows(const struct cgx_cuda_slot *slot, const struct cgx_work *reque
     return request->shows && slot->there != 0;
 }
 
+static bool writes_to_host(const struct cgx_cuda_slot *slot, const struct cgx_work *request)
+{
+    return finds(request) || (request->operation == CGX_MEASURE && shows(slot, request));
+}
+
 /* BUFFER of the kernels: the elements or, for show, the staging memory. */
 static const void *elements_of(const struct cgx_cuda_slot *slot, const struct cgx_work *request)
 {
@@ -233,8 +238,8 @@ static struct cgx_kernel_args args_of(const struct cgx_cuda_slot *slot,
         .scales = request->history.scales,
         .units = request->history.units,
         .age = request->history.age,
-        .payload =
-            finds(request) ? shown_to(slot, request) : (void *)(uintptr_t)origin_of(slot, request),
+        .payload = writes_to_host(slot, request) ? shown_to(slot, request)
+                                                 : (void *)(uintptr_t)origin_of(slot, request),
         .status = (void *)(uintptr_t)table->reported,
         .seed = coding->seed,
         .call = coding->call,

@@ -52,7 +52,8 @@ static enum cgx_status run(struct cgx_backend *backend, unsigned slot, const str
         sources[i] = work->sources[i] ? mirrored(work->sources[i]) : NULL;
     here.sources = sources;
     here.in = mirrored(work->in);
-    if (work->operation < CGX_INSPECT) /* what is found is for the host */
+    /* What is found or measured is for the host. */
+    if (work->operation < CGX_INSPECT && work->operation != CGX_MEASURE)
         here.out = mirrored(work->out);
     status = cgx_backend_host()->ops->run(backend, slot, &here);
     for (size_t i = 0; work->shows && i < work->npieces; i++) {
