@@ -204,7 +204,7 @@ void cgx_feedback_second_moment(struct cgx_slice *slice, const struct cgx_block 
     if (!has_findings(slice))
         return;
     known = cgx_slice_stays(slice, part)
-                ? slice->has_moments && false
+                ? slice->has_moments
                 : is_here(slice, part) && find_moments(slice, part, cgx_backend_host());
     for (size_t i = 0; i < part->npieces; i++) {
         const struct cgx_piece *piece = &cgx_slice_pieces(slice, part)[i];
