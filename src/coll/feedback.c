@@ -141,23 +141,6 @@ size_t cgx_feedback_room(const struct cgx_slice *slice, const struct cgx_block *
     return cgx_round_up(samples * sizeof(struct cgx_moment), CGX_PIECE_ALIGNMENT);
 }
 
-/* Whether the host has the quantised pieces of PART. On a single node, payloads that go from device
- * to device do not reach it, but for pieces that vary. */
-static bool is_here(const struct cgx_slice *slice, const struct cgx_block *part)
-{
-    bool here = slice->coll->schedule->nodes->nodes > 1 || slice->pull != CGX_PULL_DEVICE;
-    size_t i = 0;
-
-    while (!here && i < part->npieces) {
-        unsigned bits = cgx_slice_pieces(slice, part)[i].bits;
-
-        if (!cgx_encoding_is_exact(bits) && !cgx_encoding_quantiser(bits)->varies)
-            break;
-        i++;
-    }
-    return here || i == part->npieces;
-}
-
 /* Forms the second moments of PART by BACKEND. False: they are unknown. */
 static bool find_moments(const struct cgx_slice *slice, const struct cgx_block *part,
                          struct cgx_backend *backend)
@@ -203,9 +186,8 @@ void cgx_feedback_second_moment(struct cgx_slice *slice, const struct cgx_block 
 
     if (!has_findings(slice))
         return;
-    known = cgx_slice_stays(slice, part)
-                ? slice->has_moments
-                : is_here(slice, part) && find_moments(slice, part, cgx_backend_host());
+    known = cgx_slice_stays(slice, part) ? slice->has_moments
+                                         : find_moments(slice, part, cgx_backend_host());
     for (size_t i = 0; i < part->npieces; i++) {
         const struct cgx_piece *piece = &cgx_slice_pieces(slice, part)[i];
         struct cgx_finding *finding =
