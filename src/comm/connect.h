@@ -29,8 +29,9 @@ int cgx_connect(struct cgx_comm *state, struct cgx_backend *device, bool *by_dev
 /* Ends sums by one kernel, since one has failed; to be called on all ranks. */
 void cgx_connect_unfuse(struct cgx_comm *state);
 
-/* How DEVICE gets the payloads of local peers in calls of KIND. Only CGX_PULL_DEVICE must be the
- * same on all ranks. */
-enum cgx_pull cgx_connect_pull(const struct cgx_kind *kind, const struct cgx_backend *device);
+/* How DEVICE gets the payloads of local peers in calls of KIND with SCHEDULE. Only CGX_PULL_DEVICE
+ * must be the same on all ranks. */
+enum cgx_pull cgx_connect_pull(const struct cgx_kind *kind, const struct cgx_schedule *schedule,
+                               const struct cgx_backend *device);
 
 #endif
