@@ -351,8 +351,8 @@ int cgx_connect(struct cgx_comm *state, struct cgx_backend *device, bool *by_dev
 }
 
 /* Whether the processor copies the messages of local peers, and then all of them to the device,
- * sooner than the device copies each: one of its copies takes 2.7 us to begin, in which a processor
- * copies 16 KiB (the model of cgx_cost_node). Among three ranks that saves one copy at most. */
+ * sooner than the device copies each. One of its copies takes some 3 us to begin, by estimate, in
+ * which a processor copies some 16 KiB. Among three ranks that saves one copy at most. */
 static bool are_small(const struct cgx_schedule *schedule)
 {
     enum { RANKS = 4, SMALL = 16384 };

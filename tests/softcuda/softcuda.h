@@ -50,10 +50,14 @@
  *                           machines with PCIe refuse
  *   SOFTCUDA_LINKED=0       there is no NVLink between devices (cuDeviceGetP2PAttribute)
  *   SOFTCUDA_MPS=1          devices are said to serve several processes at once; unknown: the
- * driver is too old to say with each context that is made: SOFTCUDA_REUSE=1        it gets the
- * handle of one that has gone with each question about a pointer: SOFTCUDA_GREEN_MEMORY=1 memory
- * that was allocated in a green context says that context and with each launch: SOFTCUDA_STAGED=1
- * kernels do not find in the memory of other processes what copies, which a driver stages, do
+ *                           driver is too old to say
+ * with each context that is made:
+ *   SOFTCUDA_REUSE=1        it gets the handle of one that has gone
+ * with each question about a pointer:
+ *   SOFTCUDA_GREEN_MEMORY=1 memory that was allocated in a green context says that context
+ * and with each launch:
+ *   SOFTCUDA_STAGED=1       kernels do not find in the memory of other processes what copies, which
+ *                           a driver stages, do
  *   SOFTCUDA_LATE=MS        kernels are carried out so many milliseconds after something waits for
  *                           them, and go on so much later when they have waited
  *   SOFTCUDA_BLOCKS=ORDER   in which order blocks run: forward, reverse, or a number that seeds a
