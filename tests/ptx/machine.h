@@ -18,6 +18,10 @@ struct ptx_variable {
     uint32_t at, bytes; /* bytes: 0: there is no other */
 };
 
+/* Of all kernels, of which one runs at a time: softcuda overwrites the section for each block. */
+inline
+    __attribute__((section("softcuda_shared"), aligned(16))) unsigned char ptx_shared_memory[49152];
+
 /* Of a kernel; that in global memory is softcuda's, which faults beside it. */
 struct ptx_memory {
     const void *param;
