@@ -4,6 +4,7 @@
 /* A grid: its blocks run one after the other. One whose threads poll in vain is put aside for the
  * next one, as many as a device holds. */
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,8 +23,13 @@ static struct {
     unsigned char *shared[SOFTCUDA_PLACES]; /* the other blocks' shared memory */
 } all;
 
-/* ---- shared memory: volatile bytes, since red zones are among them and AddressSanitizer watches
+/* ---- shared memory: volatile words, since red zones are among them and AddressSanitizer watches
  * memset and memcpy ---- */
+
+/* Wherever the section begins. */
+struct __attribute__((packed)) word {
+    uint64_t bits;
+};
 
 static ptrdiff_t shared_bytes(void)
 {
@@ -34,15 +40,22 @@ static ptrdiff_t shared_bytes(void)
 __attribute__((no_sanitize_address)) static void spoil_shared(void)
 {
     volatile unsigned char *shared = __start_softcuda_shared;
+    ptrdiff_t i = 0;
 
-    for (ptrdiff_t i = 0; i < shared_bytes(); i++)
+    for (; i + 8 <= shared_bytes(); i += 8)
+        ((volatile struct word *)(shared + i))->bits = 0xE7E7E7E7E7E7E7E7;
+    for (; i < shared_bytes(); i++)
         shared[i] = 0xE7;
 }
 
 __attribute__((no_sanitize_address)) static void copy(volatile unsigned char *to,
                                                       const volatile unsigned char *from)
 {
-    for (ptrdiff_t i = 0; i < shared_bytes(); i++)
+    ptrdiff_t i = 0;
+
+    for (; i + 8 <= shared_bytes(); i += 8)
+        ((volatile struct word *)(to + i))->bits = ((const volatile struct word *)(from + i))->bits;
+    for (; i < shared_bytes(); i++)
         to[i] = from[i];
 }
 
