@@ -85,10 +85,10 @@ static enum cgx_op_class classify_op(const struct cgx_capability *capability)
     enum cgx_op_class known = cgx_op_known(capability->op, capability->datatype);
     uint16_t words[CGX_OP_WORDS];
 
-    if (known != CGX_OP_UNTOLD)
+    if (known != CGX_OP_UNTESTED)
         return known;
     if (!copy_input(&capability->send, capability->input, sizeof words[0], &sample, words))
-        return CGX_OP_UNTOLD;
+        return CGX_OP_UNTESTED;
     return cgx_op_ask(capability->op, capability->datatype, words, sample.count);
 }
 
@@ -135,7 +135,7 @@ void cgx_capability_ask_op(struct cgx_capability *capability, unsigned ranks)
     if (is_sum(sum))
         sum = scan_all(capability, sum, &seen)
                   ? cgx_op_confirm(capability->op, capability->datatype, ranks, &seen)
-                  : CGX_OP_UNTOLD;
+                  : CGX_OP_UNTESTED;
     capability->op = NULL;
     if (!is_sum(sum))
         capability->refusal = CGX_REASON_UNKNOWN_SUM;

@@ -154,8 +154,8 @@ static int lend_history(struct cgx_kept_memory *kept, struct cgx_coll *coll)
 
 /* ---- both ---- */
 
-int cgx_kept_lend(struct cgx_kept_memory *kept, struct cgx_coll *coll,
-                  struct cgx_error_feedback *room)
+int cgx_kept_attach(struct cgx_kept_memory *kept, struct cgx_coll *coll,
+                    struct cgx_error_feedback *room)
 {
     const struct cgx_plan *plan = coll->schedule->plan;
 

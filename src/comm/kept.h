@@ -25,8 +25,8 @@ struct cgx_kept_memory {
  * ranks have to agree. A rank whose buffers have moved goes without residuals: its data is right,
  * and only past errors are lost. A rank without the history cannot serve the call. Returns MPI's
  * code. */
-int cgx_kept_lend(struct cgx_kept_memory *kept, struct cgx_coll *coll,
-                  struct cgx_error_feedback *room);
+int cgx_kept_attach(struct cgx_kept_memory *kept, struct cgx_coll *coll,
+                    struct cgx_error_feedback *room);
 
 /* After the call. DONE: it succeeded, on all ranks or on none. Otherwise the kept data would be of
  * a sum that was not used, and is forgotten. */

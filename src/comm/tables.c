@@ -78,7 +78,7 @@ void cgx_tables_wait(struct cgx_comm *state, int64_t begun, bool taken)
 void cgx_tables_pause(struct cgx_comm *state)
 {
     const struct cgx_recurrence *recurrence = state->stream.recurrence;
-    bool wanted = !state->terms.refusal && (!recurrence || cgx_recurrence_listens(recurrence));
+    bool wanted = !state->terms.refusal && (!recurrence || cgx_recurrence_needs_pauses(recurrence));
 
     state->stream.left = wanted ? cgx_trace_clock() : 0;
 }
@@ -129,7 +129,7 @@ int cgx_tables_compare(struct cgx_comm *state, struct cgx_occurrence *occurrence
     int code;
 
     warn_of_step(state);
-    if (!cgx_recurrence_asks(state->stream.recurrence))
+    if (!cgx_recurrence_should_compare(state->stream.recurrence))
         return CGX_MPI_SUCCESS;
     cgx_float_enter(&caller);
     burst = cgx_recurrence_burst(state->stream.recurrence);

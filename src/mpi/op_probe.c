@@ -227,7 +227,7 @@ enum cgx_op_class cgx_op_try(const struct cgx_op_source *source, cgx_mpi_datatyp
         size_t npairs = make_pairs(&halves[i], words, count, pairs);
 
         if (!distinguishes_sum(&halves[i], pairs, npairs))
-            class = CGX_OP_UNTOLD;
+            class = CGX_OP_UNTESTED;
         else if (sums(&halves[i], source, datatype, pairs, npairs))
             return halves[i].sum;
     }

@@ -12,8 +12,8 @@
 #include "mpi/table.h"
 
 enum cgx_op_class {
-    CGX_OP_OTHER,  /* not a sum of halves, or never to be called */
-    CGX_OP_UNTOLD, /* not yet tested */
+    CGX_OP_OTHER,    /* not a sum of halves, or never to be called */
+    CGX_OP_UNTESTED, /* not yet tested */
     CGX_OP_SUM_FLOAT16,
     CGX_OP_SUM_BFLOAT16
 };
@@ -43,7 +43,7 @@ struct cgx_op_reach {
  * are elements of the program. DATATYPE is passed on. Runs have 1, 7, 8 and 33 pairs, since
  * functions have vector paths. It is a sum if every result is the sum to within one unit in the
  * last place: it may round in any way, overflow to infinity or to the largest number, and flush
- * subnormal numbers to zero. A function that writes outside its result is no sum. CGX_OP_UNTOLD:
+ * subnormal numbers to zero. A function that writes outside its result is no sum. CGX_OP_UNTESTED:
  * with these words, such as zeros or words of one sign, some other function would give the same;
  * then the function is not called, or is known not to sum the other half type. cgx_op_extend tests
  * infinities, NaN and larger numbers. */

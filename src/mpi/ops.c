@@ -117,7 +117,7 @@ bool cgx_op_is_user(cgx_mpi_op op)
     return cgx_mpi()->looks_created(op);
 }
 
-/* *SOURCE is set if the answer is CGX_OP_UNTOLD; *SOURCE and *REACH if it is a sum. */
+/* *SOURCE is set if the answer is CGX_OP_UNTESTED; *SOURCE and *REACH if it is a sum. */
 static enum cgx_op_class look_up(cgx_mpi_op op, cgx_mpi_datatype datatype,
                                  struct cgx_op_source *source, struct cgx_op_reach *reach)
 {
@@ -135,7 +135,7 @@ static enum cgx_op_class look_up(cgx_mpi_op op, cgx_mpi_datatype datatype,
         *source = record->source;
         *reach = answer->reach;
     } else if (record && find_answer(record, NULL)) {
-        class = CGX_OP_UNTOLD;
+        class = CGX_OP_UNTESTED;
         *source = record->source;
     }
     pthread_mutex_unlock(&mutex);
@@ -188,13 +188,13 @@ enum cgx_op_class cgx_op_ask(cgx_mpi_op op, cgx_mpi_datatype datatype, const uin
     enum cgx_op_class class = look_up(op, datatype, &source, &reach);
     union cgx_float_state caller;
 
-    if (class != CGX_OP_UNTOLD)
+    if (class != CGX_OP_UNTESTED)
         return class;
     /* Not under the mutex, since this calls a function of the program. */
     cgx_float_enter(&caller);
     class = cgx_op_try(&source, datatype, words, count);
     cgx_float_leave(&caller);
-    if (class != CGX_OP_UNTOLD)
+    if (class != CGX_OP_UNTESTED)
         keep(op, datatype, class);
     return class;
 }
@@ -208,7 +208,7 @@ enum cgx_op_class cgx_op_confirm(cgx_mpi_op op, cgx_mpi_datatype datatype, unsig
     union cgx_float_state caller;
     bool is_sum;
 
-    if (class == CGX_OP_OTHER || class == CGX_OP_UNTOLD)
+    if (class == CGX_OP_OTHER || class == CGX_OP_UNTESTED)
         return class;
     cgx_float_enter(&caller);
     is_sum = cgx_op_reaches(class, ranks, seen, &reach);

@@ -168,7 +168,7 @@ static void identify(void *library)
         table.version[0] = table.version[1] = 0;
 }
 
-bool cgx_mpi_speaks(void)
+bool cgx_mpi_logs_for_job(void)
 {
     static const char *const ranks[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK",
                                         "SLURM_PROCID"};
@@ -216,12 +216,12 @@ static void fill(const void *caller)
     abi = find_abi(library);
     missing = abi ? abi(&table, library) : NULL;
     table.abi = abi && !missing ? CGX_MPI_ABI_KNOWN : CGX_MPI_ABI_FOREIGN;
-    if (!abi && cgx_mpi_speaks())
+    if (!abi && cgx_mpi_logs_for_job())
         cgx_log(CGX_LOG_ERROR,
                 "this library knows the ABIs of MPICH, Open MPI and the MPI standard; the "
                 "program uses %s: every call is passed on untouched",
                 table.name);
-    else if (missing && cgx_mpi_speaks())
+    else if (missing && cgx_mpi_logs_for_job())
         cgx_log(CGX_LOG_ERROR, "%s has no %s: every call is passed on untouched", table.name,
                 missing);
     /* Keep the MPI library open, whatever the program closes. LIBRARY may be another object, which

@@ -208,7 +208,7 @@ const struct cgx_mpi *cgx_mpi_find(const void *caller);
 
 /* Whether this process should log what concerns all ranks of a job, according to the launcher, when
  * MPI cannot be asked. */
-bool cgx_mpi_speaks(void);
+bool cgx_mpi_logs_for_job(void);
 
 /* The address of SYMBOL in CALLER's object or its dependencies, otherwise in any other loaded
  * object; NULL: not found. */

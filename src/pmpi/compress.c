@@ -269,7 +269,7 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     coll.vote = vote_of(&capability, schedule->plan->dtype);
     code = cgx_trial_begin(&trial, state, site, &coll, &capability.refusal);
     if (code == CGX_MPI_SUCCESS && layer)
-        code = cgx_kept_lend(&site->kept, &coll, &error_feedback);
+        code = cgx_kept_attach(&site->kept, &coll, &error_feedback);
     if (code != CGX_MPI_SUCCESS) {
         code = cgx_failure(call, state, code, "MPI could not agree on memory");
         goto end_trial;

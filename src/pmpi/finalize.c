@@ -52,7 +52,7 @@ static void log_nothing(void)
     int (*is_initialized)(int *);
     int initialized = 0;
 
-    if (atomic_load(&prepared) || cgx_mpi() || !level || !cgx_mpi_speaks() ||
+    if (atomic_load(&prepared) || cgx_mpi() || !level || !cgx_mpi_logs_for_job() ||
         (strcmp(level, "info") != 0 && strcmp(level, "debug") != 0))
         return;
     is_initialized = (int (*)(int *))cgx_mpi_symbol(NULL, "PMPI_Initialized");

@@ -263,7 +263,7 @@ uint64_t cgx_minimal_size(const struct cgx_settings *settings, const struct cgx_
                 settings->cross_reduction == CGX_REDUCTION_AUTO;
     uint64_t least;
 
-    if (settings->minimal_kind == CGX_MINIMAL_SAID ||
+    if (settings->minimal_kind == CGX_MINIMAL_FIXED ||
         (nodes < 2 && settings->buffers == CGX_BUFFERS_HOST))
         return settings->minimal_size;
     if (settings->buffers == CGX_BUFFERS_HOST)

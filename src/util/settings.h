@@ -46,7 +46,7 @@ enum cgx_family {
     CGX_FAMILY_AUTO /* max-min or rotated, by their errors */
 };
 #define CGX_CODECS "maxmin, rotated, uniform, auto" /* their names */
-enum cgx_minimal { CGX_MINIMAL_SAID, CGX_MINIMAL_AUTO /* raised if exact is faster */ };
+enum cgx_minimal { CGX_MINIMAL_FIXED, CGX_MINIMAL_AUTO /* raised if exact is faster */ };
 
 enum cgx_history_kept {
     CGX_HISTORY_NEVER,

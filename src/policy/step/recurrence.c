@@ -29,7 +29,7 @@
 
 /* The first large sum after which ranks compare their pauses. The first after which a step set by
  * the user is checked, in sums and in steps. */
-#define FIRST_ASKED 4
+#define FIRST_COMPARED 4
 #define FIRST_CONTRADICTED 32
 #define STEPS_CONTRADICTED 4
 
@@ -251,7 +251,7 @@ void cgx_recurrence_wait(struct cgx_recurrence *recurrence, int64_t nanoseconds)
     cgx_sum_log_wait(&recurrence->log, cgx_pause(nanoseconds));
 }
 
-bool cgx_recurrence_listens(const struct cgx_recurrence *recurrence)
+bool cgx_recurrence_needs_pauses(const struct cgx_recurrence *recurrence)
 {
     const struct cgx_pattern *pattern = &recurrence->pattern;
 
@@ -260,17 +260,18 @@ bool cgx_recurrence_listens(const struct cgx_recurrence *recurrence)
             (pattern->length == recurrence->paced && !pattern->firm));
 }
 
-bool cgx_recurrence_asks(const struct cgx_recurrence *recurrence)
+bool cgx_recurrence_should_compare(const struct cgx_recurrence *recurrence)
 {
     uint64_t calls = recurrence->calls, part = calls % 3 == 0 ? calls / 3 : calls;
 
-    return calls >= FIRST_ASKED && (part & (part - 1)) == 0 && cgx_recurrence_listens(recurrence);
+    return calls >= FIRST_COMPARED && (part & (part - 1)) == 0 &&
+           cgx_recurrence_needs_pauses(recurrence);
 }
 
 bool cgx_recurrence_samples(const struct cgx_recurrence *recurrence)
 {
     return recurrence->logged && recurrence->calls <= CGX_RECURRENCE_RESULTS &&
-           cgx_recurrence_listens(recurrence);
+           cgx_recurrence_needs_pauses(recurrence);
 }
 
 void cgx_recurrence_result(struct cgx_recurrence *recurrence, const float *values, size_t count)

@@ -53,7 +53,7 @@ void cgx_recurrence_set_step(struct cgx_recurrence *recurrence, size_t step);
 void cgx_recurrence_wait(struct cgx_recurrence *recurrence, int64_t nanoseconds);
 
 /* Whether pauses are needed: nothing else has revealed the step. */
-bool cgx_recurrence_listens(const struct cgx_recurrence *recurrence);
+bool cgx_recurrence_needs_pauses(const struct cgx_recurrence *recurrence);
 
 /* Whether results are needed: pauses are, among the first CGX_RECURRENCE_RESULTS large sums. */
 #define CGX_RECURRENCE_RESULTS 512
@@ -64,7 +64,7 @@ void cgx_recurrence_result(struct cgx_recurrence *recurrence, const float *value
 
 /* Whether ranks should compare their steps now, after a large sum: after the 4th, 6th, 8th, 12th,
  * 16th, 24th ... while the step is unknown. */
-bool cgx_recurrence_asks(const struct cgx_recurrence *recurrence);
+bool cgx_recurrence_should_compare(const struct cgx_recurrence *recurrence);
 
 /* The step according to this rank's results or, if these show none, its pauses. */
 struct cgx_burst cgx_recurrence_burst(const struct cgx_recurrence *recurrence);

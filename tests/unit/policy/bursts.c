@@ -139,7 +139,7 @@ static bool take(struct cgx_recurrence *recurrence, int steps, int length, int64
         for (int k = 0; k < length; k++) {
             cgx_recurrence_wait(recurrence, k == 0 ? pause : 10 * US);
             occurrence = next(recurrence, 2000 + (uint64_t)k);
-            if (!cgx_recurrence_asks(recurrence))
+            if (!cgx_recurrence_should_compare(recurrence))
                 continue;
             burst = cgx_recurrence_burst(recurrence);
             if (burst.length > 0)
@@ -174,11 +174,11 @@ static void test_recurrence(void)
 
     recurrence = cgx_recurrence_create(&(struct cgx_recurrence_rule){0, 1024, 0});
     take(recurrence, 4, 4, 10 * MS);
-    ok(!cgx_recurrence_listens(recurrence), "CGX_WARMUP=0 does without");
+    ok(!cgx_recurrence_needs_pauses(recurrence), "CGX_WARMUP=0 does without");
     cgx_recurrence_free(recurrence);
     recurrence = cgx_recurrence_create(&(struct cgx_recurrence_rule){2, 1024, 5});
     take(recurrence, 4, 4, 10 * MS);
-    ok(!cgx_recurrence_listens(recurrence), "so does a step that is said");
+    ok(!cgx_recurrence_needs_pauses(recurrence), "so does a step that is said");
     cgx_recurrence_free(recurrence);
 }
 

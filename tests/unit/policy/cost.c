@@ -196,7 +196,7 @@ static void test_minimal(void)
        "as many elements as take less time, %llu", (unsigned long long)least);
     settings.minimal_size = least + 1;
     ok(minimal(&settings, &network) == least + 1, "but no fewer than are said");
-    settings.minimal_kind = CGX_MINIMAL_SAID;
+    settings.minimal_kind = CGX_MINIMAL_FIXED;
     settings.minimal_size = 1025;
     ok(minimal(&settings, &network) == 1025, "where it is not auto, what is said");
     settings = automatic;

@@ -155,7 +155,7 @@ static void test_recurrence(void)
 
     while (!occurrence.recurs && calls < 100) {
         occurrence = cgx_recurrence_next(recurrence, 2000 + calls++ % 3, 1);
-        if (cgx_recurrence_asks(recurrence)) {
+        if (cgx_recurrence_should_compare(recurrence)) {
             burst = cgx_recurrence_burst(recurrence);
             if (burst.length > 0)
                 cgx_recurrence_take_burst(recurrence, &burst, &occurrence);
