@@ -211,6 +211,12 @@ static int print_model(char *const words[3], double latency)
         fprintf(stderr, "cgx-info: --model P L LINK: %s\n", why);
         return EXIT_USAGE;
     }
+    if (latency > 0 && job.ranks == job.members) {
+        fprintf(stderr,
+                "cgx-info: --latency is of messages between nodes, and P and L are equal: leave "
+                "it out\n");
+        return EXIT_USAGE;
+    }
     cgx_settings_parse(environ, ignore_problem, NULL, &settings);
     if (!settings.valid) {
         fprintf(stderr, "cgx-info: a setting is refused: see cgx-info --settings\n");

@@ -193,6 +193,8 @@ static void give_up_memory(struct cgx_comm *state)
     state->work->nodes = NULL;
     state->work->shm_refused = true;
     state->work->scratch.local_peers = 0;
+    if (state->work->reserved.slots == 0)
+        cgx_placement_unlink(state);
     if (state->rank == 0)
         cgx_log(asked != CGX_TRANSPORT_AUTO ? CGX_LOG_WARN : CGX_LOG_INFO,
                 "ranks of a node cannot share memory here: their messages go through MPI");

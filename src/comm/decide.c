@@ -306,11 +306,11 @@ static int settle(struct cgx_comm *state, struct cgx_callsite *site,
                   struct cgx_capability *capability, bool renews, struct cgx_answer *all)
 {
     struct wanted wanted = {{0}, 0};
-    struct cgx_network network;
+    uint64_t local_byte_ps;
     int code;
 
     do {
-        network = state->places.network;
+        local_byte_ps = state->places.network.local_byte_ps;
         if (renews)
             prepare(state, site, capability, &wanted);
         else
@@ -322,7 +322,7 @@ static int settle(struct cgx_comm *state, struct cgx_callsite *site,
             note_kind(state, cgx_comm_kind(state, site), capability->dtype, &wanted,
                       all->vote == CGX_ABLE);
     } while (code == CGX_MPI_SUCCESS && renews && all->vote == CGX_ABLE &&
-             memcmp(&network, &state->places.network, sizeof network) != 0);
+             local_byte_ps != state->places.network.local_byte_ps);
     return code;
 }
 

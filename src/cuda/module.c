@@ -194,7 +194,7 @@ static enum cgx_status create(CUcontext context, unsigned long long id,
     return CGX_OK;
 }
 
-enum cgx_status cgx_cuda_module_take(CUcontext context, struct cgx_cuda_module **module)
+static enum cgx_status take(CUcontext context, bool may_load, struct cgx_cuda_module **module)
 {
     unsigned long long id = current_id();
     struct cgx_cuda_module *found;
@@ -203,13 +203,23 @@ enum cgx_status cgx_cuda_module_take(CUcontext context, struct cgx_cuda_module *
     pthread_mutex_lock(&lock);
     found = find(context, id);
     if (!found)
-        status = create(context, id, &found);
+        status = may_load ? create(context, id, &found) : CGX_ERR_INVALID;
     if (status == CGX_OK) {
         found->users++;
         *module = found;
     }
     pthread_mutex_unlock(&lock);
     return status;
+}
+
+enum cgx_status cgx_cuda_module_take(CUcontext context, struct cgx_cuda_module **module)
+{
+    return take(context, true, module);
+}
+
+enum cgx_status cgx_cuda_module_find(CUcontext context, struct cgx_cuda_module **module)
+{
+    return take(context, false, module);
 }
 
 enum cgx_status cgx_cuda_module_fuse(struct cgx_cuda_module *module)

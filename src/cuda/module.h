@@ -38,6 +38,9 @@ struct cgx_cuda_module {
  * once; a warning if the driver is older than the kernels). CGX_ERR_NOMEM. */
 enum cgx_status cgx_cuda_module_take(CUcontext context, struct cgx_cuda_module **module);
 
+/* The same if they are loaded, or else CGX_ERR_INVALID: loading may wait for the context's work. */
+enum cgx_status cgx_cuda_module_find(CUcontext context, struct cgx_cuda_module **module);
+
 /* Loads MODULE's fused kernels, unless they are loaded. Its context is current. */
 enum cgx_status cgx_cuda_module_fuse(struct cgx_cuda_module *module);
 

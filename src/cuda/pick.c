@@ -9,15 +9,21 @@
 
 #define WORD sizeof(uint32_t)
 
-static enum cgx_status launch(const struct cgx_cuda_module *module, struct cgx_kernel_args *args,
-                              uint64_t tiles)
+/* Fills HOST. */
+static enum cgx_status launch(const struct cgx_cuda_module *module, const void *host,
+                              struct cgx_kernel_args *args, uint64_t tiles)
 {
     void *parameters[] = {args};
     enum cgx_status status =
         CGX_CUDA_CALL(cuLaunchKernel, module->ranges, (unsigned)tiles, 1, 1, CGX_KERNEL_THREADS, 1,
                       1, 0, CU_STREAM_LEGACY, parameters, NULL);
 
-    return status == CGX_OK ? CGX_CUDA_CALL(cuStreamSynchronize, CU_STREAM_LEGACY) : status;
+    if (status != CGX_OK)
+        return status;
+    status = CGX_CUDA_CALL(cuStreamSynchronize, CU_STREAM_LEGACY);
+    if (status != CGX_OK)
+        cgx_pinned_abandon(host);
+    return status;
 }
 
 /* The kernel reads the list of RUNS in the host memory. */
@@ -41,7 +47,7 @@ static enum cgx_status pick(const struct cgx_cuda_module *module, void *host, co
                                               .tile = (uint32_t)(i * tiles)};
     args.buffer = (void *)(uintptr_t)there;
     args.ranges = (const void *)(uintptr_t)(there + list);
-    return launch(module, &args, runs->count * tiles);
+    return launch(module, host, &args, runs->count * tiles);
 }
 
 static bool has_words(const void *device, const struct cgx_picked *runs)
@@ -54,7 +60,7 @@ static bool has_words(const void *device, const struct cgx_picked *runs)
 }
 
 enum cgx_status cgx_pinned_pick(const struct cgx_pointer *where, void *host, const void *device,
-                                const struct cgx_picked *runs)
+                                const struct cgx_picked *runs, bool may_load)
 {
     struct cgx_cuda_module *module;
     CUcontext context;
@@ -68,7 +74,8 @@ enum cgx_status cgx_pinned_pick(const struct cgx_pointer *where, void *host, con
     status = cgx_cuda_push(context);
     if (status != CGX_OK)
         return status;
-    status = cgx_cuda_module_take(context, &module);
+    status =
+        may_load ? cgx_cuda_module_take(context, &module) : cgx_cuda_module_find(context, &module);
     if (status == CGX_OK) {
         status = pick(module, host, device, runs);
         cgx_cuda_module_give(module, true);

@@ -20,7 +20,7 @@ struct block {
     struct block *next;
     void *memory;
     size_t bytes;
-    bool taken;
+    bool taken, abandoned;
 };
 
 /* All blocks, the last created or returned first. */
@@ -173,6 +173,10 @@ void cgx_pinned_give(const struct cgx_pointer *where, void *memory)
     pthread_mutex_lock(&lock);
     for (block = blocks; block->memory != memory; block = block->next)
         ;
+    if (block->abandoned) {
+        pthread_mutex_unlock(&lock);
+        return;
+    }
     unlink_block(block);
     block->taken = false;
     push(block);
@@ -191,6 +195,15 @@ void cgx_pinned_give(const struct cgx_pointer *where, void *memory)
     }
     if (entered)
         cgx_cuda_leave();
+}
+
+void cgx_pinned_abandon(const void *host)
+{
+    pthread_mutex_lock(&lock);
+    for (struct block *block = blocks; block; block = block->next)
+        if ((uintptr_t)host - (uintptr_t)block->memory < block->bytes)
+            block->abandoned = true;
+    pthread_mutex_unlock(&lock);
 }
 
 enum cgx_status cgx_pinned_wait(const struct cgx_pointer *where)
@@ -225,7 +238,10 @@ static enum cgx_status gather_rows(const CUDA_MEMCPY2D *copy)
         status = CGX_CUDA_CALL(cuMemcpyDtoHAsync, (char *)copy->dstHost + row * copy->dstPitch,
                                copy->srcDevice + row * copy->srcPitch, copy->WidthInBytes,
                                CU_STREAM_LEGACY);
-    return status == CGX_OK ? CGX_CUDA_CALL(cuStreamSynchronize, CU_STREAM_LEGACY) : status;
+    if (CGX_CUDA_CALL(cuStreamSynchronize, CU_STREAM_LEGACY) == CGX_OK)
+        return status;
+    cgx_pinned_abandon(copy->dstHost);
+    return CGX_ERR_DEVICE;
 }
 
 enum cgx_status cgx_pinned_gather(const struct cgx_pointer *where, void *host, const void *device,

@@ -28,6 +28,10 @@ bool cgx_pinned_possible(void);
 enum cgx_status cgx_pinned_take(const struct cgx_pointer *where, size_t bytes, void **memory);
 void cgx_pinned_give(const struct cgx_pointer *where, void *memory);
 
+/* The block that HOST is in, if it is in one, is never used again: what the device copies to it may
+ * still be under way, and cannot be waited for. */
+void cgx_pinned_abandon(const void *host);
+
 /* Waits for all work in the context. */
 enum cgx_status cgx_pinned_wait(const struct cgx_pointer *where);
 
@@ -46,11 +50,12 @@ struct cgx_picked {
     size_t size, count, at;
 };
 
-/* As gather, by one kernel, which is loaded if need be (module.h). HOST is what cgx_pinned_take
- * returned, and has room for cgx_picked_bytes from AT on, a multiple of 8. CGX_ERR_INVALID: DEVICE,
- * offsets or size are not multiples of 4, or the driver is older than CUDA 12.0. */
+/* As gather, by one kernel, which is loaded if need be and it MAY_LOAD (module.h). HOST is what
+ * cgx_pinned_take returned, and has room for cgx_picked_bytes from AT on, a multiple of 8.
+ * CGX_ERR_INVALID: DEVICE, offsets or size are not multiples of 4, the driver is older than CUDA
+ * 12.0, or the kernel is not loaded. */
 enum cgx_status cgx_pinned_pick(const struct cgx_pointer *where, void *host, const void *device,
-                                const struct cgx_picked *runs);
+                                const struct cgx_picked *runs, bool may_load);
 
 /* The bytes of the runs, up to a multiple of 8, and with the kernel's list of them behind. */
 static inline size_t cgx_picked_runs(const struct cgx_picked *runs)

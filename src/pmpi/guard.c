@@ -81,7 +81,7 @@ static bool copy_each(const struct buffer *buffer, const struct cgx_picked *runs
 
 /* Copies the sampled buckets of BUFFER, if they are not read where they are. Managed memory may be
  * on the host, from where a kernel would fetch whole pages. */
-static bool copy(const struct sample *sample, const struct buffer *buffer)
+static bool copy(const struct sample *sample, const struct buffer *buffer, bool may_load)
 {
     size_t offsets[CGX_GUARD_MOST];
     struct cgx_picked runs = runs_of(sample, offsets);
@@ -92,7 +92,8 @@ static bool copy(const struct sample *sample, const struct buffer *buffer)
     for (size_t i = 0; i < runs.count; i++)
         offsets[i] = first_of(sample, i) * cgx_dtype_size(sample->dtype);
     return (buffer->where->memory == CGX_MEMORY_DEVICE && runs.count > 1 &&
-            cgx_pinned_pick(buffer->where, sample->memory, buffer->at, &runs) == CGX_OK) ||
+            cgx_pinned_pick(buffer->where, sample->memory, buffer->at, &runs, may_load) ==
+                CGX_OK) ||
            copy_each(buffer, &runs);
 }
 
@@ -144,11 +145,12 @@ static bool enter(const struct buffer *buffer)
     return !is_on_host(buffer->where) && cgx_cuda_enter(buffer->where) == CGX_OK;
 }
 
-/* Copies the sampled input, which the sum will overwrite. */
+/* Copies the sampled input, which the sum will overwrite. No kernels are loaded for it: that may
+ * wait for work of the program which itself waits for a rank that is in this call already. */
 static bool copy_input(struct sample *sample)
 {
     bool entered = enter(&sample->input);
-    bool ok = get_memory(sample) && copy(sample, &sample->input);
+    bool ok = get_memory(sample) && copy(sample, &sample->input, false);
 
     if (entered)
         cgx_cuda_leave();
@@ -196,8 +198,8 @@ static void widen(const struct sample *sample, const struct buffer *buffer, size
 static bool copy_rest(struct sample *sample)
 {
     bool entered = enter(&sample->sum);
-    bool ok = (sample->memory || get_memory(sample)) && copy(sample, &sample->sum) &&
-              (sample->in_place || copy(sample, &sample->input));
+    bool ok = (sample->memory || get_memory(sample)) && copy(sample, &sample->sum, true) &&
+              (sample->in_place || copy(sample, &sample->input, true));
 
     if (entered)
         cgx_cuda_leave();

@@ -269,7 +269,7 @@ uint64_t cgx_minimal_size(const struct cgx_settings *settings, const struct cgx_
     if (settings->buffers == CGX_BUFFERS_HOST)
         reckoned.element_ps = 0;
     least = cgx_cost_least(&reckoned, size, settings->bits, settings->bucket_size, nodes,
-                           settings->leaders ? 1 : members, grid);
+                           settings->leaders && nodes > 1 ? 1 : members, grid);
     if (least > MOST)
         return MOST;
     return least > settings->minimal_size ? least : settings->minimal_size;

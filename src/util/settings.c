@@ -69,8 +69,8 @@ static const struct cgx_key rows[] = {
      cgx_value_power, 64, 4096, BYTEGRAD("512"), TORCH_CGX("512"), FEEDBACK("512"), NO_HISTORY("512"),
      FIELD(bucket_size)},
     {{"CGX_COMPRESSION_MINIMAL_SIZE", "auto, or a number of elements", "auto",
-      "smaller calls are exact; values below 1024 mean 1024; auto: 16384, and more between nodes "
-      "if exact calls are faster", 4},
+      "smaller calls are exact; values below 1024 mean 1024; auto: 16384, and more if "
+      "smaller calls are faster exact", 4},
      cgx_value_elements, 1024, 16384, BYTEGRAD("1024"), TORCH_CGX("1024"), FIELD(minimal_size),
      KIND(minimal_kind)},
     {{"CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS", "0, 1", "0",

@@ -79,6 +79,8 @@ static void test_copies(void)
 
 enum { RUNS = 70, RUN = 900, AT = 8 };
 
+static bool may_load;
+
 /* Whether the RUNS from START on, of SIZE bytes, are picked; what is AT both ends stays. */
 static bool picks(const struct cgx_picked *runs, size_t start, const unsigned char *from)
 {
@@ -89,7 +91,7 @@ static bool picks(const struct cgx_picked *runs, size_t start, const unsigned ch
     if (cgx_pinned_take(&where, bytes, (void **)&memory) != CGX_OK)
         return false;
     memset(memory, 0xAA, bytes);
-    same = cgx_pinned_pick(&where, memory, (char *)device + start, runs) == CGX_OK;
+    same = cgx_pinned_pick(&where, memory, (char *)device + start, runs, may_load) == CGX_OK;
     for (size_t i = 0; i < runs->count; i++)
         same = same && memcmp(memory + AT + i * runs->size, from + start + runs->offsets[i],
                               runs->size) == 0;
@@ -112,7 +114,10 @@ static void test_picking(void)
         offsets[i] = (RUNS - 1 - i) * 991 / 4 * 4;
     if (cgx_pinned_store(&where, device, from, BYTES) != CGX_OK)
         bail_out("nothing can be stored");
+    ok(!picks(&runs, 0, from), "nothing is picked where the kernel may not be loaded and is not");
+    may_load = true;
     ok(picks(&runs, 0, from), "runs are picked");
+    may_load = false;
     runs.size = 20;
     ok(picks(&runs, 24, from), "short runs are picked from within the memory");
     if (device_is_soft())
@@ -123,6 +128,23 @@ static void test_picking(void)
     runs.size = 20;
     offsets[7] += 2;
     ok(!picks(&runs, 0, from), "from anywhere");
+}
+
+/* What cannot be waited for may still come. */
+static void test_abandoning(void)
+{
+    unsigned char *memory, *other;
+
+    if (cgx_pinned_take(&where, BYTES, (void **)&memory) != CGX_OK)
+        bail_out("no memory");
+    cgx_pinned_abandon(memory - 1);
+    cgx_pinned_abandon(memory + BYTES - 1);
+    cgx_pinned_give(&where, memory);
+    if (cgx_pinned_take(&where, BYTES, (void **)&other) != CGX_OK)
+        bail_out("no memory");
+    memory[0] = memory[BYTES - 1] = 1;
+    ok(other != memory, "abandoned memory stays, and nobody else gets it");
+    cgx_pinned_give(&where, other);
 }
 
 /* A driver that fails may still hold the pages. */
@@ -156,6 +178,7 @@ int main(void)
     test_threads();
     test_copies();
     test_picking();
+    test_abandoning();
     if (device_is_soft())
         test_unpinning();
     return done_testing();

@@ -203,6 +203,13 @@ static void test_minimal(void)
     ok(cgx_minimal_size(&settings, &network, 4, 1, 8) ==
            cgx_cost_least(&network, 4, 4, 512, 1, 8, false),
        "one node: the same");
+    settings.leaders = true;
+    ok(cgx_minimal_size(&settings, &network, 4, 1, 8) ==
+               cgx_cost_least(&network, 4, 4, 512, 1, 8, false) &&
+           cgx_minimal_size(&settings, &network, 4, 8, 8) ==
+               cgx_cost_least(&network, 4, 4, 512, 8, 1, false),
+       "leaders count as their nodes where there are several");
+    settings = automatic;
     settings.buffers = CGX_BUFFERS_HOST;
     ok(cgx_minimal_size(&settings, &network, 4, 1, 8) == 1024, "for host buffers what is said");
 
