@@ -181,9 +181,9 @@ enum cgx_status cgx_pinned_gather(const struct cgx_pointer *where, void *host, c
 }
 
 enum cgx_status cgx_pinned_pick(const struct cgx_pointer *where, void *host, const void *device,
-                                const struct cgx_picked *runs)
+                                const struct cgx_picked *runs, bool may_load)
 {
-    (void)where, (void)host, (void)device, (void)runs;
+    (void)where, (void)host, (void)device, (void)runs, (void)may_load;
     return CGX_ERR_DEVICE;
 }
 
