@@ -147,6 +147,7 @@ libcgxcore_la_SOURCES = \
 	src/observe/json.c src/observe/json.h \
 	src/observe/notices.c src/observe/notices.h \
 	src/observe/reason.c src/observe/reason.h \
+	src/observe/size_times.c src/observe/size_times.h \
 	src/observe/stats.c src/observe/stats.h \
 	src/observe/stats_json.c \
 	src/observe/stats_table.c \

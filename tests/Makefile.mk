@@ -64,6 +64,7 @@ unit_programs = \
 	tests/unit/mpi/ops_large \
 	tests/unit/mpi/ops_probe \
 	tests/unit/mpi/ops_records \
+	tests/unit/observe/size_times \
 	tests/unit/policy/adapt \
 	tests/unit/policy/adapt_account \
 	tests/unit/policy/adapt_budget \

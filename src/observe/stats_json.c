@@ -8,6 +8,7 @@
 #include "mpi/config.h"
 #include "observe/exact_sums.h"
 #include "observe/json.h"
+#include "observe/size_times.h"
 #include "observe/stats.h"
 #include "observe/totals.h"
 #include "util/trace.h"
@@ -234,6 +235,32 @@ static void put_exact_sum(struct cgx_json *json, const struct cgx_exact_sum *sum
     cgx_json_close(json, '}');
 }
 
+static void put_size_time(struct cgx_json *json, const char *name, const struct cgx_size_time *time)
+{
+    cgx_json_open(json, name, '{');
+    cgx_json_count(json, "calls", time->calls);
+    cgx_json_number(json, "median", time->median);
+    cgx_json_close(json, '}');
+}
+
+static void put_sizes(struct cgx_json *json)
+{
+    struct cgx_size_times times;
+
+    json->line = true;
+    cgx_json_open(json, "sizes", '[');
+    for (size_t i = 0; cgx_size_times_get(i, &times); i++) {
+        json->line = true;
+        cgx_json_open(json, NULL, '{');
+        cgx_json_count(json, "elements", times.elements);
+        cgx_json_string(json, "datatype", cgx_type_name(times.type));
+        put_size_time(json, "exact", &times.exact);
+        put_size_time(json, "compressed", &times.compressed);
+        cgx_json_close(json, '}');
+    }
+    cgx_json_close(json, ']');
+}
+
 static void put_large_sums(struct cgx_json *json, const struct cgx_totals *totals)
 {
     const struct cgx_exact_sum others = cgx_exact_sums_others();
@@ -254,6 +281,7 @@ static void put_large_sums(struct cgx_json *json, const struct cgx_totals *total
     cgx_json_count(json, "calls", others.calls);
     cgx_json_number(json, "seconds", 1e-9 * (double)others.nanoseconds);
     cgx_json_close(json, '}');
+    put_sizes(json);
     cgx_json_close(json, '}');
 }
 

@@ -8,6 +8,7 @@
 
 #include "mpi/world.h"
 #include "observe/notices.h"
+#include "observe/size_times.h"
 #include "util/log.h"
 
 static struct count {
@@ -136,36 +137,50 @@ static const char *in_units(double bytes, char text[24])
     return text;
 }
 
-/* Seconds per byte of exact large sums, or 0 if there were none. Excludes the first sums of
- * communicators, which wait for ranks that start later and for connections. */
-static double seconds_per_byte(const struct cgx_large_sums *all)
+/* Sets *MOST to the size with the most compressed bytes of those that can be compared. */
+static bool most_compressed(struct cgx_size_times *most)
 {
-    const struct count *first = &large[CGX_REASON_FIRST];
-    double bytes = (double)all->bytes - (double)atomic_load(&first->bytes);
+    struct cgx_size_times times;
+    double bytes = 0;
 
-    return bytes > 0 ? (all->seconds - 1e-9 * (double)atomic_load(&first->ns)) / bytes : 0;
+    for (size_t i = 0; cgx_size_times_get(i, &times); i++) {
+        double size = (double)times.compressed.calls * (double)times.elements *
+                      (double)cgx_dtype_size(cgx_type_dtype(times.type));
+
+        if (size > bytes) {
+            bytes = size;
+            *most = times;
+        }
+    }
+    return bytes > 0;
 }
 
-/* Logs the time of compressed large sums, and the time that exact ones would have taken at the rate
- * of those that were exact. */
+/* Logs what was compressed, and what sums of one size took. That compression was slower by half is
+ * a warning. */
 static void log_large(const struct cgx_totals *totals)
 {
     const struct cgx_large_sums *quick = &totals->large_compressed, *rest = &totals->large_exact;
-    double before = seconds_per_byte(rest) * (double)quick->bytes;
-    char sent[24], instead[24], times[96] = "";
+    char sent[24], instead[24], took[128] = "";
+    struct cgx_size_times times = {0};
+    double slower = 0;
 
     if (quick->calls == 0)
         return;
-    if (before > 0)
-        snprintf(times, sizeof times, "; a sum took %.3g ms instead of %.3g%s",
-                 1e3 * quick->seconds / (double)quick->calls, 1e3 * before / (double)quick->calls,
-                 quick->seconds > before ? ": exact ones were faster (CGX_ENABLE=0)" : "");
+    if (most_compressed(&times)) {
+        slower = times.compressed.median / times.exact.median;
+        snprintf(took, sizeof took, "a sum of %llu elements took %.3g ms instead of %.3g%s",
+                 (unsigned long long)times.elements, 1e3 * times.compressed.median,
+                 1e3 * times.exact.median,
+                 slower > 1 ? ": exact ones were faster (CGX_ENABLE=0)" : "");
+    }
     cgx_log(CGX_LOG_INFO,
-            "%llu of %llu large sums compressed, from number %llu on: sent %s instead of %s%s",
+            "%llu of %llu large sums compressed, from number %llu on: sent %s instead of %s%s%s",
             (unsigned long long)quick->calls, (unsigned long long)quick->calls + rest->calls,
             (unsigned long long)atomic_load(&compressed.first_one),
             in_units((double)totals->bytes_sent, sent),
-            in_units((double)atomic_load(&compressed.plain), instead), times);
+            in_units((double)atomic_load(&compressed.plain), instead), took[0] ? "; " : "", took);
+    if (slower > 1.5 && cgx_log_level() < CGX_LOG_INFO)
+        cgx_log(CGX_LOG_WARN, "compression was slower here: %s", took);
 }
 
 /* Logs what compression would do to large sums; the exact sums are the same ones. */

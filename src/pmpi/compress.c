@@ -12,6 +12,7 @@
 #include "mpi/errors.h"
 #include "observe/check.h"
 #include "observe/notices.h"
+#include "observe/size_times.h"
 #include "observe/stats.h"
 #include "observe/timeline.h"
 #include "observe/totals.h"
@@ -141,10 +142,12 @@ static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll,
     }
     cgx_stats_compressed(state->stats, key, coll, outcome, elapsed, &checked, NULL);
     cgx_float_leave(&caller);
-    if (outcome == CGX_OUTCOME_DONE)
-        cgx_totals_compressed(&(struct cgx_served_sum){
-            coll->schedule->plan->count * cgx_dtype_size(coll->schedule->plan->dtype),
-            (unsigned)state->size, coll->sent, elapsed});
+    if (outcome != CGX_OUTCOME_DONE)
+        return outcome;
+    cgx_totals_compressed(&(struct cgx_served_sum){coll->schedule->plan->count *
+                                                       cgx_dtype_size(coll->schedule->plan->dtype),
+                                                   (unsigned)state->size, coll->sent, elapsed});
+    cgx_size_times_compressed(key.count, key.type, elapsed);
     return outcome;
 }
 

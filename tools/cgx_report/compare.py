@@ -66,12 +66,20 @@ def _verdict(runs, names):
     sent = [run.sent for run in runs]
     if not all(seconds) or not all(sent):
         return "There is nothing to compare: a run has no large sums of more than one rank."
-    quick = 0 if seconds[0] < seconds[1] else 1
+    parts = [f"large sums took {_times_less(seconds, names)}"]
+    # Earlier versions do not say what a run took.
+    if all(run.seconds for run in runs):
+        whole = _times_less([run.seconds for run in runs], names)
+        parts.insert(0, f"from the first sum to the end a run took {whole}")
     few = 0 if sent[0] < sent[1] else 1
-    return (
-        f"Large sums took {seconds[1 - quick] / seconds[quick]:.2f} times less time in {names[quick]}; "
-        f"{names[few]} sent {sent[1 - few] / sent[few]:.2f} times fewer bytes."
-    )
+    parts.append(f"{names[few]} sent {sent[1 - few] / sent[few]:.2f} times fewer bytes")
+    line = "; ".join(parts)
+    return f"{line[0].upper()}{line[1:]}."
+
+
+def _times_less(seconds, names):
+    quick = 0 if seconds[0] < seconds[1] else 1
+    return f"{seconds[1 - quick] / seconds[quick]:.2f} times less time in {names[quick]}"
 
 
 def _advice(runs, names):
@@ -79,7 +87,10 @@ def _advice(runs, names):
     more = 0 if runs[0].compressed_bytes > runs[1].compressed_bytes else 1
     if not runs[more].compressed_bytes:
         return "! Neither run compressed a sum. cgx-report of one of them alone says why."
-    if runs[more].large.seconds <= runs[1 - more].large.seconds:
+    took = [run.seconds for run in runs]
+    if not all(took):
+        took = [run.large.seconds for run in runs]
+    if took[more] <= took[1 - more]:
         return None
     return f"! Compression did not pay in {names[more]}. {words.WHEN_SLOWER}"
 
@@ -96,6 +107,7 @@ def compare(runs, paths, ascii_only=False):
         out.line("! The runs have different numbers of ranks: only sums of equal ranks compare.")
     out.title("The runs")
     _put_row(out, "", names)
+    _put_values(out, "from the first sum to the end", [run.seconds for run in runs], units.seconds)
     _put_row(out, "ranks", [units.count(run.ranks) for run in runs])
     _put_row(out, "large sums", [units.count(run.large.calls) for run in runs])
     _put_row(
@@ -108,7 +120,6 @@ def compare(runs, paths, ascii_only=False):
     )
     _put_values(out, "sent by the rank, in all", [run.sent for run in runs], units.size)
     _put_values(out, "large sums took, in all", [run.large.seconds for run in runs], units.seconds)
-    _put_values(out, "from the first sum to the end", [run.seconds for run in runs], units.seconds)
     _put_sizes(out, runs)
     for run, name in zip(runs, names):
         out.line(f"{name}: {words.source(run)}")

@@ -17,10 +17,13 @@ Size = collections.namedtuple(
     "Size", "elements datatype exact exact_seconds compressed compressed_seconds"
 )
 
-_BYTES = {"float64": 8, "float32": 4}
+# Sums of one size, of which at least ten were exact and ten compressed: calls, and the median of
+# their seconds.
+Compared = collections.namedtuple(
+    "Compared", "elements datatype exact exact_median compressed compressed_median"
+)
 
-# The first sums of a communicator wait for ranks that begin later, and for connections.
-_UNSETTLED = "first"
+_BYTES = {"float32": 4}
 
 
 def _total(of):
@@ -33,6 +36,19 @@ def _exact(of):
     position = None if of["position"] is None else whole(of["position"])
     names = text(of["datatype"]), text(of["reason"])
     return Exact(whole(of["elements"]), *names, position, whole(of["calls"]), number(of["seconds"]))
+
+
+def _compared(of):
+    items(of, dict)
+    exact, compressed = items(of["exact"], dict), items(of["compressed"], dict)
+    return Compared(
+        whole(of["elements"]),
+        text(of["datatype"]),
+        whole(exact["calls"]),
+        number(exact["median"]),
+        whole(compressed["calls"]),
+        number(compressed["median"]),
+    )
 
 
 def _sizes(kinds, layers):
@@ -60,9 +76,10 @@ class LargeSums:
         self.kinds = [_exact(kind) for kind in items(of["exact_kinds"], list)]
         self.kinds.sort(key=lambda kind: -kind.calls * kind.elements)
         self.others = whole(items(of["exact_others"], dict)["calls"])
-        self.settled = [kind for kind in self.kinds if kind.reason != _UNSETTLED]
         self.sizes = _sizes(self.kinds, layers)
-        self.settled_sizes = _sizes(self.settled, layers)
+        # None in files of earlier versions. The most compressed bytes first.
+        self.compared = [_compared(size) for size in items(of.get("sizes", []), list)]
+        self.compared.sort(key=lambda one: -one.compressed * one.elements * _BYTES.get(one.datatype, 2))
 
     @property
     def seconds(self):
@@ -72,30 +89,18 @@ class LargeSums:
     def calls(self):
         return self.compressed.calls + self.exact.calls
 
-    @property
-    def instead(self):
-        """Seconds that the compressed sums would have taken as exact ones, as those that there were
-        took for each byte; None where there were no exact or no compressed ones."""
-        seconds = sum(kind.seconds for kind in self.settled)
-        size = sum(kind.calls * kind.elements * _BYTES.get(kind.datatype, 2) for kind in self.settled)
-        if not seconds or not size or not self.compressed.calls:
-            return None
-        return seconds / size * self.compressed.bytes
-
 
 def mean(seconds, calls):
     """None of no calls."""
     return seconds / calls if calls else None
 
 
-def gains_from(sizes):
-    """The least number of elements from which on compressed sums take less time in all sizes that
-    were summed both ways; None where the largest do not."""
+def gains_from(compared):
+    """The least number of elements from which on compressed sums take less time; None where the
+    largest do not."""
     least = None
-    for one in sorted(sizes, key=lambda one: -one.elements):
-        if not one.exact or not one.compressed:
-            continue
-        if one.compressed_seconds / one.compressed >= one.exact_seconds / one.exact:
+    for one in sorted(compared, key=lambda one: -one.elements):
+        if one.compressed_median >= one.exact_median:
             break
         least = one.elements
     return least

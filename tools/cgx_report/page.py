@@ -112,6 +112,9 @@ def _calls(stats):
         ),
         _figure("calls", plots.calls, stats, "No data was summed."),
     ]
+    redone = words.redone(stats)
+    if redone:
+        parts.append(_p(redone, "note"))
     if stats.exact:
         parts.append("<h2>Why calls were exact, and what to do</h2><dl class='reasons'>")
     for one in stats.exact:
@@ -165,31 +168,23 @@ def _observed(stats):
 
 def _speed(stats):
     """Exact and compressed sums of each size."""
-    sizes = [one for one in stats.large.settled_sizes if one.compressed] if stats.large else []
-    if not sizes:
+    if not stats.large or not stats.large.compressed.calls:
         return []
-
-    def took(seconds, calls):
-        return units.seconds(mean(seconds, calls)) if calls else units.UNKNOWN
-
-    return [
-        "<h2>Time of large sums, exact and compressed</h2>",
-        _p(words.speed(stats.large) or "No large sum was exact, so there is nothing to compare with."),
-        _details(
-            "All sizes in figures",
-            ("elements", "exact calls", "an exact one", "compressed calls", "a compressed one"),
-            [
-                (
-                    words.size(one.elements, one.datatype),
-                    units.count(one.exact),
-                    took(one.exact_seconds, one.exact),
-                    units.count(one.compressed),
-                    took(one.compressed_seconds, one.compressed),
-                )
-                for one in sizes
-            ],
-        ),
-    ]
+    parts = ["<h2>Time of large sums, exact and compressed</h2>", _p(words.speed(stats.large))]
+    if stats.large.compared:
+        rows = [
+            (
+                words.size(one.elements, one.datatype),
+                units.count(one.exact),
+                units.seconds(one.exact_median),
+                units.count(one.compressed),
+                units.seconds(one.compressed_median),
+            )
+            for one in stats.large.compared
+        ]
+        heads = ("elements", "exact calls", "an exact one", "compressed calls", "a compressed one")
+        parts.append(_details("All sizes in figures", heads, rows))
+    return parts
 
 
 def _bytes(stats):

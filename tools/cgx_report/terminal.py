@@ -6,7 +6,6 @@
 import textwrap
 
 from . import observed, units, words
-from .large import mean
 from .reasons import reason
 from .stats import largest
 from .trace import STAGES
@@ -86,6 +85,9 @@ def _put_calls(out, stats):
     most = max(number for _, _, number in rows)
     for label, calls, number in rows:
         out.bar(label, f"{units.counted(calls, 'call'):>15} {units.size(number):>10}", number, most)
+    redone = words.redone(stats)
+    if redone:
+        out.line(redone, 2)
     if stats.exact:
         out.title("Why calls were exact, and what to do")
     for one in stats.exact:
@@ -110,25 +112,18 @@ def _put_exact_sums(out, stats):
 
 
 def _put_speed(out, stats):
-    sizes = [one for one in stats.large.settled_sizes if one.compressed] if stats.large else []
-    if not sizes:
+    if not stats.large or not stats.large.compressed.calls:
         return
     out.title("What a large sum took")
     rows = []
-    for one in sizes[:SUMS]:
+    for one in stats.large.compared[:SUMS]:
         label = words.size(one.elements, one.datatype)
-        for kind, calls, seconds in (
-            ("exact", one.exact, one.exact_seconds),
-            ("compressed", one.compressed, one.compressed_seconds),
-        ):
-            if calls:
-                rows.append((f"{label}, {kind}", calls, mean(seconds, calls)))
+        rows.append((f"{label}, exact", one.exact, one.exact_median))
+        rows.append((f"{label}, compressed", one.compressed, one.compressed_median))
     for label, calls, seconds in rows:
         figures = f"{units.counted(calls, 'call'):>15} {units.seconds(seconds):>10}"
         out.bar(label, figures, seconds, max(row[2] for row in rows))
-    speed = words.speed(stats.large)
-    if speed:
-        out.line(speed, 2)
+    out.line(words.speed(stats.large), 2)
 
 
 def _put_observed(out, stats):

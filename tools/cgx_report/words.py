@@ -97,7 +97,6 @@ def warnings(stats):
     """Lines on what a user should know before all else."""
     lines = []
     failed = sum(layer.failed for layer in stats.layers)
-    redone = sum(layer.redone for layer in stats.layers)
     beyond = sum(layer.beyond for layer in stats.layers)
     if failed:
         lines.append(f"{units.counted(failed, 'compressed call')} failed with an MPI error.")
@@ -106,9 +105,6 @@ def warnings(stats):
             f"{units.counted(beyond, 'element')} beyond the bound in CGX_ENABLE=check: an error of the "
             "library, which should be reported."
         )
-    if redone:
-        done = "would be done twice" if stats.observe else "done twice"
-        lines.append(f"{units.counted(redone, 'call')} {done}, compressed and then exactly.")
     slower = _slower(stats.large) if stats.large else None
     if slower:
         lines.append(slower)
@@ -119,6 +115,18 @@ def warnings(stats):
                 f"{exact.reason}. {reason(exact.reason).advice}"
             )
     return lines
+
+
+def redone(stats):
+    """That calls were done twice; None if there were none."""
+    calls = sum(layer.redone for layer in stats.layers)
+    if not calls:
+        return None
+    would = "would be" if stats.observe else "was" if calls == 1 else "were"
+    return (
+        f"{units.counted(calls, 'call')} {would} compressed and then done again exactly, because of "
+        "the data: nothing to do."
+    )
 
 
 def size(elements, datatype):
@@ -133,31 +141,31 @@ def exact_kind(kind):
 
 
 def speed(large):
-    """What large sums took, exact and compressed, in a sentence; or None."""
-    instead = large.instead
-    if instead is None:
-        return None
-    took, calls = large.compressed.seconds, large.compressed.calls
-    exact = sum(kind.calls for kind in large.settled)
+    """What large sums of one size took, exact and compressed, in a sentence."""
+    if not large.compared:
+        return (
+            "Too few sums of one size were exact, and others compressed, to compare times: give "
+            "cgx-report this run and one with CGX_ENABLE=0 (cgx-report PLAIN COMPRESSED)."
+        )
+    most = large.compared[0]
     return (
-        f"{units.counted(calls, 'compressed sum')} took {units.seconds(took)}, "
-        f"{units.seconds(took / calls)} each; as exact ones they would have taken "
-        f"{units.seconds(instead)}, {units.seconds(instead / calls)} each, by what "
-        f"{units.counted(exact, 'exact one')} took for each byte. A run with CGX_ENABLE=0 and "
-        "cgx-report PLAIN COMPRESSED tell it better."
+        f"A sum of {size(most.elements, most.datatype)} took {units.seconds(most.compressed_median)} "
+        f"compressed and {units.seconds(most.exact_median)} exact: medians of "
+        f"{units.count(most.compressed)} and {units.count(most.exact)} sums. A run with CGX_ENABLE=0 "
+        "and cgx-report PLAIN COMPRESSED tell it better."
     )
 
 
 def _slower(large):
-    instead = large.instead
-    if instead is None or large.compressed.seconds <= instead:
+    if not large.compared or large.compared[0].compressed_median <= large.compared[0].exact_median:
         return None
-    least = gains_from(large.settled_sizes)
+    most = large.compared[0]
+    least = gains_from(large.compared)
     line = (
-        f"Compressed sums took {large.compressed.seconds / instead:.2f} times as long as exact ones. "
-        f"{WHEN_SLOWER}"
+        f"Compressed sums of {size(most.elements, most.datatype)} took "
+        f"{most.compressed_median / most.exact_median:.2f} times as long as exact ones. {WHEN_SLOWER}"
     )
-    if least and any(one.compressed and one.elements < least for one in large.settled_sizes):
+    if least:
         line += f" Here it pays from {units.count(least)} elements on (CGX_COMPRESSION_MINIMAL_SIZE)."
     return line
 

@@ -1,0 +1,115 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "observe/size_times.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Every STRIDEth call, from the first on. */
+struct samples {
+    uint64_t calls, stride;
+    unsigned count;
+    int64_t nanoseconds[CGX_SIZE_SAMPLES];
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct size {
+    uint64_t elements;
+    enum cgx_type_class type;
+    struct samples exact, compressed;
+} sizes[CGX_SIZES];
+
+static uint64_t calls_of(const struct size *size)
+{
+    return size->exact.calls + size->compressed.calls;
+}
+
+/* A new size takes the place of the one with the fewest calls. */
+static struct size *find(uint64_t elements, enum cgx_type_class type)
+{
+    struct size *least = sizes;
+
+    for (size_t i = 0; i < CGX_SIZES; i++) {
+        if (sizes[i].elements == elements && sizes[i].type == type)
+            return &sizes[i];
+        if (calls_of(&sizes[i]) < calls_of(least))
+            least = &sizes[i];
+    }
+    *least = (struct size){.elements = elements, .type = type};
+    return least;
+}
+
+/* If SAMPLES is full, keeps every second one. */
+static void add(struct samples *samples, int64_t nanoseconds)
+{
+    if (samples->stride == 0)
+        samples->stride = 1;
+    if (samples->calls++ % samples->stride != 0)
+        return;
+    if (samples->count == CGX_SIZE_SAMPLES) {
+        samples->count /= 2;
+        samples->stride *= 2;
+        for (unsigned i = 0; i < samples->count; i++)
+            samples->nanoseconds[i] = samples->nanoseconds[2 * i];
+    }
+    samples->nanoseconds[samples->count++] = nanoseconds;
+}
+
+void cgx_size_times_exact(const struct cgx_exact_sum *sum)
+{
+    if (sum->reason != CGX_REASON_NOT_RECURRING && sum->reason != CGX_REASON_LOOKED_AT)
+        return;
+    pthread_mutex_lock(&lock);
+    add(&find(sum->elements, sum->type)->exact, sum->nanoseconds);
+    pthread_mutex_unlock(&lock);
+}
+
+void cgx_size_times_compressed(uint64_t elements, enum cgx_type_class type, int64_t nanoseconds)
+{
+    pthread_mutex_lock(&lock);
+    add(&find(elements, type)->compressed, nanoseconds);
+    pthread_mutex_unlock(&lock);
+}
+
+static int compare(const void *a, const void *b)
+{
+    int64_t one, other;
+
+    memcpy(&one, a, sizeof one);
+    memcpy(&other, b, sizeof other);
+    return (one > other) - (one < other);
+}
+
+static struct cgx_size_time time_of(const struct samples *samples)
+{
+    int64_t sorted[CGX_SIZE_SAMPLES];
+    unsigned middle = samples->count / 2;
+
+    memcpy(sorted, samples->nanoseconds, sizeof sorted);
+    qsort(sorted, samples->count, sizeof sorted[0], compare);
+    return (struct cgx_size_time){
+        samples->calls,
+        5e-10 * ((double)sorted[middle] + (double)sorted[(samples->count - 1) / 2])};
+}
+
+static bool compares(const struct size *size)
+{
+    return size->exact.calls >= CGX_SIZE_LEAST && size->compressed.calls >= CGX_SIZE_LEAST;
+}
+
+bool cgx_size_times_get(size_t index, struct cgx_size_times *times)
+{
+    const struct size *found = NULL;
+
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < CGX_SIZES && !found; i++)
+        if (compares(&sizes[i]) && index-- == 0)
+            found = &sizes[i];
+    if (found)
+        *times = (struct cgx_size_times){found->elements, found->type, time_of(&found->exact),
+                                         time_of(&found->compressed)};
+    pthread_mutex_unlock(&lock);
+    return found != NULL;
+}
