@@ -38,7 +38,8 @@ const char *cgx_type_name(enum cgx_type_class type);
 
 /* Stateless and thread-safe; to be called after cgx_mpi_find has found a known ABI. */
 
-/* Compares with predefined types; CGX_TYPE_OTHER for derived types, which MPI_SUM does not accept.
+/* Compares with predefined types; CGX_TYPE_OTHER for derived types, which MPI_SUM does not accept,
+ * and for predefined types whose size is not that of their class. Before MPI_Init MPI may abort.
  * The same on all ranks that use matching types. */
 enum cgx_type_class cgx_type_classify(cgx_mpi_datatype datatype);
 

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* How the library classifies datatypes of this MPI. For one rank, linked with the library instead
- * of preloaded. */
+/* How the library classifies datatypes of this MPI; with "wide", where MPI says that they are twice
+ * as large as usual. For one rank, linked with the library instead of preloaded. */
 
 #include <mpi.h>
 #include <stddef.h>
@@ -189,10 +189,47 @@ static void test_references(void)
     MPI_Type_free_keyval(&keyval);
 }
 
+static int (*type_size)(cgx_mpi_datatype datatype, int *size);
+static int questions;
+
+static int twice(cgx_mpi_datatype datatype, int *size)
+{
+    int code = type_size(datatype, size);
+
+    questions++;
+    *size *= 2;
+    return code;
+}
+
+/* A build of MPI may have another size for Fortran's types, as with -fdefault-real-8. */
+static void test_wide(void)
+{
+    struct cgx_mpi *mpi = (struct cgx_mpi *)cgx_mpi();
+    const cgx_mpi_datatype types[] = {mpi->REAL, mpi->REAL4, mpi->REAL2, mpi->C_FLOAT16,
+                                      mpi->BFLOAT16};
+    bool other = true;
+
+    type_size = mpi->Type_size;
+    mpi->Type_size = twice;
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        other = other && cgx_type_classify(types[i]) == CGX_TYPE_OTHER;
+    ok(other, "a type of another size is no float32 and no type of 16 bits");
+    ok(is(MPI_FLOAT, CGX_TYPE_FLOAT32), "MPI_FLOAT is float32 all the same");
+    questions = 0;
+    for (int i = 0; i < 10; i++)
+        cgx_type_classify(mpi->REAL);
+    ok(questions == 0, "the size is asked for once");
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     cgx_mpi_find((const void *)main);
+    if (argc > 1) {
+        test_wide();
+        MPI_Finalize();
+        return done_testing();
+    }
     test_predefined();
     test_half();
     test_derived();
