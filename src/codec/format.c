@@ -20,28 +20,39 @@ enum {
     MESSAGE_PLAN = 4,
     MESSAGE_BYTES = 8
 };
+/* Fields that share one: the element type with the flags, the elements with the bytes. */
+#define FLAGS_BITS 5
+#define BYTES_BITS 40
 
 void cgx_message_write(const struct cgx_message *message,
                        unsigned char header[CGX_MESSAGE_HEADER_BYTES])
 {
+    uint64_t word = message->bytes | (uint64_t)message->elements << BYTES_BITS;
+
     header[MESSAGE_VERSION] = CGX_FORMAT_VERSION;
-    header[MESSAGE_FLAGS] = message->flags;
+    header[MESSAGE_FLAGS] = (unsigned char)(message->flags | message->dtype << FLAGS_BITS);
     memcpy(header + MESSAGE_SEQ, &message->seq, sizeof message->seq);
     memcpy(header + MESSAGE_PLAN, &message->plan, sizeof message->plan);
-    memcpy(header + MESSAGE_BYTES, &message->bytes, sizeof message->bytes);
+    memcpy(header + MESSAGE_BYTES, &word, sizeof word);
 }
 
 enum cgx_status cgx_message_read(const unsigned char header[CGX_MESSAGE_HEADER_BYTES],
                                  struct cgx_message *message)
 {
-    if (header[MESSAGE_VERSION] != CGX_FORMAT_VERSION ||
-        (header[MESSAGE_FLAGS] != CGX_MESSAGE_PACKED &&
-         (header[MESSAGE_FLAGS] & ~FLAGS_ALONE) != 0))
+    const uint8_t flags = header[MESSAGE_FLAGS] & ((1u << FLAGS_BITS) - 1);
+    const uint8_t dtype = header[MESSAGE_FLAGS] >> FLAGS_BITS;
+    uint64_t word;
+
+    if (header[MESSAGE_VERSION] != CGX_FORMAT_VERSION || dtype > CGX_BFLOAT16 ||
+        (flags != CGX_MESSAGE_PACKED && (flags & ~FLAGS_ALONE) != 0))
         return CGX_ERR_FORMAT;
-    message->flags = header[MESSAGE_FLAGS];
+    message->flags = flags;
+    message->dtype = dtype;
     memcpy(&message->seq, header + MESSAGE_SEQ, sizeof message->seq);
     memcpy(&message->plan, header + MESSAGE_PLAN, sizeof message->plan);
-    memcpy(&message->bytes, header + MESSAGE_BYTES, sizeof message->bytes);
+    memcpy(&word, header + MESSAGE_BYTES, sizeof word);
+    message->bytes = word & ((UINT64_C(1) << BYTES_BITS) - 1);
+    message->elements = (uint32_t)(word >> BYTES_BITS);
     return CGX_OK;
 }
 

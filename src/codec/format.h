@@ -19,7 +19,7 @@
 #include "util/settings.h"
 #include "util/status.h"
 
-#define CGX_FORMAT_VERSION 5
+#define CGX_FORMAT_VERSION 6
 
 /* Element types. Their values enter the plan hash. */
 enum cgx_dtype { CGX_FLOAT32 = 0, CGX_FLOAT16 = 1, CGX_BFLOAT16 = 2 };
@@ -46,11 +46,15 @@ enum cgx_message_flags {
     CGX_MESSAGE_PACKED = 16,
 };
 
+#define CGX_MESSAGE_ELEMENTS_MOST 0xFFFFFFu /* this many, or more */
+
 struct cgx_message {
     uint8_t flags;
-    uint16_t seq;   /* position in the schedule of the call, modulo 2^16 */
-    uint32_t plan;  /* hash of the plan */
-    uint64_t bytes; /* of the payload that follows, as sent */
+    uint8_t dtype;     /* of the sender's call, enum cgx_dtype, and ... */
+    uint32_t elements; /* ... its count, at most CGX_MESSAGE_ELEMENTS_MOST: for error messages */
+    uint16_t seq;      /* position in the schedule of the call, modulo 2^16 */
+    uint32_t plan;     /* hash of the plan */
+    uint64_t bytes;    /* of the payload that follows, as sent; below 2^40 */
 };
 
 void cgx_message_write(const struct cgx_message *message,

@@ -3,6 +3,7 @@
 
 #include "coll/scratch.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "codec/encoding.h"
@@ -108,6 +109,13 @@ static struct cgx_transfer *list(struct cgx_slice *slice, unsigned peer,
 
 /* ---- sending and receiving ---- */
 
+/* The elements of a call with PLAN, as headers have them. */
+static uint32_t elements_of(const struct cgx_plan *plan)
+{
+    return plan->count < CGX_MESSAGE_ELEMENTS_MOST ? (uint32_t)plan->count
+                                                   : CGX_MESSAGE_ELEMENTS_MOST;
+}
+
 /* The bytes of TRANSFER that reach its receiver: pieces that vary may leave some unused. */
 static size_t sent_of(const struct cgx_slice *slice, const struct cgx_transfer *transfer)
 {
@@ -129,7 +137,10 @@ static size_t sent_of(const struct cgx_slice *slice, const struct cgx_transfer *
 void cgx_slice_send(struct cgx_slice *slice, unsigned peer, const struct cgx_block *block)
 {
     bool present = slice->vote == CGX_ABLE && !slice->lost;
+    const struct cgx_plan *plan = slice->coll->schedule->plan;
     struct cgx_message header = {.flags = flags_of(slice),
+                                 .dtype = (uint8_t)plan->dtype,
+                                 .elements = elements_of(plan),
                                  .seq = (uint16_t)slice->seq,
                                  .plan = slice->coll->state.hash,
                                  .bytes = present ? block->bytes : 0};
@@ -168,21 +179,40 @@ static bool is_expected(const struct cgx_slice *slice, const struct cgx_transfer
     return header->flags != 0 || (payload == transfer->block->bytes && header->bytes == payload);
 }
 
+/* Logs that the message of TRANSFER, with HEADER, all zeros if it has none, is of another call. */
+static void log_unexpected(const struct cgx_slice *slice, const struct cgx_transfer *transfer,
+                           const struct cgx_message *header)
+{
+    static const char *const types[] = {"float32", "float16", "bfloat16"};
+    const struct cgx_plan *plan = slice->coll->schedule->plan;
+    char differ[192] = "";
+
+    if (header->elements > 0 &&
+        (header->elements != elements_of(plan) || header->dtype != plan->dtype))
+        snprintf(differ, sizeof differ,
+                 "ranks called MPI_Allreduce with different counts or types at one time, rank %d "
+                 "with %u%s elements of %s, this rank with %zu of %s: ",
+                 transfer->peer, (unsigned)header->elements,
+                 header->elements == CGX_MESSAGE_ELEMENTS_MOST ? " or more" : "",
+                 types[header->dtype], plan->count, types[plan->dtype]);
+    cgx_log(CGX_LOG_ERROR,
+            "%sa message of rank %d of the communicator is not what the plan says (%zu of %zu "
+            "bytes, step %u for %u, plan %08x for %08x)",
+            differ, transfer->peer, transfer->filled, transfer->bytes, header->seq,
+            slice->seq & 0xFFFFu, (unsigned)header->plan, (unsigned)slice->coll->state.hash);
+}
+
 static void take(struct cgx_slice *slice, const struct cgx_transfer *transfer)
 {
     struct cgx_message header = {0};
     bool expected = is_expected(slice, transfer, &header);
     bool fails = !expected || (header.flags & CGX_MESSAGE_LOST) != 0;
 
-    if (!expected)
-        cgx_log(CGX_LOG_ERROR,
-                "a message of rank %d of the communicator is not what the plan says (%zu of %zu "
-                "bytes, step %u for %u, plan %08x for %08x)",
-                transfer->peer, transfer->filled, transfer->bytes, header.seq, slice->seq & 0xFFFFu,
-                (unsigned)header.plan, (unsigned)slice->coll->state.hash);
-    else if (header.flags & CGX_MESSAGE_UNRECOVERABLE)
+    if (!expected && slice->vote == CGX_ABLE)
+        log_unexpected(slice, transfer, &header);
+    if (expected && header.flags & CGX_MESSAGE_UNRECOVERABLE)
         cgx_slice_decline(slice, CGX_UNRECOVERABLE);
-    else if (header.flags & CGX_MESSAGE_DECLINED)
+    else if (expected && header.flags & CGX_MESSAGE_DECLINED)
         cgx_slice_decline(slice, CGX_DECLINED);
     if (expected && header.flags & CGX_MESSAGE_CONSENSUS)
         slice->consensus = true;

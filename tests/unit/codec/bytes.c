@@ -14,10 +14,10 @@
 
 static void test_message(void)
 {
-    static const unsigned char golden[16] = {5,    1,    0x34, 0x12, 0xEF, 0xCD, 0xAB, 0x89,
+    static const unsigned char golden[16] = {6,    0x41, 0x34, 0x12, 0xEF, 0xCD, 0xAB, 0x89,
                                              0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01};
-    const struct cgx_message message = {CGX_MESSAGE_DECLINED, 0x1234, 0x89ABCDEF,
-                                        0x0102030405060708};
+    const struct cgx_message message = {CGX_MESSAGE_DECLINED, CGX_BFLOAT16, 0x010203, 0x1234,
+                                        0x89ABCDEF,           0x0405060708};
     unsigned char header[16];
     struct cgx_message read = {0};
     bool refused = true;
@@ -25,19 +25,21 @@ static void test_message(void)
     cgx_message_write(&message, header);
     ok(memcmp(header, golden, 16) == 0, "a message header has its bytes");
     ok(cgx_message_read(golden, &read) == CGX_OK && read.flags == message.flags &&
+           read.dtype == message.dtype && read.elements == message.elements &&
            read.seq == message.seq && read.plan == message.plan && read.bytes == message.bytes,
        "a message header is read back");
     for (unsigned version = 0; version < 256; version++) {
         header[0] = (unsigned char)version;
-        refused = refused && (cgx_message_read(header, &read) == CGX_OK) == (version == 5);
+        refused = refused && (cgx_message_read(header, &read) == CGX_OK) == (version == 6);
     }
     ok(refused, "a message of another version is refused");
-    header[0] = 5;
+    header[0] = 6;
     for (unsigned flags = 0; flags < 256; flags++) {
         header[1] = (unsigned char)flags;
-        refused = refused && (cgx_message_read(header, &read) == CGX_OK) == (flags <= 16);
+        refused = refused && (cgx_message_read(header, &read) == CGX_OK) ==
+                                 ((flags & 31) <= 16 && flags < 3 << 5);
     }
-    ok(refused, "a message with unknown flags is refused");
+    ok(refused, "a message with unknown flags, or another type, is refused");
 }
 
 static void test_layout(void)
