@@ -24,6 +24,7 @@ libcgxcore_la_SOURCES = \
 	src/util/settings_together.c \
 	src/util/settings_values.c src/util/settings_values.h \
 	src/util/status.h \
+	src/util/thread.c src/util/thread.h \
 	src/util/trace.c src/util/trace.h \
 	src/codec/backend.h \
 	src/codec/blocks.c src/codec/blocks.h \
@@ -107,6 +108,7 @@ libcgxcore_la_SOURCES = \
 	src/mpi/op_probe.c src/mpi/op_probe.h \
 	src/mpi/op_scan.c \
 	src/mpi/ops.c src/mpi/ops.h \
+	src/mpi/stall.c src/mpi/stall.h \
 	src/mpi/table.c src/mpi/table.h \
 	src/mpi/types.c src/mpi/types.h \
 	src/mpi/world.c src/mpi/world.h \

@@ -64,6 +64,7 @@ unit_programs = \
 	tests/unit/mpi/ops_large \
 	tests/unit/mpi/ops_probe \
 	tests/unit/mpi/ops_records \
+	tests/unit/mpi/stall \
 	tests/unit/observe/size_times \
 	tests/unit/policy/adapt \
 	tests/unit/policy/adapt_account \
@@ -164,6 +165,7 @@ mpi_tests = \
 	tests/mpi/shared_faults \
 	tests/mpi/signals \
 	tests/mpi/sparse \
+	tests/mpi/stall \
 	tests/mpi/state \
 	tests/mpi/stats \
 	tests/mpi/streams \
@@ -264,6 +266,7 @@ tests_unit_coll_stages_sparse_wraps = cgx_packing_pays cgx_slice_send
 tests_unit_cuda_events_wraps = cgx_cuda
 tests_unit_cuda_numa_wraps = cgx_topo_bind
 tests_unit_policy_recurrence_wraps = calloc malloc realloc cgx_sparse_map
+tests_unit_mpi_stall_wraps = clock_gettime
 tests_unit_util_output_wraps = cgx_cookie lstat
 tests_unit_util_trace_wraps = clock_gettime
 tests_mpi_adaptive_withdrawn_wraps = cgx_eligible_capability

@@ -5,12 +5,14 @@
 
 #include <sched.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "codec/format.h"
 #include "coll/exchange_shared.h"
+#include "mpi/stall.h"
 
 /* The most fragments under way of one transfer, and of all transfers; each transfer may have at
  * least one. */
@@ -26,6 +28,10 @@
 #define SLEEP_NANOSECONDS 20000
 /* Polls without progress between queries whether the program's communicator was revoked. */
 #define POLLS_BEFORE_QUERY 1024
+/* Likewise between looks at the clock, once it sleeps or could. */
+#define POLLS_BEFORE_LOOK 64
+/* The most ranks that a warning names. */
+#define MOST_NAMED 8
 
 struct cgx_exchange {
     size_t most;   /* transfers */
@@ -39,9 +45,10 @@ struct cgx_exchange {
     struct cgx_transports transports;
     struct cgx_transfer *transfers;
     size_t ntransfers;
-    size_t nfragments; /* under way, in the first slots */
-    unsigned idle;     /* polls since the last progress */
-    int code;          /* MPI's error code after a failure */
+    size_t nfragments;      /* under way, in the first slots */
+    unsigned idle;          /* polls since the last progress ... */
+    struct cgx_stall stall; /* ... and the time */
+    int code;               /* MPI's error code after a failure */
 };
 
 struct cgx_exchange *cgx_exchange_create(size_t transfers)
@@ -259,6 +266,7 @@ enum cgx_status cgx_exchange_begin(struct cgx_exchange *exchange,
     exchange->ntransfers = ntransfers;
     exchange->nfragments = 0;
     exchange->idle = 0;
+    exchange->stall = (struct cgx_stall){0};
     for (size_t t = 0; t < ntransfers; t++) {
         transfers[t].posted = 0;
         transfers[t].started = false;
@@ -292,7 +300,11 @@ enum cgx_status cgx_exchange_poll(struct cgx_exchange *exchange, bool *complete)
         /* MPI must progress. Testsome without requests may not poll, nor may a probe that finds a
          * message, such as one of the next stage. */
         code = probe(by);
-    exchange->idle = shared > 0 || done > 0 ? 0 : exchange->idle + 1;
+    exchange->idle++;
+    if (shared > 0 || done > 0) {
+        exchange->idle = 0;
+        exchange->stall = (struct cgx_stall){0};
+    }
     if (exchange->idle % POLLS_BEFORE_QUERY == POLLS_BEFORE_QUERY - 1 && by->mpi->Comm_is_revoked &&
         code == CGX_MPI_SUCCESS)
         code = query_revoked(by);
@@ -305,11 +317,53 @@ int cgx_exchange_code(const struct cgx_exchange *exchange)
     return exchange->code;
 }
 
-void cgx_exchange_rest(const struct cgx_exchange *exchange)
+/* ---- waiting ---- */
+
+/* Whether a message from or to TRANSFER's peer is incomplete. */
+static bool is_under_way(const struct cgx_exchange *exchange, const struct cgx_transfer *transfer)
+{
+    bool found = transfer->pending;
+
+    for (size_t slot = 0; slot < exchange->nfragments && !found; slot++)
+        found = exchange->owners[slot] == transfer;
+    return found;
+}
+
+static void warn(const struct cgx_exchange *exchange)
+{
+    int peers[MOST_NAMED];
+    size_t npeers = 0, length;
+    char text[16 * (MOST_NAMED + 1)];
+
+    for (size_t t = 0; t < exchange->ntransfers && npeers <= MOST_NAMED; t++) {
+        const struct cgx_transfer *transfer = &exchange->transfers[t];
+        size_t known = 0;
+
+        while (known < npeers && peers[known] != transfer->peer)
+            known++;
+        if (known < npeers || !is_under_way(exchange, transfer))
+            continue;
+        if (npeers < MOST_NAMED)
+            peers[npeers] = transfer->peer;
+        npeers++;
+    }
+    length = (size_t)snprintf(text, sizeof text, npeers == 1 ? "rank" : "ranks");
+    for (size_t i = 0; i < npeers && i < MOST_NAMED; i++)
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s %d", i > 0 ? "," : "",
+                                   peers[i]);
+    if (npeers > MOST_NAMED)
+        snprintf(text + length, sizeof text - length, " and more");
+    cgx_stall_warn(&exchange->stall, text);
+}
+
+void cgx_exchange_rest(struct cgx_exchange *exchange)
 {
     static const struct timespec nap = {.tv_sec = 0, .tv_nsec = SLEEP_NANOSECONDS};
     bool has_processors = exchange->transports.pace.has_processors;
 
+    if (exchange->idle > POLLS_BEFORE_SLEEP && exchange->idle % POLLS_BEFORE_LOOK == 0 &&
+        cgx_stall_due(&exchange->stall))
+        warn(exchange);
     if (exchange->idle > POLLS_BEFORE_SLEEP && !has_processors)
         nanosleep(&nap, NULL);
     else if (exchange->idle > (has_processors && exchange->nfragments == 0 ? POLLS_BEFORE_LATE_YIELD

@@ -32,7 +32,7 @@ enum cgx_status cgx_exchange_poll(struct cgx_exchange *exchange, bool *complete)
 int cgx_exchange_code(const struct cgx_exchange *exchange);
 
 /* To be called between polls by a caller with nothing else to do: yields the processor, or sleeps,
- * if nothing has arrived for a while. */
-void cgx_exchange_rest(const struct cgx_exchange *exchange);
+ * if nothing has arrived for a while, and warns of a stall (mpi/stall.h). */
+void cgx_exchange_rest(struct cgx_exchange *exchange);
 
 #endif

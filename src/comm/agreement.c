@@ -9,6 +9,7 @@
 #include "codec/format.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
+#include "mpi/stall.h"
 #include "observe/timeline.h"
 #include "util/hash.h"
 #include "util/log.h"
@@ -96,13 +97,12 @@ static void name_differences(const struct record *record)
 
 static int reduce_quietly(cgx_mpi_comm comm, struct record *record, cgx_mpi_op op)
 {
-    const struct cgx_mpi *mpi = cgx_mpi();
     cgx_mpi_errhandler handler;
     int code = cgx_errors_return(comm, &handler);
 
     if (code != CGX_MPI_SUCCESS)
         return code;
-    code = mpi->Allreduce(mpi->IN_PLACE, record, 2 * RECORD_WORDS, mpi->UINT32_T, op, comm);
+    code = cgx_mpi_reduce(comm, record, 2 * RECORD_WORDS, cgx_mpi()->UINT32_T, op);
     cgx_errors_restore(comm, handler);
     return code;
 }
@@ -199,19 +199,28 @@ int cgx_agree_settings(cgx_mpi_comm comm, const struct cgx_agreement *agreement,
 int cgx_agree_call(cgx_mpi_comm comm, const struct cgx_answer *mine, struct cgx_answer *all)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
-    enum { VOTE, TYPE, NO_TYPE, DATA_VOTE };
+    enum { VOTE, TYPE, NO_TYPE, COUNT, NO_COUNT, DATA_VOTE };
+    uint32_t count = mine->count < UINT32_MAX ? (uint32_t)mine->count : UINT32_MAX;
     /* The minimum of each word counts, so votes are stored in descending order. */
     uint32_t words[DATA_VOTE + CGX_CONSENSUS_WORDS] = {CGX_UNRECOVERABLE - mine->vote, mine->dtype,
-                                                       ~mine->dtype};
-    int code;
+                                                       ~mine->dtype, count, ~count};
+    int code, rank;
+    bool differ;
 
     memcpy(words + DATA_VOTE, mine->data_vote, sizeof mine->data_vote);
-    code = mpi->Allreduce(mpi->IN_PLACE, words, sizeof words / sizeof words[0], mpi->UINT32_T,
-                          mpi->MIN, comm);
-    *all = (struct cgx_answer){CGX_UNRECOVERABLE - words[VOTE], words[TYPE], {0}};
+    code = cgx_mpi_reduce(comm, words, sizeof words / sizeof words[0], mpi->UINT32_T, mpi->MIN);
+    *all = (struct cgx_answer){CGX_UNRECOVERABLE - words[VOTE], words[TYPE], words[COUNT], {0}};
     memcpy(all->data_vote, words + DATA_VOTE, sizeof all->data_vote);
-    if (code != CGX_MPI_SUCCESS || (all->vote == CGX_ABLE && words[TYPE] != ~words[NO_TYPE]))
+    differ = words[COUNT] != ~words[NO_COUNT];
+    if (code != CGX_MPI_SUCCESS ||
+        (all->vote == CGX_ABLE && (words[TYPE] != ~words[NO_TYPE] || differ)))
         all->vote = CGX_DECLINED;
+    if (code == CGX_MPI_SUCCESS && differ && mpi->Comm_rank(comm, &rank) == CGX_MPI_SUCCESS &&
+        rank == 0)
+        cgx_log(CGX_LOG_ERROR,
+                "ranks called MPI_Allreduce with different counts at one time, from %u to %u "
+                "elements: the call is left to MPI",
+                (unsigned)words[COUNT], (unsigned)~words[NO_COUNT]);
     return code;
 }
 
@@ -220,8 +229,7 @@ int cgx_agree_burst(cgx_mpi_comm comm, const struct cgx_burst *mine, bool *same)
     const struct cgx_mpi *mpi = cgx_mpi();
     /* The minimum of each word counts. */
     uint32_t words[] = {mine->length, ~mine->length, mine->hash, ~mine->hash};
-    int code = mpi->Allreduce(mpi->IN_PLACE, words, sizeof words / sizeof words[0], mpi->UINT32_T,
-                              mpi->MIN, comm);
+    int code = cgx_mpi_reduce(comm, words, sizeof words / sizeof words[0], mpi->UINT32_T, mpi->MIN);
 
     *same = words[0] > 0 && words[0] == ~words[1] && words[2] == ~words[3];
     return code;

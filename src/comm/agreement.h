@@ -34,11 +34,12 @@ int cgx_agree_settings(cgx_mpi_comm comm, const struct cgx_agreement *agreement,
 struct cgx_answer {
     enum cgx_vote vote;
     unsigned dtype;                          /* of the elements */
+    uint64_t count;                          /* of the elements; 0: ranks need not have the same */
     uint32_t data_vote[CGX_CONSENSUS_WORDS]; /* of the data; the minimum of each word counts */
 };
 
 /* In a call that is to be compressed from now on, on all ranks: *ALL is what all ranks can do,
- * CGX_ABLE only if their element types are equal. */
+ * CGX_ABLE only if their element types and counts are equal. Rank 0 logs that counts differ. */
 int cgx_agree_call(cgx_mpi_comm comm, const struct cgx_answer *mine, struct cgx_answer *all);
 
 /* *SAME: all ranks have found the step MINE, by pauses or by results; false if MINE is none. */

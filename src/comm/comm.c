@@ -170,7 +170,7 @@ static int agree(struct cgx_comm *state, bool large)
  * large on all ranks, since their settings are the same by now. */
 static int agree_on_tables(struct cgx_comm *state)
 {
-    const struct cgx_answer mine = {cgx_tables_make(state) ? CGX_ABLE : CGX_DECLINED, 0, {0}};
+    const struct cgx_answer mine = {cgx_tables_make(state) ? CGX_ABLE : CGX_DECLINED, 0, 0, {0}};
     struct cgx_answer all;
     int code = cgx_agree_call(state->comm, &mine, &all);
 

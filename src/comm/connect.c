@@ -10,6 +10,7 @@
 #include "cuda/fused.h"
 #include "cuda/peers.h"
 #include "mpi/config.h"
+#include "mpi/stall.h"
 #include "util/log.h"
 
 unsigned cgx_connect_local_peers(const struct cgx_comm *state)
@@ -280,10 +281,13 @@ static int exchange(const struct cgx_comm *state, const struct means *mine, stru
     for (unsigned i = 1; i < peers.count; i++) {
         unsigned to = (peers.self + i) % peers.count;
         unsigned from = (peers.self + peers.count - i) % peers.count;
-        int code =
+        int code;
+
+        cgx_stall_enter();
+        code =
             mpi->Sendrecv(mine, sizeof *mine, mpi->BYTE, (int)peers.ranks[to], 0, &theirs[from],
                           sizeof *mine, mpi->BYTE, (int)peers.ranks[from], 0, state->private.comm);
-
+        cgx_stall_leave();
         if (code != CGX_MPI_SUCCESS)
             return code;
     }

@@ -144,7 +144,8 @@ static int ask(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
 {
     const struct cgx_backend *backend = cgx_capability_backend(capability);
     struct cgx_kind *kind = cgx_comm_kind(state, site);
-    struct cgx_answer mine = {vote_of(capability->refusal), capability->dtype, {0}};
+    struct cgx_answer mine = {
+        vote_of(capability->refusal), capability->dtype, site->key.count, {0}};
     bool agreed, was_by_device = kind->by_device;
     int code;
 

@@ -9,6 +9,7 @@
 
 #include "mpi/config.h"
 #include "mpi/errors.h"
+#include "mpi/stall.h"
 #include "mpi/world.h"
 #include "policy/cost.h"
 #include "topo/claims.h"
@@ -74,19 +75,34 @@ static bool find_lowest(const struct cgx_comm *state, int *lowest)
     const struct cgx_mpi *mpi = cgx_mpi();
     cgx_mpi_comm node;
     bool found;
+    int code;
 
-    if (mpi->Comm_split_type(state->comm, mpi->COMM_TYPE_SHARED, state->rank, mpi->INFO_NULL,
-                             &node) != CGX_MPI_SUCCESS)
+    cgx_stall_enter();
+    code = mpi->Comm_split_type(state->comm, mpi->COMM_TYPE_SHARED, state->rank, mpi->INFO_NULL,
+                                &node);
+    cgx_stall_leave();
+    if (code != CGX_MPI_SUCCESS)
         return false;
     found = find_first(node, state->comm, lowest);
     mpi->Comm_free(&node);
     return found;
 }
 
+/* Gathers BYTES of all ranks. */
+static int gather(const struct cgx_comm *state, const void *mine, void *all, int bytes)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    int code;
+
+    cgx_stall_enter();
+    code = mpi->Allgather(mine, bytes, mpi->BYTE, all, bytes, mpi->BYTE, state->comm);
+    cgx_stall_leave();
+    return code;
+}
+
 /* Sets KEYS, which is NULL if this rank lacks memory; *KNOWN: on all ranks. */
 static int find_keys(const struct cgx_comm *state, int *keys, bool *known)
 {
-    const struct cgx_mpi *mpi = cgx_mpi();
     int per_node = ranks_per_node(state);
     int code, ready, lowest = 0;
 
@@ -99,7 +115,7 @@ static int find_keys(const struct cgx_comm *state, int *keys, bool *known)
     if (!*known || !keys)
         return code;
     if (per_node == 0)
-        return mpi->Allgather(&lowest, 1, mpi->INT, keys, 1, mpi->INT, state->comm);
+        return gather(state, &lowest, keys, sizeof lowest);
     for (int i = 0; i < state->size; i++)
         keys[i] /= per_node;
     return code;
@@ -148,7 +164,6 @@ static struct cgx_network network_of(const struct cgx_nodes *nodes, int mbits)
 static int agree_on_pace(struct cgx_comm *state, const struct cgx_nodes *nodes, bool *ready)
 {
     enum { READY, MBITS };
-    const struct cgx_mpi *mpi = cgx_mpi();
     struct cgx_claim mine, *claims = calloc((size_t)state->size, sizeof *claims);
     int least[] = {*ready && claims, find_mbits(nodes)};
     int code = cgx_mpi_least(state->comm, least, 2);
@@ -157,8 +172,7 @@ static int agree_on_pace(struct cgx_comm *state, const struct cgx_nodes *nodes, 
     *ready = code == CGX_MPI_SUCCESS && least[READY] != 0;
     if (*ready && claims) {
         mine = cgx_claim_make();
-        code = mpi->Allgather(&mine, sizeof mine, mpi->BYTE, claims, sizeof mine, mpi->BYTE,
-                              state->comm);
+        code = gather(state, &mine, claims, sizeof mine);
         has_processors = code == CGX_MPI_SUCCESS &&
                          cgx_claims_fit(claims, (size_t)state->size, (size_t)state->rank);
     }

@@ -12,6 +12,7 @@
 #include "comm/private_comm.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
+#include "mpi/stall.h"
 #include "observe/stats.h"
 #include "policy/widths/adapt.h"
 #include "policy/widths/families.h"
@@ -215,8 +216,11 @@ static int add_up(struct cgx_comm *state)
 
     if (code != CGX_MPI_SUCCESS)
         return code;
-    return mpi->Reduce(adapt->measured, adapt->summed, (int)(adapt->nsegments * CGX_ADAPT_ROW),
+    cgx_stall_enter();
+    code = mpi->Reduce(adapt->measured, adapt->summed, (int)(adapt->nsegments * CGX_ADAPT_ROW),
                        mpi->DOUBLE, mpi->SUM, 0, state->comm);
+    cgx_stall_leave();
+    return code;
 }
 
 /* Sets all ranks' plans to the root's choice, which is sent on the caller's communicator: if the
@@ -233,7 +237,9 @@ static int choose_quietly(struct cgx_comm *state, enum cgx_adapt_due due)
         return code;
     if (state->rank == 0)
         cgx_adapt_choose(adapt, due);
+    cgx_stall_enter();
     code = mpi->Bcast(adapt->summed, (int)cgx_adapt_block(adapt), mpi->BYTE, 0, state->comm);
+    cgx_stall_leave();
     if (code != CGX_MPI_SUCCESS)
         return code;
     if (cgx_adapt_take(adapt, due))

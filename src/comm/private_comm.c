@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "mpi/errors.h"
+#include "mpi/stall.h"
 #include "mpi/world.h"
 
 /* Communicators that are left to the program, of those that MPI has for a process. */
@@ -122,8 +123,10 @@ static cgx_mpi_comm split(const struct cgx_comm *state)
 
     if (cgx_errors_return(state->comm, &handler) != CGX_MPI_SUCCESS)
         return NULL;
+    cgx_stall_enter();
     if (mpi->Comm_split(state->comm, 0, state->rank, &shared) != CGX_MPI_SUCCESS)
         shared = NULL;
+    cgx_stall_leave();
     cgx_errors_restore(state->comm, handler);
     if (shared)
         mpi->Comm_set_errhandler(shared, mpi->ERRORS_RETURN);

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "mpi/stall.h"
 #include "util/log.h"
 
 int cgx_errors_return(cgx_mpi_comm comm, cgx_mpi_errhandler *handler)

@@ -247,20 +247,6 @@ const struct cgx_mpi *cgx_mpi_find(const void *caller)
     return &table;
 }
 
-int cgx_mpi_least(cgx_mpi_comm comm, void *integers, int count)
-{
-    const struct cgx_mpi *mpi = cgx_mpi();
-
-    return mpi->Allreduce(mpi->IN_PLACE, integers, count, mpi->INT, mpi->MIN, comm);
-}
-
-int cgx_mpi_union(cgx_mpi_comm comm, void *words, int count)
-{
-    const struct cgx_mpi *mpi = cgx_mpi();
-
-    return mpi->Allreduce(mpi->IN_PLACE, words, count, mpi->INT, mpi->BOR, comm);
-}
-
 int cgx_mpi_error_of(const struct cgx_mpi *mpi, int code, int done, const unsigned char *statuses)
 {
     int class = CGX_MPI_SUCCESS, error = CGX_MPI_SUCCESS;

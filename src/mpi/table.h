@@ -221,12 +221,6 @@ static inline const struct cgx_mpi *cgx_mpi(void)
     return atomic_load_explicit(&cgx_mpi_found, memory_order_acquire);
 }
 
-/* Sets each of COUNT INTEGERS (int) to its minimum over the ranks of COMM. Returns MPI's code. */
-int cgx_mpi_least(cgx_mpi_comm comm, void *integers, int count);
-
-/* Likewise, the bitwise or of words of 32 bits. */
-int cgx_mpi_union(cgx_mpi_comm comm, void *words, int count);
-
 /* The error code of a call of Testsome that returned CODE and DONE STATUSES; only these may have
  * it. */
 int cgx_mpi_error_of(const struct cgx_mpi *mpi, int code, int done, const unsigned char *statuses);

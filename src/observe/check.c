@@ -12,6 +12,7 @@
 #include "cuda/memory.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
+#include "mpi/stall.h"
 #include "observe/check_bound.h"
 #include "observe/compare.h"
 #include "util/hash.h"
@@ -177,8 +178,10 @@ static int compare_chunk(struct cgx_check *check, unsigned owner)
 
         fill(check, &block);
         /* MPI_IN_PLACE is avoided, since MPICH 4.0.2 reads from it if the root is not rank 0. */
+        cgx_stall_enter();
         code = coll->mpi->Reduce(check->mine, check->sums, (int)(2 * block.count + block.buckets),
                                  coll->mpi->DOUBLE, coll->mpi->SUM, (int)owner, coll->comm);
+        cgx_stall_leave();
         if (code != CGX_MPI_SUCCESS)
             return code;
         block = block_at(check, first, end, check->sums);
@@ -197,9 +200,11 @@ static int report(const struct cgx_check *check, double most, uint64_t beyond)
     int from = worst.excess >= most ? (int)coll->rank : INT_MAX;
     int code = cgx_mpi_least(coll->comm, &from, 1);
 
+    cgx_stall_enter();
     if (code == CGX_MPI_SUCCESS)
         code = coll->mpi->Bcast(&worst, sizeof worst / sizeof(double), coll->mpi->DOUBLE, from,
                                 coll->comm);
+    cgx_stall_leave();
     if (code == CGX_MPI_SUCCESS && coll->rank == 0)
         cgx_log(CGX_LOG_ERROR,
                 "check: %llu of %zu elements of a sum are not within their bound; the worst is "
@@ -217,10 +222,10 @@ static int gather(const struct cgx_check *check, struct cgx_checked *checked)
     double sums[] = {check->lost, (double)check->found.beyond, check->found.error,
                      check->found.exact, check->found.scaled};
     double most[] = {check->found.worst.excess, check->hash, -(double)check->hash};
-    int code = mpi->Allreduce(mpi->IN_PLACE, sums, 5, mpi->DOUBLE, mpi->SUM, coll->comm);
+    int code = cgx_mpi_reduce(coll->comm, sums, 5, mpi->DOUBLE, mpi->SUM);
 
     if (code == CGX_MPI_SUCCESS)
-        code = mpi->Allreduce(mpi->IN_PLACE, most, 3, mpi->DOUBLE, mpi->MAX, coll->comm);
+        code = cgx_mpi_reduce(coll->comm, most, 3, mpi->DOUBLE, mpi->MAX);
     if (code != CGX_MPI_SUCCESS || sums[0] > 0)
         return code;
     *checked = (struct cgx_checked){.done = true,

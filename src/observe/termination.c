@@ -4,12 +4,13 @@
 #include "observe/termination.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "util/thread.h"
 
 #define TRIES 100
 
@@ -41,22 +42,6 @@ static void *wait_and_write(void *argument)
     return NULL;
 }
 
-/* Starts a thread that takes none of the program's signals. */
-static bool start_thread(bool (**write)(void))
-{
-    pthread_t thread;
-    sigset_t all, before;
-    bool started;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    started = pthread_create(&thread, NULL, wait_and_write, write) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (started)
-        pthread_detach(thread);
-    return started;
-}
-
 static bool is_default(void)
 {
     struct sigaction action;
@@ -76,6 +61,6 @@ void cgx_termination_begin(bool (*write)(void))
     writer = write;
     atomic_store(&process, getpid());
     sigemptyset(&action.sa_mask);
-    if (sem_init(&came, 0, 0) == 0 && start_thread(&writer))
+    if (sem_init(&came, 0, 0) == 0 && cgx_thread_start(wait_and_write, &writer))
         sigaction(SIGTERM, &action, NULL);
 }

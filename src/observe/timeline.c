@@ -12,6 +12,7 @@
 
 #include "mpi/config.h"
 #include "mpi/errors.h"
+#include "mpi/stall.h"
 #include "mpi/world.h"
 #include "util/log.h"
 #include "util/output.h"
@@ -196,6 +197,7 @@ void cgx_timeline_write(int rank, int size)
 
     if (!is_wanted())
         return;
+    cgx_stall_sum(0, 0, world);
     named = cgx_config_name_file(cgx_config()->trace_path, rank, path);
     mine = take_events(rank);
     gathered = atomic_load(&together) && cgx_errors_return(world, &handler) == CGX_MPI_SUCCESS;

@@ -5,9 +5,11 @@
  * A rank whose MPI fails gives up, and notifies the rank that may be waiting for it. */
 #include <sched.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <time.h>
 
 #include "mpi/errors.h"
+#include "mpi/stall.h"
 #include "mpi/table.h"
 #include "observe/timeline.h"
 
@@ -28,6 +30,7 @@ struct message {
     _Alignas(max_align_t) unsigned char request[CGX_MPI_REQUEST_MOST];
     enum direction direction;
     size_t bytes;
+    int peer;
 };
 
 static int begin_message(struct message *message, enum direction direction, void *data,
@@ -37,18 +40,31 @@ static int begin_message(struct message *message, enum direction direction, void
 
     message->direction = direction;
     message->bytes = bytes;
+    message->peer = peer;
     if (direction == SEND)
         return mpi->Isend(data, (int)bytes, mpi->BYTE, peer, TAG, mpi->COMM_WORLD,
                           message->request);
     return mpi->Irecv(data, (int)bytes, mpi->BYTE, peer, TAG, mpi->COMM_WORLD, message->request);
 }
 
+static void nap_and_watch(struct cgx_stall *stall, int peer)
+{
+    static const struct timespec nap = {.tv_nsec = 100000};
+    char rank[16];
+
+    nanosleep(&nap, NULL);
+    if (!cgx_stall_due(stall))
+        return;
+    snprintf(rank, sizeof rank, "rank %d", peer);
+    cgx_stall_warn(stall, rank);
+}
+
 /* Waits for MESSAGE. If it is shorter than expected, its sender has given up: see give_up. */
 static int end_message(struct message *message)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
-    static const struct timespec nap = {.tv_nsec = 100000};
     _Alignas(max_align_t) unsigned char status[CGX_MPI_STATUS_MOST];
+    struct cgx_stall stall = {0};
     int code = CGX_MPI_SUCCESS, index, done = 0, count = 0;
 
     for (unsigned polls = 0; code == CGX_MPI_SUCCESS && done == 0; polls++) {
@@ -56,7 +72,7 @@ static int end_message(struct message *message)
         if (done == 0 && polls < POLLS_BEFORE_NAP)
             sched_yield();
         else if (done == 0)
-            nanosleep(&nap, NULL);
+            nap_and_watch(&stall, message->peer);
     }
     if (code != CGX_MPI_SUCCESS || message->direction == SEND)
         return code;

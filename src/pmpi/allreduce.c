@@ -14,6 +14,7 @@
 #include "comm/tables.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
+#include "mpi/stall.h"
 #include "mpi/world.h"
 #include "observe/notices.h"
 #include "observe/stats.h"
@@ -194,8 +195,10 @@ static int reduce(struct cgx_call *call, struct cgx_comm **state)
     struct cgx_callsite *site;
     enum cgx_reason first, reason;
     bool recurs;
-    int code = cgx_comm_get(call->comm, (uint64_t)call->count, call->type, state, &first);
+    int code;
 
+    cgx_stall_sum(0, (uint64_t)call->count, call->comm);
+    code = cgx_comm_get(call->comm, (uint64_t)call->count, call->type, state, &first);
     if (code != CGX_MPI_SUCCESS)
         return code;
     comm = *state;
@@ -211,6 +214,9 @@ static int reduce(struct cgx_call *call, struct cgx_comm **state)
     call->position = occurrence.position;
     if (!comm->stream.recurrence)
         return cgx_exact_noted(call, comm, CGX_REASON_SMALL, NULL);
+    if ((uint64_t)call->count >= cgx_config()->minimal_size)
+        cgx_stall_sum(cgx_recurrence_sums(comm->stream.recurrence), (uint64_t)call->count,
+                      call->comm);
     cgx_stats_step(comm->stats, comm->stream.recurrence, occurrence.begins_step);
     if (occurrence.begins_step)
         code = cgx_positions_step(comm);

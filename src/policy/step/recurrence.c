@@ -354,6 +354,11 @@ struct cgx_callsite_key cgx_recurrence_expects(const struct cgx_recurrence *recu
                                      .position = (uint32_t)position};
 }
 
+uint64_t cgx_recurrence_sums(const struct cgx_recurrence *recurrence)
+{
+    return recurrence->calls;
+}
+
 enum cgx_evidence cgx_recurrence_evidence(const struct cgx_recurrence *recurrence, uint64_t *sums)
 {
     if (sums)

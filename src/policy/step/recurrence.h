@@ -121,6 +121,9 @@ uint64_t cgx_recurrence_generation(const struct cgx_recurrence *recurrence);
 struct cgx_callsite_key cgx_recurrence_expects(const struct cgx_recurrence *recurrence,
                                                size_t position);
 
+/* The number of large sums so far. */
+uint64_t cgx_recurrence_sums(const struct cgx_recurrence *recurrence);
+
 /* What established the communicator, and after how many large sums (*SUMS; may be NULL). */
 enum cgx_evidence cgx_recurrence_evidence(const struct cgx_recurrence *recurrence, uint64_t *sums);
 

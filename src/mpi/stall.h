@@ -1,0 +1,49 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Warnings of ranks that wait for long. A slow rank is no fault, but ranks that sum different
+ * things at one time wait for ever: an exact sum and a compressed one meet on different
+ * communicators, so MPI sees no error. A rank warns after 30 seconds of a wait and again after 5
+ * minutes. The clock decides about lines alone. */
+#ifndef CGX_MPI_STALL_H
+#define CGX_MPI_STALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mpi/table.h"
+
+/* The sum that the waits of this thread are for: COUNT elements on COMM. NUMBER: among the
+ * communicator's large sums, from 1; 0: unknown. COUNT 0: MPI_Finalize. */
+void cgx_stall_sum(uint64_t number, uint64_t count, cgx_mpi_comm comm);
+
+/* ---- waits that poll ---- */
+
+/* A wait; all zeros when it begins, and after progress. */
+struct cgx_stall {
+    int64_t looked; /* when the clock was last read */
+    int64_t waited; /* nanoseconds in which this process ran */
+};
+
+/* Reads the clock; true if a warning is due, for which ranks comes from the caller: */
+bool cgx_stall_due(struct cgx_stall *stall);
+void cgx_stall_warn(const struct cgx_stall *stall, const char *ranks);
+
+/* ---- waits in MPI ---- */
+
+/* Before and after a blocking call of MPI by the library. A thread watches the clock meanwhile,
+ * since the caller cannot; it sleeps at all other times, and never calls MPI. */
+void cgx_stall_enter(void);
+void cgx_stall_leave(void);
+
+/* MPI_Allreduce of COUNT elements of DATA in place, with such a watch. Returns MPI's code, as do
+ * the next two: */
+int cgx_mpi_reduce(cgx_mpi_comm comm, void *data, int count, cgx_mpi_datatype type, cgx_mpi_op op);
+
+/* Sets each of COUNT INTEGERS (int) to its minimum over the ranks of COMM. */
+int cgx_mpi_least(cgx_mpi_comm comm, void *integers, int count);
+
+/* Likewise, the bitwise or of words of 32 bits. */
+int cgx_mpi_union(cgx_mpi_comm comm, void *words, int count);
+
+#endif
