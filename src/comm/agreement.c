@@ -13,6 +13,7 @@
 #include "observe/timeline.h"
 #include "util/hash.h"
 #include "util/log.h"
+#include "util/names.h"
 
 /* The record never changes its size, and the words before the settings never change their meaning,
  * so that every version of the library can compare itself with every other. */
@@ -73,6 +74,7 @@ static bool differs(const struct record *record, size_t word)
 static void name_differences(const struct record *record)
 {
     char names[512] = "";
+    const char *alias;
     size_t length = 0;
 
     for (size_t i = 0; i < RECORD_WORDS; i++) {
@@ -80,6 +82,9 @@ static void name_differences(const struct record *record)
             continue;
         length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
                                    length ? ", " : "", word_name(i));
+        alias = cgx_names_alias(word_name(i));
+        if (alias && length < sizeof names)
+            length += (size_t)snprintf(names + length, sizeof names - length, " (%s)", alias);
         if (i == WORD_FORMAT && length < sizeof names)
             length += (size_t)snprintf(names + length, sizeof names - length,
                                        " (CGX_FORMAT_VERSION %u to %u)", record->words[i],

@@ -14,6 +14,7 @@
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "mpi/world.h"
+#include "observe/notices.h"
 #include "observe/stats.h"
 #include "util/hash.h"
 #include "util/log.h"
@@ -61,10 +62,36 @@ static void free_state(struct cgx_comm *state)
     give_memory(state);
 }
 
+static enum cgx_reason refuse_by_settings(const struct cgx_settings *settings,
+                                          const struct cgx_comm *state)
+{
+    if (!settings->valid)
+        return CGX_REASON_SETTING_REFUSED;
+    if (!settings->enable)
+        return CGX_REASON_ENABLE;
+    if (state->terms.refused)
+        return CGX_REASON_HINT_REFUSED;
+    if (!cgx_hints_enable(state->terms.hints))
+        return CGX_REASON_HINT_ENABLE;
+    return CGX_REASON_NONE;
+}
+
+static bool had_large(const struct cgx_comm *state)
+{
+    bool had = state->stream.recurrence != NULL;
+
+    for (unsigned i = 0; i < state->stream.first.sums; i++)
+        had = had || cgx_tables_serve(state->stream.first.keys[i].count);
+    return had;
+}
+
 static void on_comm_free(void *value)
 {
     struct cgx_comm *state = value;
 
+    if (cgx_world_rank() == 0 && !state->established && !state->terms.refusal && had_large(state) &&
+        !refuse_by_settings(cgx_config(), state))
+        cgx_notice_freed();
     /* The memory that calls keep is freed before the backends that it comes from. */
     cgx_tables_free(state);
     cgx_reserved_drop(state->trial);
@@ -93,20 +120,6 @@ static enum cgx_reason refuse_alone(struct cgx_comm *state)
     if (mpi->Comm_rank(state->comm, &state->rank) != CGX_MPI_SUCCESS ||
         !cgx_world_ranks(state->comm, state->size, NULL))
         return CGX_REASON_OUTSIDE_WORLD;
-    return CGX_REASON_NONE;
-}
-
-static enum cgx_reason refuse_by_settings(const struct cgx_settings *settings,
-                                          const struct cgx_comm *state)
-{
-    if (!settings->valid)
-        return CGX_REASON_SETTING_REFUSED;
-    if (!settings->enable)
-        return CGX_REASON_ENABLE;
-    if (state->terms.refused)
-        return CGX_REASON_HINT_REFUSED;
-    if (!cgx_hints_enable(state->terms.hints))
-        return CGX_REASON_HINT_ENABLE;
     return CGX_REASON_NONE;
 }
 

@@ -115,10 +115,15 @@ void cgx_tables_result(struct cgx_comm *state, const struct cgx_pointer *where, 
 /* Rank 0 says what would decide whether the sums are of steps. */
 static void say_undecided(struct cgx_comm *state)
 {
+    uint64_t counts[CGX_NOTICED_COUNTS];
     size_t times, length = cgx_recurrence_undecided(state->stream.recurrence, &times);
+    size_t ncounts = length < CGX_NOTICED_COUNTS ? length : CGX_NOTICED_COUNTS;
 
-    if (length > 0 && state->rank == 0)
-        cgx_notice_undecided(length, times);
+    if (length == 0 || state->rank != 0)
+        return;
+    for (size_t i = 0; i < ncounts; i++)
+        counts[i] = cgx_recurrence_elements(state->stream.recurrence, length - 1 - i);
+    cgx_notice_undecided(length, times, counts, ncounts);
 }
 
 int cgx_tables_compare(struct cgx_comm *state, struct cgx_occurrence *occurrence)

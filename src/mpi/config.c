@@ -85,6 +85,29 @@ static bool is_secure(void)
     return getauxval(AT_SECURE) != 0;
 }
 
+/* A launcher that started several ranks, each of which is a job of its own for an MPI of another
+ * kind. */
+static void warn_of_one_rank(void)
+{
+    static const char *const names[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"};
+
+    if (cgx_world_size() != 1 || !settings.enable)
+        return;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *text = getenv(names[i]);
+        uint64_t size;
+
+        if (!text || !cgx_parse_unsigned(text, &size) || size < 2)
+            continue;
+        cgx_log(CGX_LOG_WARN,
+                "MPI_COMM_WORLD has one rank, but the launcher started %llu (%s): the launcher "
+                "is not that of the program's MPI (%s), and each rank sums alone; start the "
+                "program by the launcher of its MPI",
+                (unsigned long long)size, names[i], cgx_mpi()->name);
+        return;
+    }
+}
+
 static void read_settings(void)
 {
     static const char *const buffers[] = {"device", "host", "all"};
@@ -97,11 +120,13 @@ static void read_settings(void)
                 "the program is set-uid or has other extra rights: settings in the environment "
                 "are ignored");
     if (cgx_world_rank() <= 0) {
-        cgx_log(CGX_LOG_INFO, "libcgxpmpi %s, %s, %d ranks, %s buffers, %u bits%s", PACKAGE_VERSION,
-                cgx_mpi()->name, cgx_world_size(), buffers[settings.buffers], settings.bits,
+        cgx_log(CGX_LOG_INFO, "libcgxpmpi %s, %s, %d rank%s, %s buffers, %u bits%s",
+                PACKAGE_VERSION, cgx_mpi()->name, cgx_world_size(),
+                cgx_world_size() == 1 ? "" : "s", buffers[settings.buffers], settings.bits,
                 settings.enable == CGX_ENABLE_OBSERVE ? ", observing: nothing is compressed" : "");
         cgx_log(CGX_LOG_DEBUG, "the program's MPI is %s, its ABI that of %s", cgx_mpi()->name,
                 cgx_mpi()->abi_name);
+        warn_of_one_rank();
     }
     if (settings.valid && settings.rules_path[0] != '\0')
         read_rules();

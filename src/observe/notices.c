@@ -10,20 +10,23 @@
 #include "util/log.h"
 
 static atomic_bool compressed;
-static _Atomic enum cgx_reason of_memory;
+static atomic_ullong said; /* a bit for each reason that was said to keep large sums exact */
+_Static_assert(CGX_REASONS <= 64, "a bit for each");
 static atomic_ullong blocked[CGX_CONSENSUS_DISJOINT + 1]; /* by verdict */
 
-/* Describes SUM: "call 3 of the step (4096 elements on MPI_COMM_WORLD, 8 ranks)". */
+/* Describes SUM: "sum 3 of the step (position=2, 4096 elements on MPI_COMM_WORLD, 8 ranks)". Rules
+ * count positions from 0. */
 static void describe(const struct cgx_noticed *sum, char *text, size_t size)
 {
-    char where[48] = "a sum", on[CGX_NOTICED_NAME_BYTES + 8] = "";
+    char where[80] = "a sum (", on[CGX_NOTICED_NAME_BYTES + 8] = "";
 
     if (sum->position != CGX_POSITION_NONE)
-        snprintf(where, sizeof where, "call %zu of the step", sum->position);
+        snprintf(where, sizeof where, "sum %zu of the step (position=%zu, ", sum->position + 1,
+                 sum->position);
     if (sum->name[0] != '\0')
         snprintf(on, sizeof on, " on %s", sum->name);
-    snprintf(text, size, "%s (%llu elements%s, %d ranks)", where, (unsigned long long)sum->count,
-             on, sum->ranks);
+    snprintf(text, size, "%s%llu elements%s, %d ranks)", where, (unsigned long long)sum->count, on,
+             sum->ranks);
 }
 
 bool cgx_notice_was_compressed(void)
@@ -38,27 +41,30 @@ void cgx_notice_compressed(const struct cgx_noticed *sum, size_t bytes)
     if (atomic_exchange(&compressed, true))
         return;
     describe(sum, text, sizeof text);
+    /* Who asked for lines is not warned of the usual one. */
     cgx_log(
-        CGX_LOG_WARN,
+        cgx_log_level() < CGX_LOG_INFO ? CGX_LOG_WARN : CGX_LOG_INFO,
         sum->observed
             ? "observing: nothing is compressed; the first sum that would be is %s, at %.1f bits "
               "an element; CGX_LOG=info says at the end what compression would do, CGX_STATS and "
               "cgx-report say it sum by sum"
-            : "compressing from now on, first %s, at %.1f bits an element; CGX_LOG=info says more, "
-              "CGX_LOG=error hides this line, CGX_ENABLE=0 keeps all sums exact",
+            : "compressing from now on, first %s, at %.1f bits an element. Gradients bear that: "
+              "keep activations, solver vectors, densities and moments exact by the hint "
+              "cgx_enable=0 or a rule, see cgx-tuning(7). CGX_ENABLE=0 keeps all sums exact, "
+              "CGX_LOG=info says more, CGX_LOG=error hides this line",
         text, 8 * (double)bytes / (double)sum->count);
 }
 
-bool cgx_notice_was_of_memory(enum cgx_reason reason)
+bool cgx_notice_said(enum cgx_reason reason)
 {
-    return reason != CGX_REASON_NONE && atomic_load(&of_memory) == reason;
+    return (atomic_load(&said) >> reason & 1) != 0;
 }
 
 void cgx_notice_memory(enum cgx_reason reason)
 {
     bool host = reason == CGX_REASON_HOST_MEMORY;
 
-    atomic_store(&of_memory, reason);
+    atomic_fetch_or(&said, 1ULL << reason);
     cgx_log(CGX_LOG_WARN,
             "large sums of floats are in %s memory and stay exact, since CGX_BUFFERS is %s: "
             "'cgxrun --buffers %s', or CGX_BUFFERS=%s, compresses them",
@@ -66,27 +72,55 @@ void cgx_notice_memory(enum cgx_reason reason)
             host ? "host" : "device");
 }
 
-void cgx_notice_undecided(size_t length, size_t times)
+void cgx_notice_freed(void)
 {
-    static atomic_bool said;
+    static atomic_uint freed;
 
-    if (cgx_notice_was_compressed() || atomic_load(&of_memory) != CGX_REASON_NONE ||
-        atomic_exchange(&said, true))
+    if (atomic_fetch_add(&freed, 1) != CGX_NOTICED_FREED - 1 || cgx_notice_was_compressed())
         return;
+    atomic_fetch_or(&said, 1ULL << CGX_REASON_FIRST);
+    cgx_log(
+        CGX_LOG_WARN,
+        "%d communicators with large sums were freed before their step was known, so that all of "
+        "these sums stay exact: make the communicator once, and sum on it in every step",
+        CGX_NOTICED_FREED);
+}
+
+void cgx_notice_undecided(size_t length, size_t times, const uint64_t *counts, size_t ncounts)
+{
+    static atomic_bool told;
+    char list[160] = "";
+    size_t used = 0;
+
+    if (cgx_notice_was_compressed() || atomic_load(&said) != 0 || atomic_exchange(&told, true))
+        return;
+    for (size_t i = 0; i < ncounts; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%llu", i > 0 ? ", " : "",
+                                 (unsigned long long)counts[i]);
     cgx_log(CGX_LOG_WARN,
             "large sums repeat themselves after %zu, %zu times so far, as steps do, but also equal "
-            "layers in one pass over a model: they stay exact until that is clear. If they are "
-            "gradients, say so: a file with the line '-> step=%zu', named by cgxrun --rules or "
-            "CGX_RULES",
-            length, times, length);
+            "layers in one pass over a model: they stay exact until that is clear. If all of them "
+            "(%s%s elements) are gradients, say so: a file with the line '-> step=%zu', named by "
+            "cgxrun --rules or CGX_RULES; if some are not, a line 'count=N -> recurs=always' for "
+            "each that is",
+            length, times, list, length > ncounts ? ", ..." : "", length);
 }
 
 /* ---- blocked sums ---- */
+
+/* A distance of ranks that contribute the same values. */
+#define EQUAL 1e-6
 
 static void describe_verdict(const struct cgx_verdict *verdict, char *why, size_t size)
 {
     switch (verdict->consensus) {
     case CGX_CONSENSUS_CLOSE:
+        if (verdict->distance < EQUAL) {
+            snprintf(why, size,
+                     "do all ranks read the same data? They contribute the same values, as "
+                     "averaged weights do");
+            break;
+        }
         snprintf(why, size,
                  "ranks contribute nearly the same values (the nearest differs by %.2g %% of the "
                  "mean's square), as averaged weights do",
@@ -115,11 +149,11 @@ void cgx_notice_blocked(const struct cgx_noticed *sum, unsigned calls,
 
     describe(sum, text, sizeof text);
     describe_verdict(verdict, why, sizeof why);
-    cgx_log(
-        is_first ? CGX_LOG_WARN : CGX_LOG_DEBUG,
-        "%s %s exact, and so %s the next %u like it: %s and gradients do not; consensus=off in a "
-        "rule or hint, or CGX_CONSENSUS=0, compresses them all the same",
-        text, sum->observed ? "would stay" : "stays", sum->observed ? "would" : "do", calls, why);
+    cgx_log(is_first ? CGX_LOG_WARN : CGX_LOG_DEBUG,
+            "%s %s exact, and so %s the next %u like it: %s and gradients rarely do; if these are "
+            "gradients, consensus=off in a rule or hint, or CGX_CONSENSUS=0, compresses them",
+            text, sum->observed ? "would stay" : "stays", sum->observed ? "would" : "do", calls,
+            why);
 }
 
 void cgx_notice_redone(const struct cgx_noticed *sum, const struct cgx_verdict *verdict)

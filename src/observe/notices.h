@@ -35,13 +35,19 @@ bool cgx_notice_was_compressed(void);
  */
 void cgx_notice_memory(enum cgx_reason reason);
 
-/* Whether this was said for REASON. */
-bool cgx_notice_was_of_memory(enum cgx_reason reason);
+/* Counts a communicator that had large sums and was freed before its step was known. Says after the
+ * CGX_NOTICED_FREEDth, if the process has compressed nothing, that communicators live too short. */
+#define CGX_NOTICED_FREED 16
+void cgx_notice_freed(void);
 
-/* Says, once and only if nothing has been compressed or could be for its memory, that large sums
+/* Whether a line has named REASON for large sums that stay exact. */
+bool cgx_notice_said(enum cgx_reason reason);
+
+/* Says, once and only if nothing has been compressed and no other reason was named, that large sums
  * repeat after LENGTH, TIMES times so far, which does not show whether they are of steps; and which
- * rule would. */
-void cgx_notice_undecided(size_t length, size_t times);
+ * rule would. The first NCOUNTS of them, at most CGX_NOTICED_COUNTS, have COUNTS elements. */
+#define CGX_NOTICED_COUNTS 8
+void cgx_notice_undecided(size_t length, size_t times, const uint64_t *counts, size_t ncounts);
 
 /* Says that SUM and the next CALLS of its call site stay exact because of VERDICT: at level warn
  * the first time for each kind of verdict, then at level debug. */

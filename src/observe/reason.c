@@ -32,7 +32,7 @@ const struct cgx_reason_words cgx_reasons[CGX_REASONS] = {
                                  "correct the hint that the error line names"},
     [CGX_REASON_HINT_ENABLE] = {"hint_enable", "the hint cgx_enable", NULL},
     [CGX_REASON_FIRST] = {"first", "it is one of the first 3 of its communicator",
-                          "sum on communicators that live longer"},
+                          "make the communicator once, and sum on it in every step"},
     [CGX_REASON_NOT_RECURRING] = {"not_recurring", "it does not recur, or not yet",
                                   "if all large sums are gradients, say so: a file with the line "
                                   "'-> recurs=always', named by CGX_RULES or cgxrun --rules; or "
@@ -55,8 +55,9 @@ const struct cgx_reason_words cgx_reasons[CGX_REASONS] = {
                                   "a buffer is in device memory (CGX_BUFFERS=host)",
                                   "set CGX_BUFFERS=all or device"},
     [CGX_REASON_UNKNOWN_SUM] = {"unknown_sum",
-                                "type and op of the program are not known to sum half precision",
-                                NULL},
+                                "type and op of the program are not known to sum half precision: "
+                                "use MPI's own, or float32",
+                                "sum float32, or half precision as MPI's own type by MPI_SUM"},
     [CGX_REASON_NODES] = {"nodes", "a rank is out of memory, or MPI cannot tell the nodes",
                           "set CGX_TOPOLOGY"},
     [CGX_REASON_ONE_NODE] = {"one_node",

@@ -142,6 +142,8 @@ static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll,
     }
     cgx_stats_compressed(state->stats, key, coll, outcome, elapsed, &checked, NULL);
     cgx_float_leave(&caller);
+    if (checked.done)
+        cgx_totals_checked(checked.beyond);
     if (outcome != CGX_OUTCOME_DONE)
         return outcome;
     cgx_totals_compressed(&(struct cgx_served_sum){coll->schedule->plan->count *

@@ -61,8 +61,10 @@ static void log_nothing(void)
     if (!initialized)
         return;
     cgx_log_set_level(CGX_LOG_INFO);
-    cgx_log(CGX_LOG_INFO, "the program never called MPI_Allreduce: what goes through NCCL, gloo, "
-                          "MPI_Iallreduce or other functions is not compressed");
+    cgx_log(CGX_LOG_INFO,
+            "the program never called MPI_Allreduce, or a PMPI tool ahead of this library "
+            "in LD_PRELOAD took the calls; what goes through NCCL, gloo, "
+            "MPI_Iallreduce or other functions is not compressed");
 }
 
 __attribute__((destructor)) static void leave(void)

@@ -89,18 +89,22 @@ static const char *nearest(const char *name, size_t length, cgx_names_known *kno
     const char *found = NULL;
     /* At most a third of the characters behind the prefix may be wrong. */
     size_t bound = (length - (sizeof PREFIX - 1)) / 3 + 1;
-    const struct cgx_setting *candidate;
+    const struct cgx_setting *row;
 
     if (length >= NAME_BYTES)
         return NULL;
-    for (size_t i = 0; (candidate = known(i)) != NULL; i++) {
-        size_t edits = least_distance(length, strlen(candidate->name));
+    for (size_t i = 0; (row = known(i)) != NULL; i++) {
+        const char *names[] = {row->name, cgx_names_alias(row->name)};
 
-        if (edits < bound)
-            edits = distance(name, length, candidate->name);
-        if (edits < bound) {
-            bound = edits;
-            found = candidate->name;
+        for (size_t j = 0; j < 2 && names[j]; j++) {
+            size_t edits = least_distance(length, strlen(names[j]));
+
+            if (edits < bound)
+                edits = distance(name, length, names[j]);
+            if (edits < bound) {
+                bound = edits;
+                found = names[j];
+            }
         }
     }
     return found;

@@ -176,14 +176,21 @@ static uint64_t load(const struct cgx_key *row, const struct cgx_settings *setti
     return value | (kind != 0 ? CGX_SETTINGS_SIGN : 0);
 }
 
-/* The value of ROW in ENVIRONMENT under either of its names; NULL if unset or empty. */
+/* The name under which ENVIRONMENT sets the variable NAME: that, or its alias. */
+static const char *name_set(const char *name, char *const environment[])
+{
+    const char *text = cgx_environment_find(environment, name);
+    const char *alias = cgx_names_alias(name);
+
+    return alias && (!text || *text == '\0') && cgx_environment_find(environment, alias) ? alias
+                                                                                         : name;
+}
+
+/* The value of ROW in ENVIRONMENT; NULL if unset or empty. */
 static const char *find_text(const struct cgx_key *row, char *const environment[])
 {
-    const char *text = cgx_environment_find(environment, row->about.name);
-    const char *alias = cgx_names_alias(row->about.name);
+    const char *text = cgx_environment_find(environment, name_set(row->about.name, environment));
 
-    if (alias && (!text || *text == '\0'))
-        text = cgx_environment_find(environment, alias);
     return text && *text != '\0' ? text : NULL;
 }
 
@@ -209,25 +216,27 @@ const char *cgx_settings_consequence(const struct cgx_settings *settings, const 
     return settings->enable == CGX_ENABLE_STRICT ? "the job ends (CGX_ENABLE=strict)" : otherwise;
 }
 
-static void report_refused(const struct cgx_setting *about, const char *text, const char *then,
-                           cgx_settings_report *report, void *context)
+/* NAME: the one that the user has set. */
+static void report_refused(const struct cgx_setting *about, const char *name, const char *text,
+                           const char *then, cgx_settings_report *report, void *context)
 {
     char copy[CGX_PRINTABLE_BYTES], message[512];
     const char *instead = cgx_names_instead(about->name, text);
 
-    snprintf(message, sizeof message, "%s=\"%s\" refused: allowed: %s; %s%s%s", about->name,
+    snprintf(message, sizeof message, "%s=\"%s\" refused: allowed: %s; %s%s%s", name,
              cgx_printable(text, copy), about->values, then,
              instead ? "; this value is retired: set " : "", instead ? instead : "");
     report(context, CGX_LOG_ERROR, message);
 }
 
-static void report_excluded(const struct cgx_settings_pair *pair, const char *then,
-                            cgx_settings_report *report, void *context)
+/* WITH: the name that the user has set. */
+static void report_excluded(const struct cgx_settings_pair *pair, const char *with,
+                            const char *then, cgx_settings_report *report, void *context)
 {
     char message[512];
 
     snprintf(message, sizeof message, "%s=\"%s\" refused: allowed with %s: %s; %s", pair->name,
-             pair->value, pair->with, pair->allowed, then);
+             pair->value, with, pair->allowed, then);
     report(context, CGX_LOG_ERROR, message);
 }
 
@@ -254,11 +263,15 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
     then = cgx_settings_consequence(settings, "every call is exact");
     for (size_t i = 0; i < NROWS; i++)
         if (!taken[i])
-            report_refused(&rows[i].about, texts[i], then, report, context);
+            report_refused(&rows[i].about, name_set(rows[i].about.name, environment), texts[i],
+                           then, report, context);
     for (size_t i = 0; i < CGX_SETTINGS_PAIRS; i++)
         if (excluded[i])
-            report_excluded(cgx_settings_pair(i), then, report, context);
-    if (settings->valid && cgx_settings_override(settings, message, sizeof message))
+            report_excluded(cgx_settings_pair(i), name_set(cgx_settings_pair(i)->with, environment),
+                            then, report, context);
+    if (settings->valid &&
+        cgx_settings_override(settings, name_set("CGX_COMPRESSION_QUANTIZATION_BITS", environment),
+                              message, sizeof message))
         report(context, CGX_LOG_WARN, message);
     for (size_t i = 0; environment[i]; i++)
         if (cgx_names_explain(environment[i], cgx_settings_row, message, sizeof message))

@@ -154,8 +154,10 @@ const char *cgx_defaults_name(enum cgx_defaults defaults);
  * True if none was. */
 bool cgx_settings_together(struct cgx_settings *settings, bool refused[CGX_SETTINGS_PAIRS]);
 
-/* True if the adaptive widths exclude the base width; MESSAGE then says so. */
-bool cgx_settings_override(const struct cgx_settings *settings, char *message, size_t size);
+/* True if the adaptive widths exclude the base width, which the user has set as BITS; MESSAGE then
+ * says so. */
+bool cgx_settings_override(const struct cgx_settings *settings, const char *bits, char *message,
+                           size_t size);
 
 /* Receives the messages of cgx_settings_parse, one per call, without a newline. LEVEL is an enum
  * cgx_log_level: error for a refused value, warn otherwise. At the first message *SETTINGS is

@@ -90,16 +90,15 @@ bool cgx_settings_together(struct cgx_settings *settings, bool refused[CGX_SETTI
     return !any;
 }
 
-bool cgx_settings_override(const struct cgx_settings *settings, char *message, size_t size)
+bool cgx_settings_override(const struct cgx_settings *settings, const char *bits, char *message,
+                           size_t size)
 {
     unsigned base = settings->bits;
     unsigned least = cgx_settings_least(settings), most = cgx_settings_most(settings);
 
     if (!settings->adaptive || (base >= least && base <= most))
         return false;
-    snprintf(message, size,
-             "CGX_ADAPTIVE=bits=%u:%u excludes CGX_COMPRESSION_QUANTIZATION_BITS=%u: calls "
-             "begin with %u bits",
-             least, most, base, base < least ? least : most);
+    snprintf(message, size, "CGX_ADAPTIVE=bits=%u:%u excludes %s=%u: calls begin with %u bits",
+             least, most, bits, base, base < least ? least : most);
     return true;
 }

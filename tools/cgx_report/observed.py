@@ -91,7 +91,7 @@ def title(one, several):
         size = f"{words.communicator(one.layer)}: {size}"
     if one.layer is None:
         return f"{size}: none of {units.counted(one.calls(*{k.reason for k in one.kinds}), 'call')}"
-    place = "any place" if one.layer.position is None else f"call {one.layer.position} of the step"
+    place = "any place" if one.layer.position is None else f"position={one.layer.position}"
     return f"{size}, {place}: {units.counted(one.layer.compressed, 'call')} would be compressed"
 
 

@@ -41,8 +41,6 @@ def _count_width(most):
 def _row(drawing, top, label, figures):
     """The text of a row: LABEL, and FIGURES at the other end where there is room for them."""
     room = drawing.width - 2 * EDGE
-    if drawing.width <= NARROW:
-        label = label.replace(" of the step", "")
     drawing.text(drawing.width - EDGE, top + TEXT, figures, "figure", "end")
     drawing.fitted(EDGE, top + TEXT, label, room - text_width(figures) - 12)
 

@@ -62,7 +62,8 @@ REASONS = {
         (
             "first",
             "The sum is one of the first 3 of its communicator.",
-            "Nothing to do where communicators live long. Else sum on one that lives longer.",
+            "Nothing to do if the program makes its communicators once. If it makes one in every step, "
+            "make it once and sum on it in every step.",
         ),
         (
             "not_recurring",
@@ -93,7 +94,7 @@ REASONS = {
         (
             "unknown_sum",
             "Type and operation are the program's own, and not known to sum half precision.",
-            "Use MPI_SUM on MPI's own types where the MPI has them.",
+            "Sum float32, or half precision as MPI's own type by MPI_SUM (MPI.FLOAT16_T in mpi4py).",
         ),
         ("null", "A buffer is NULL.", "An error of the program: see what MPI says."),
         ("overlap", "The two buffers overlap.", "Use MPI_IN_PLACE."),

@@ -136,7 +136,7 @@ def size(elements, datatype):
 
 def exact_kind(kind):
     """Where in the step, and why."""
-    place = "" if kind.position is None else f", call {kind.position} of the step"
+    place = "" if kind.position is None else f", position={kind.position}"
     return f"{kind.reason}{place}"
 
 
@@ -178,7 +178,7 @@ def communicator(of):
 
 def layer(of, with_communicator):
     """A layer's name: its place in the step, and what it is."""
-    place = "any place" if of.position is None else f"call {of.position} of the step"
+    place = "any place" if of.position is None else f"position={of.position}"
     if of.position is None and of.rule:
         place = f"rule {of.rule}"
     name = f"{place}, {units.short_count(of.elements)} × {of.datatype}"

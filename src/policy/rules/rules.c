@@ -152,9 +152,11 @@ static bool read_item(struct cgx_scan *scan, bool action, struct rule *rule, uns
     cgx_scan_token(scan, "=", token);
     word = find_word(token, action);
     if (word == WORDS)
-        return cgx_scan_refuse(scan, at,
-                               action
-                                   ? "exact, or bits=, codec=, layers=, recurs=, consensus=; step="
+        return cgx_scan_refuse(
+            scan, at,
+            action                 ? "exact, or bits=, codec=, layers=, recurs=, consensus=; step="
+            : strpbrk(token, "<>") ? "count=N- for N and more, count=1-N for N and fewer; "
+                                     "position= likewise"
                                    : "count=, position=, type=, comm=, then ->");
     if (*given & SET(word))
         return cgx_scan_fail(scan, at, "\"%s\" refused: it is given twice", cgx_rule_word(word));

@@ -319,6 +319,11 @@ size_t cgx_recurrence_undecided(struct cgx_recurrence *recurrence, size_t *times
     return period.length;
 }
 
+uint64_t cgx_recurrence_elements(const struct cgx_recurrence *recurrence, size_t ago)
+{
+    return cgx_sum_elements(&recurrence->sums.sums[cgx_sum_log_ago(&recurrence->log, ago)]);
+}
+
 size_t cgx_recurrence_contradicts(struct cgx_recurrence *recurrence)
 {
     uint64_t calls = recurrence->calls;

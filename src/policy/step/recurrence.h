@@ -93,6 +93,10 @@ bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, const struct c
  * their steps. */
 size_t cgx_recurrence_undecided(struct cgx_recurrence *recurrence, size_t *times);
 
+/* The elements of the large sum that came AGO large sums before the latest, which are remembered.
+ */
+uint64_t cgx_recurrence_elements(const struct cgx_recurrence *recurrence, size_t ago);
+
 /* The length with which the large sums repeat, if the user has set another one that does not fit;
  * otherwise 0. Checked after the 32nd, 64th, 128th ... large sum. */
 size_t cgx_recurrence_contradicts(struct cgx_recurrence *recurrence);

@@ -57,6 +57,7 @@ static const struct {
     {"comm=a\033b -> exact", 1, 7, "a name cannot have control characters"},
     {"-> recurs=", 1, 11, "recurs: something is missing here: allowed: always, never"},
     {"-> recurs=maybe", 1, 11, "recurs: \"maybe\" refused: allowed: always, never"},
+    {"count>=20000 -> exact", 1, 1, "\"count>=20000\" refused: allowed: count=N- for N and more"},
     {"-> recurs", 1, 10, "= and a value must follow"},
     {"-> recurs=always,never", 1, 11, "\"always,never\" refused"},
     {"-> recurs=never recurs=never", 1, 17, "\"recurs\" refused: it is given twice"},

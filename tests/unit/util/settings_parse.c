@@ -231,6 +231,15 @@ static void test_messages(void)
     ok(messages.errors == 2 && messages.warnings == 1, "each problem has its message");
     parse(with_controls);
     ok(strstr(messages.text, "\"1?2?[31m\"") != NULL, "control characters are not repeated");
+    parse("CGX_BITS=9");
+    ok(strncmp(messages.text, "CGX_BITS=\"9\" refused: allowed: 1-8", 34) == 0,
+       "a refused variable has the name that the user set");
+    parse("CGX_BITS=9\nCGX_COMPRESSION_QUANTIZATION_BITS=10");
+    ok(strstr(messages.text, "CGX_COMPRESSION_QUANTIZATION_BITS=\"10\" refused") != NULL &&
+           messages.errors == 1,
+       "where both are set it is the one that counts");
+    parse("CGX_BITS=2\nCGX_ADAPTIVE=bits=3:8");
+    ok(strstr(messages.text, "excludes CGX_BITS=2: ") != NULL, "also where two exclude each other");
     memset(entry, '9', sizeof entry);
     memcpy(entry, "CGX_BITS=", 9);
     entry[sizeof entry - 1] = '\0';
@@ -247,6 +256,8 @@ static void test_names(void)
     parse("CGX_COMPRESSION_QUANTISATION_BIT=4");
     ok(strstr(messages.text, "is CGX_COMPRESSION_QUANTIZATION_BITS meant?") != NULL,
        "two letters of a long name may be wrong");
+    parse("CGX_BITZ=8");
+    ok(strstr(messages.text, "is CGX_BITS meant?") != NULL, "the short name of a variable is near");
     parse("CGX_warmup=4");
     ok(strstr(messages.text, "is CGX_WARMUP meant?") != NULL, "lower case is a misspelling");
     parse("CGX_COLOUR=red");
