@@ -30,11 +30,23 @@ wheel: all
 EXTRA_DIST += packaging/build-wheel packaging/wheel/cgxpmpi/__init__.py packaging/wheel/cgxpmpi/__main__.py \
 	packaging/wheel/cgxpmpi/torch.py
 
-# Debian's source and binary packages of what 'make dist' packs, in packaging/deb.
+# Debian's source and binary packages of what 'make dist' packs, in packaging/deb, with the kernels of this build.
+if !CUDA
+deb_profiles = pkg.libcgxpmpi.nocuda
+endif
 deb: dist
-	$(srcdir)/packaging/build-deb $(distdir).tar.gz packaging/deb
+	CUDA_ARCHITECTURES='$(CUDA_ARCHITECTURES)' CUDA_HOME='$(cgx_cuda_home)' NVCC='$(NVCC)' \
+		DEB_BUILD_PROFILES="$$DEB_BUILD_PROFILES $(deb_profiles)" \
+		$(srcdir)/packaging/build-deb $(distdir).tar.gz packaging/deb
 EXTRA_DIST += packaging/build-deb packaging/debian/changelog packaging/debian/control \
 	packaging/debian/copyright packaging/debian/rules packaging/debian/source/format
+
+# Folders that are empty now go too, but not those that a system has anyway.
+uninstall-hook:
+	for folder in $(reportdir) $(modulefiledir) $(pkgdatadir)/modulefiles $(pkgdatadir) $(exampledir) $(docdir) \
+		$(man1dir) $(man5dir) $(man7dir) $(pkgconfigdir) $(if $(filter /usr /usr/local,$(prefix)),,\
+		$(mandir) $(datarootdir)/doc $(datarootdir) $(bindir) $(libdir)); do \
+		! test -d "$(DESTDIR)$$folder" || rmdir --ignore-fail-on-non-empty "$(DESTDIR)$$folder"; done
 
 # All that is published of a version, with checksums, in release. The steps are made one after the other, since
 # two of them make the tarball.

@@ -219,14 +219,16 @@ endif
 
 # The arithmetic is that of the host: no contraction, no flush to zero, IEEE division.
 NVCC_FLAGS = -O3 -fmad=false -ftz=false -prec-div=true -prec-sqrt=true
-# By default nvcc compresses PTX alone. The driver expands the code of the device that is there.
+# By default nvcc compresses PTX alone. The driver expands the code of the device that is there. Architectures are
+# compiled beside each other, with or without make -j.
 fatbins = src/cuda/kernels.fatbin src/cuda/fused.fatbin
 $(fatbins): src/cuda/%.fatbin: src/cuda/%.cu $(kernel_sources) src/cuda/kernels.h \
 		src/codec/energy.h src/codec/format.h src/codec/history.h src/codec/inspect.h \
 		src/codec/measure.h src/codec/quant.h src/codec/rotated/rotated.h \
 		src/codec/rotated/rotated_model.h src/codec/uniform/uniform.h \
 		src/util/settings.h Makefile
-	$(AM_V_GEN)$(MKDIR_P) src/cuda && $(NVCC) $(NVCC_ARCHITECTURES) $(NVCC_FLAGS) \
+	@echo '  NVCC     $@: $(KERNELS)'
+	$(AM_V_at)$(MKDIR_P) src/cuda && $(NVCC) --threads=0 $(NVCC_ARCHITECTURES) $(NVCC_FLAGS) \
 		-Xfatbin=-compress-all -I$(srcdir)/src --fatbin -o $@ $<
 src/cuda/module.lo src/cuda/libcgxcore_la-module.lo: $(fatbins)
 CLEANFILES += $(fatbins)
@@ -260,5 +262,5 @@ EXTRA_DIST += src/libcgxpmpi.map
 # It is preloaded and never linked: libtool's description of it is of no use.
 install-exec-hook:
 	rm -f $(DESTDIR)$(libdir)/libcgxpmpi.la
-uninstall-hook:
+uninstall-local:
 	rm -f $(DESTDIR)$(libdir)/libcgxpmpi.so

@@ -40,7 +40,7 @@ find_tools() {
 
 # Of one architecture the kernels are a single job, unless nvcc can split it.
 set_nvcc_flags() {
-    nvcc_flags="--threads=0 -gencode=arch=compute_$sm,code=sm_$sm"
+    nvcc_flags="-gencode=arch=compute_$sm,code=sm_$sm"
     if "$NVCC" --help 2>/dev/null | grep -q -e '--split-compile '; then
         nvcc_flags="--split-compile=0 $nvcc_flags"
     fi
