@@ -242,6 +242,13 @@ tests_storm_libs = $(tests_mpi_libs)
 # These have an MPI of their own: tests/unit/lib/fake_mpi.c.
 tests_unit_mpi_ldflags = -Wl,--undefined=fake_mpi_text
 $(check_PROGRAMS) $(EXTRA_PROGRAMS): $(filter-out tests/softcuda/%,$(check_LTLIBRARIES)) libcgxcore.la
+# make check TESTS=... builds what these need: a program itself, a script the programs of its folder (those of tests/ptx
+# and tests/softcuda all). An empty TESTS builds all.
+are_named = $(and $(filter command,$(origin TESTS)),$(strip $(TESTS)))
+folders = $(patsubst tests/ptx/%,%,$(patsubst tests/softcuda/%,%,$(addsuffix %,$(sort $(dir $(filter %.test,$(TESTS)))))))
+needed = $(TESTS) $(if $(folders),tests/lib/% bench/% examples/% $(folders))
+override check_PROGRAMS := $(if $(are_named),$(filter $(needed),$(check_PROGRAMS)),$(check_PROGRAMS))
+AM_MAKEFLAGS = $(if $(are_named),check_PROGRAMS='$(check_PROGRAMS)')
 
 tests_lib_libtap_la_SOURCES = tests/lib/tap.c
 tests_lib_yield_la_SOURCES = tests/lib/yield.c
