@@ -145,6 +145,7 @@ mpi_tests = \
 	tests/mpi/feedback \
 	tests/mpi/first \
 	tests/mpi/first_steps \
+	tests/mpi/freed \
 	tests/mpi/half_sum \
 	tests/mpi/history \
 	tests/mpi/lab_vanish \

@@ -98,6 +98,14 @@ static int acquire_for_look_up(void)
     return key;
 }
 
+int cgx_attribute_remove(cgx_mpi_comm comm)
+{
+    int key = acquire_for_look_up(), code = cgx_mpi()->Comm_delete_attr(comm, key);
+
+    cgx_attribute_end();
+    return code;
+}
+
 static int look_up(cgx_mpi_comm comm, int key, struct cgx_comm **state)
 {
     int found = 0, code = cgx_mpi()->Comm_get_attr(comm, key, state, &found);

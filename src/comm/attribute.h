@@ -14,6 +14,10 @@ struct cgx_comm;
 int cgx_attribute_set(cgx_mpi_comm comm, struct cgx_comm *state, cgx_mpi_attribute_end *end);
 void cgx_attribute_end(void);
 
+/* Takes the state off COMM, which has one: MPI calls END, which must do nothing now. Whoever has
+ * the state then attaches it again, or calls cgx_attribute_end, or both. Returns MPI's code. */
+int cgx_attribute_remove(cgx_mpi_comm comm);
+
 /* *STATE: the state of COMM, NULL if it has none. Returns MPI's code. */
 int cgx_attribute_get(cgx_mpi_comm comm, struct cgx_comm **state);
 

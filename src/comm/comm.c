@@ -85,13 +85,22 @@ static bool had_large(const struct cgx_comm *state)
     return had;
 }
 
+/* MPI_Finalize frees these two, so no call of theirs begins or ends that. */
+static atomic_bool self_freed, world_freed;
+
 static void on_comm_free(void *value)
 {
     struct cgx_comm *state = value;
 
+    if (state->removed)
+        return;
     if (cgx_world_rank() == 0 && !state->established && !state->terms.refusal && had_large(state) &&
         !refuse_by_settings(cgx_config(), state))
         cgx_notice_freed();
+    if (state->comm == cgx_mpi()->COMM_SELF)
+        atomic_store(&self_freed, true);
+    if (state->comm == cgx_mpi()->COMM_WORLD)
+        atomic_store(&world_freed, true);
     /* The memory that calls keep is freed before the backends that it comes from. */
     cgx_tables_free(state);
     cgx_reserved_drop(state->trial);
@@ -211,10 +220,12 @@ static struct cgx_comm *make_state(cgx_mpi_comm comm)
     return made;
 }
 
+/* A state that ranks had agreed on, or are about to, could not be kept. */
+static atomic_bool lost;
+
 /* Makes the state of COMM, in its first sum. */
 static int begin_state(cgx_mpi_comm comm, struct cgx_comm **state)
 {
-    static atomic_bool lost;
     struct cgx_comm *made = NULL;
 
     if (!atomic_load(&lost)) {
@@ -259,8 +270,8 @@ struct cgx_comm *cgx_comm_peek(cgx_mpi_comm comm)
 
     /* A rank that was short of memory may lack the state of a communicator that has had hints, but
      * no sum. */
-    if (cgx_attribute_get(comm, &state) != CGX_MPI_SUCCESS || !state || state->terms.refusal ||
-        state->stream.first.sums == 0)
+    if (cgx_comm_is_freed(comm) || cgx_attribute_get(comm, &state) != CGX_MPI_SUCCESS || !state ||
+        state->terms.refusal || state->stream.first.sums == 0)
         return NULL;
     return state;
 }
@@ -304,8 +315,11 @@ static void take_hints(struct cgx_comm *state, cgx_mpi_info info)
 int cgx_comm_hint(cgx_mpi_comm comm, cgx_mpi_info info)
 {
     struct cgx_comm *state;
-    int code = cgx_attribute_get(comm, &state);
+    int code;
 
+    if (cgx_comm_is_freed(comm))
+        return CGX_MPI_SUCCESS;
+    code = cgx_attribute_get(comm, &state);
     if (code != CGX_MPI_SUCCESS)
         return code;
     if (!state) {
@@ -322,4 +336,54 @@ int cgx_comm_hint(cgx_mpi_comm comm, cgx_mpi_info info)
     state->terms.agreed = false;
     take_hints(state, info);
     return CGX_MPI_SUCCESS;
+}
+
+/* ---- freeing ---- */
+
+static _Thread_local struct cgx_freeing *freeing;
+
+bool cgx_comm_is_freed(cgx_mpi_comm comm)
+{
+    const struct cgx_freeing *one;
+
+    /* An error handler of the program may have left MPI by longjmp, and so without an end. */
+    if ((uintptr_t)freeing < (uintptr_t)__builtin_frame_address(0))
+        freeing = NULL;
+    one = freeing;
+    while (one && one->comm != comm)
+        one = one->outer;
+    return one ||
+           (comm == cgx_mpi()->COMM_SELF && (atomic_load(&self_freed) || cgx_world_finalizing())) ||
+           (comm == cgx_mpi()->COMM_WORLD && atomic_load(&world_freed));
+}
+
+void cgx_comm_free_begin(struct cgx_freeing *this, cgx_mpi_comm comm)
+{
+    struct cgx_comm *state = NULL;
+
+    if (comm && comm != cgx_mpi()->COMM_NULL && !cgx_comm_is_freed(comm))
+        cgx_attribute_get(comm, &state);
+    if (state) {
+        state->removed = true;
+        state->removed = cgx_attribute_remove(comm) == CGX_MPI_SUCCESS;
+    }
+    *this = (struct cgx_freeing){comm, state && state->removed ? state : NULL, freeing};
+    freeing = this;
+}
+
+void cgx_comm_free_end(struct cgx_freeing *this, bool freed)
+{
+    struct cgx_comm *state = this->state;
+
+    freeing = this->outer;
+    if (!state)
+        return;
+    state->removed = false;
+    if (!freed && keep_state(this->comm, state) == CGX_MPI_SUCCESS) {
+        cgx_attribute_end();
+        return;
+    }
+    if (!freed)
+        atomic_store(&lost, true);
+    on_comm_free(state);
 }

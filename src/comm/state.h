@@ -138,6 +138,7 @@ struct cgx_comm {
     struct cgx_workspace *work; /* the private communicator's, or ... */
     struct cgx_workspace alone; /* ... this one */
     bool established;           /* its sums recur, which was logged */
+    bool removed;               /* taken off the communicator, which is being freed */
     uint32_t calls;             /* compressed so far */
     struct cgx_stats *stats;    /* NULL: no statistics */
     struct cgx_reserved *trial; /* results of observed sums (pmpi/trial.c); NULL: none */

@@ -92,6 +92,7 @@ CALL(Comm_get_attr, (cgx_mpi_comm comm, int keyval, void *value, int *flag),
      (HANDLE, int, void *, int *), (NATIVE(comm), keyval, value, flag))
 CALL(Comm_set_attr, (cgx_mpi_comm comm, int keyval, void *value), (HANDLE, int, void *),
      (NATIVE(comm), keyval, value))
+CALL(Comm_delete_attr, (cgx_mpi_comm comm, int keyval), (HANDLE, int), (NATIVE(comm), keyval))
 CALL(Info_get, (cgx_mpi_info info, const char *key, int length, char *value, int *flag),
      (HANDLE, const char *, int, char *, int *), (NATIVE(info), key, length, value, flag))
 CALL(Comm_set_errhandler, (cgx_mpi_comm comm, cgx_mpi_errhandler handler), (HANDLE, HANDLE),

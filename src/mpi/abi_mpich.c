@@ -26,6 +26,11 @@ static bool looks_created(cgx_mpi_op op)
 #define TYPE(word) WORD(cgx_mpi_datatype, word)
 #define OP(word) WORD(cgx_mpi_op, word)
 
+static cgx_mpi_comm comm_f2c(int comm)
+{
+    return COMM(comm);
+}
+
 /* The version tells whether the MPI has half types. MPI_Type_get_name cannot tell: older versions
  * abort if asked for the name of a predefined handle that they do not have. */
 static void set_types(struct cgx_mpi *table)
@@ -76,6 +81,7 @@ const char *cgx_abi_mpich(struct cgx_mpi *table, void *library)
     table->ERR_INTERN = 16;
     table->ERR_NO_MEM = 34;
     table->ERR_IN_STATUS = 17;
+    table->Comm_f2c = comm_f2c;
     table->looks_like_type = looks_like_type;
     table->looks_created = looks_created;
     return missing;

@@ -77,11 +77,11 @@ static void find_fortran(struct cgx_mpi *table, void *library)
                                         .BOTTOM = object(library, "mpi_fortran_bottom_")};
     int major;
 
-    found.Comm_f2c = (__typeof__(found.Comm_f2c))dlsym(library, "PMPI_Comm_f2c");
+    table->Comm_f2c = (__typeof__(table->Comm_f2c))dlsym(library, "PMPI_Comm_f2c");
     found.Type_f2c = (__typeof__(found.Type_f2c))dlsym(library, "PMPI_Type_f2c");
     found.Op_f2c = (__typeof__(found.Op_f2c))dlsym(library, "PMPI_Op_f2c");
     found.has_addresses_08 = sscanf(table->name, "Open MPI v%d", &major) == 1 && major < 6;
-    if (found.INTEGER && found.IN_PLACE && found.BOTTOM && found.Comm_f2c && found.Type_f2c &&
+    if (found.INTEGER && found.IN_PLACE && found.BOTTOM && table->Comm_f2c && found.Type_f2c &&
         found.Op_f2c)
         table->fortran = found;
 }

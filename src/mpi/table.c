@@ -195,6 +195,8 @@ static void resolve_raw(void *library)
     RESOLVE(Op_free);
     RESOLVE(Type_free);
     RESOLVE(Comm_set_info);
+    RESOLVE(Comm_free);
+    RESOLVE(Comm_disconnect);
     RESOLVE(Abort);
 #undef RESOLVE
 }

@@ -71,6 +71,8 @@ struct cgx_mpi {
         int (*Op_free)(void *op);
         int (*Type_free)(void *datatype);
         int (*Comm_set_info)(uintptr_t comm, uintptr_t info);
+        int (*Comm_free)(void *comm);
+        int (*Comm_disconnect)(void *comm);
         int (*Abort)(uintptr_t comm, int code);
     } raw;
 
@@ -152,6 +154,7 @@ struct cgx_mpi {
     int (*Comm_free_keyval)(int *keyval);
     int (*Comm_get_attr)(cgx_mpi_comm comm, int keyval, void *value, int *flag);
     int (*Comm_set_attr)(cgx_mpi_comm comm, int keyval, void *value);
+    int (*Comm_delete_attr)(cgx_mpi_comm comm, int keyval);
     int (*Info_get)(cgx_mpi_info info, const char *key, int length, char *value, int *flag);
 
     int (*Comm_get_errhandler)(cgx_mpi_comm comm, cgx_mpi_errhandler *handler);
@@ -182,10 +185,12 @@ struct cgx_mpi {
     int (*GPU_query_support)(int gpu_type, int *is_supported);
     int (*Query_cuda_support)(void);
 
-    /* Fortran's arguments in C, if the MPI's Fortran calls PMPI_Allreduce instead of MPI_Allreduce;
-     * otherwise all NULL. */
+    /* The communicator of an integer of Fortran's; NULL: unknown. */
+    cgx_mpi_comm (*Comm_f2c)(int comm);
+
+    /* Fortran's other arguments in C, if the MPI's Fortran calls PMPI_Allreduce instead of
+     * MPI_Allreduce; otherwise all NULL. */
     struct {
-        cgx_mpi_comm (*Comm_f2c)(int comm);
         cgx_mpi_datatype (*Type_f2c)(int datatype);
         cgx_mpi_op (*Op_f2c)(int op);
         cgx_mpi_datatype INTEGER;      /* the type of handles, if it has the size of an int */

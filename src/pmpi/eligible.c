@@ -3,6 +3,7 @@
 
 #include "pmpi/eligible.h"
 
+#include "comm/comm.h"
 #include "cuda/memory.h"
 #include "mpi/config.h"
 #include "mpi/ops.h"
@@ -25,7 +26,8 @@ enum cgx_reason cgx_eligible(struct cgx_call *call)
             return CGX_REASON_OP;
         call->type = CGX_TYPE_OPAQUE16;
     }
-    return reason == CGX_REASON_NONE && call->comm == cgx_mpi()->COMM_NULL
+    return reason == CGX_REASON_NONE &&
+                   (call->comm == cgx_mpi()->COMM_NULL || cgx_comm_is_freed(call->comm))
                ? CGX_REASON_NO_COMMUNICATOR
                : reason;
 }

@@ -30,6 +30,8 @@ int cgx_export_op_create_c(cgx_mpi_user_function_c *function, int commute, void 
     EXPORT("MPI_Op_create_c");
 int cgx_export_op_free(void *op) EXPORT("MPI_Op_free");
 int cgx_export_type_free(void *datatype) EXPORT("MPI_Type_free");
+int cgx_export_comm_free(void *comm) EXPORT("MPI_Comm_free");
+int cgx_export_comm_disconnect(void *comm) EXPORT("MPI_Comm_disconnect");
 int cgx_export_comm_set_info(word comm, word info) EXPORT("MPI_Comm_set_info");
 int cgx_export_abort(word comm, int code) EXPORT("MPI_Abort");
 
@@ -156,6 +158,35 @@ int cgx_export_type_free(void *datatype)
     if (is_known(mpi) && datatype)
         cgx_op_type_freed((cgx_mpi_datatype)mpi->handle_at(datatype));
     return mpi->raw.Type_free(datatype);
+}
+
+static int free_comm(const struct cgx_mpi *mpi, int (*function)(void *comm), void *comm)
+{
+    struct cgx_freeing freeing;
+    int error;
+
+    if (!function)
+        return FAILED;
+    if (!is_known(mpi) || !comm)
+        return function(comm);
+    cgx_comm_free_begin(&freeing, (cgx_mpi_comm)mpi->handle_at(comm));
+    error = function(comm);
+    cgx_comm_free_end(&freeing, error == CGX_MPI_SUCCESS);
+    return error;
+}
+
+int cgx_export_comm_free(void *comm)
+{
+    const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
+
+    return free_comm(mpi, mpi->raw.Comm_free, comm);
+}
+
+int cgx_export_comm_disconnect(void *comm)
+{
+    const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
+
+    return free_comm(mpi, mpi->raw.Comm_disconnect, comm);
 }
 
 /* ---- hints ---- */

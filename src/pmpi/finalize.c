@@ -27,11 +27,14 @@ static void finish(int rank, int size)
     cgx_cuda_finalize();
 }
 
-static atomic_bool prepared;
+static atomic_bool called, prepared;
 
 void cgx_finalize_prepare(void)
 {
-    if (atomic_load_explicit(&prepared, memory_order_acquire) || !cgx_world_exists())
+    if (atomic_load_explicit(&prepared, memory_order_acquire))
+        return;
+    atomic_store(&called, true);
+    if (!cgx_world_exists())
         return;
     cgx_config();
     cgx_stats_begin(cgx_world_rank(), cgx_world_size());
@@ -44,15 +47,15 @@ void cgx_finalize_abort(void)
     cgx_stats_write(CGX_STATS_ABORTS);
 }
 
-/* Says, if CGX_LOG asks for it, that an MPI program has called none of the intercepted functions.
- * Then neither settings nor the MPI have been read before. */
+/* Says, if CGX_LOG asks for it, that an MPI program has never called MPI_Allreduce. Then settings
+ * have not been read before. */
 static void log_nothing(void)
 {
     const char *level = getenv("CGX_LOG");
     int (*is_initialized)(int *);
     int initialized = 0;
 
-    if (atomic_load(&prepared) || cgx_mpi() || !level || !cgx_mpi_logs_for_job() ||
+    if (atomic_load(&called) || !level || !cgx_mpi_logs_for_job() ||
         (strcmp(level, "info") != 0 && strcmp(level, "debug") != 0))
         return;
     is_initialized = (int (*)(int *))cgx_mpi_symbol(NULL, "PMPI_Initialized");

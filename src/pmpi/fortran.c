@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What Fortran programs call. The Fortran bindings of Open MPI 4.1 and 5 call PMPI_Allreduce, which
- * cannot be intercepted, so this file replaces them. For gfortran and compatible compilers,
+/* What Fortran programs call. The Fortran bindings of Open MPI 4.1 and 5 call PMPI_ functions,
+ * which cannot be intercepted, so this file replaces them. For gfortran and compatible compilers,
  * MPI_Allreduce of mpif.h and of module mpi is mpi_allreduce_, that of mpi_f08 mpi_allreduce_f08_.
  * All arguments are addresses; a handle is an integer, or in mpi_f08 a record of one. In MPICH and
  * its family these functions, if they exist, call MPI_Allreduce. There, and in all other MPIs, the
@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "comm/comm.h"
 #include "mpi/table.h"
 #include "pmpi/allreduce.h"
 
@@ -20,9 +21,14 @@
 
 typedef void fortran_allreduce(void *sendbuf, void *recvbuf, const int *count, const int *datatype,
                                const int *op, const int *comm, int *error);
+typedef void fortran_free(int *comm, int *error);
 
 fortran_allreduce cgx_export_fortran EXPORT("mpi_allreduce_");
 fortran_allreduce cgx_export_fortran_08 EXPORT("mpi_allreduce_f08_");
+fortran_free cgx_export_fortran_free EXPORT("mpi_comm_free_");
+fortran_free cgx_export_fortran_free_08 EXPORT("mpi_comm_free_f08_");
+fortran_free cgx_export_fortran_disconnect EXPORT("mpi_comm_disconnect_");
+fortran_free cgx_export_fortran_disconnect_08 EXPORT("mpi_comm_disconnect_f08_");
 
 /* As in exports.c. */
 #define CALLER __builtin_return_address(0)
@@ -31,21 +37,21 @@ fortran_allreduce cgx_export_fortran_08 EXPORT("mpi_allreduce_f08_");
 /* A function of this file, and what its first call has found. */
 struct entry {
     const char *name, *pmpi_name;
-    bool is_08;
+    bool has_buffers_08;
     enum { UNKNOWN, TAKEN_OVER, PASSED_ON } _Atomic way;
-    _Atomic(fortran_allreduce *) next; /* the MPI's own, if calls are passed on; or NULL */
+    _Atomic(void *) next; /* the MPI's own; or NULL */
 };
 static struct entry plain = {.name = "mpi_allreduce_", .pmpi_name = "pmpi_allreduce_"};
 static struct entry f08 = {
-    .name = "mpi_allreduce_f08_", .pmpi_name = "pmpi_allreduce_f08_", .is_08 = true};
+    .name = "mpi_allreduce_f08_", .pmpi_name = "pmpi_allreduce_f08_", .has_buffers_08 = true};
 
 /* Whether MPI's Fortran bindings call PMPI_Allreduce, with integers of 4 bytes. */
 static bool is_served(const struct cgx_mpi *mpi, const struct entry *entry)
 {
     int bytes;
 
-    return mpi->abi == CGX_MPI_ABI_KNOWN && mpi->fortran.Comm_f2c &&
-           (!entry->is_08 || mpi->fortran.has_addresses_08) &&
+    return mpi->abi == CGX_MPI_ABI_KNOWN && mpi->fortran.Type_f2c &&
+           (!entry->has_buffers_08 || mpi->fortran.has_addresses_08) &&
            mpi->Type_size(mpi->fortran.INTEGER, &bytes) == CGX_MPI_SUCCESS &&
            bytes == (int)sizeof(int);
 }
@@ -57,7 +63,7 @@ static void look_up(struct entry *entry, const void *caller)
     void *next = dlsym(RTLD_NEXT, entry->name), *pmpi = cgx_mpi_symbol(caller, entry->pmpi_name);
     bool served = pmpi && is_served(cgx_mpi_find(caller), entry);
 
-    atomic_store(&entry->next, (fortran_allreduce *)(next ? next : pmpi));
+    atomic_store(&entry->next, next ? next : pmpi);
     atomic_store(&entry->way, served ? TAKEN_OVER : PASSED_ON);
 }
 
@@ -78,7 +84,7 @@ static int take_over(void *sendbuf, void *recvbuf, const int *count, const int *
                             .count = *count,
                             .datatype = mpi->fortran.Type_f2c(*datatype),
                             .op = mpi->fortran.Op_f2c(*op),
-                            .comm = mpi->fortran.Comm_f2c(*comm)};
+                            .comm = mpi->Comm_f2c(*comm)};
 
     cgx_call_query_memory(&call);
     return cgx_allreduce(&call);
@@ -93,7 +99,7 @@ static void reduce(struct entry *entry, const void *caller, void *sendbuf, void 
 
     if (atomic_load(&entry->way) == UNKNOWN)
         look_up(entry, caller);
-    next = atomic_load(&entry->next);
+    next = (fortran_allreduce *)atomic_load(&entry->next);
     if (atomic_load(&entry->way) == TAKEN_OVER) {
         code = take_over(sendbuf, recvbuf, count, datatype, op, comm);
     } else if (next) {
@@ -114,4 +120,64 @@ void cgx_export_fortran_08(void *sendbuf, void *recvbuf, const int *count, const
                            const int *op, const int *comm, int *error)
 {
     reduce(&f08, CALLER, sendbuf, recvbuf, count, datatype, op, comm, error);
+}
+
+/* ---- freeing ----
+ *
+ * In mpi_f08 MPICH calls PMPI_Comm_free as well. */
+
+static void free_comm(struct entry *entry, const void *caller, int *comm, int *error)
+{
+    struct cgx_freeing freeing;
+    const struct cgx_mpi *mpi = cgx_mpi();
+    fortran_free *next;
+    int before = *comm;
+    bool known;
+
+    if (atomic_load(&entry->way) == UNKNOWN)
+        look_up(entry, caller);
+    next = (fortran_free *)atomic_load(&entry->next);
+    if (!next) {
+        if (error)
+            *error = FAILED;
+        return;
+    }
+    if (!mpi && cgx_mpi_symbol(caller, "PMPI_Comm_free"))
+        mpi = cgx_mpi_find(caller);
+    known = mpi && mpi->abi == CGX_MPI_ABI_KNOWN && mpi->Comm_f2c;
+    if (known)
+        cgx_comm_free_begin(&freeing, mpi->Comm_f2c(before));
+    next(comm, error);
+    if (known)
+        cgx_comm_free_end(&freeing, *comm != before);
+}
+
+void cgx_export_fortran_free(int *comm, int *error)
+{
+    static struct entry entry = {.name = "mpi_comm_free_", .pmpi_name = "pmpi_comm_free_"};
+
+    free_comm(&entry, CALLER, comm, error);
+}
+
+void cgx_export_fortran_free_08(int *comm, int *error)
+{
+    static struct entry entry = {.name = "mpi_comm_free_f08_", .pmpi_name = "pmpi_comm_free_f08_"};
+
+    free_comm(&entry, CALLER, comm, error);
+}
+
+void cgx_export_fortran_disconnect(int *comm, int *error)
+{
+    static struct entry entry = {.name = "mpi_comm_disconnect_",
+                                 .pmpi_name = "pmpi_comm_disconnect_"};
+
+    free_comm(&entry, CALLER, comm, error);
+}
+
+void cgx_export_fortran_disconnect_08(int *comm, int *error)
+{
+    static struct entry entry = {.name = "mpi_comm_disconnect_f08_",
+                                 .pmpi_name = "pmpi_comm_disconnect_f08_"};
+
+    free_comm(&entry, CALLER, comm, error);
 }

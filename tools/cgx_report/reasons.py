@@ -32,8 +32,8 @@ REASONS = {
         ("large", "More than 2^48 elements.", "Sum in several parts."),
         (
             "no_communicator",
-            "There is no communicator.",
-            "An error of the program: see what MPI says.",
+            "There is no communicator, or it is being freed.",
+            "Sum before the communicator is freed.",
         ),
         (
             "intercommunicator",
