@@ -94,27 +94,28 @@ struct wait {
     struct place place;
 };
 
-/* The lock protects the waits of all threads. */
+/* The lock protects the waits of all threads, and whether a thread watches them. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t entered = PTHREAD_COND_INITIALIZER;
 static struct wait *waits;
+static bool watched;
 static _Thread_local struct wait mine;
 
+/* Ends when nobody waits after a nap: in steady state the library has no thread. */
 static void *watch(void *unused)
 {
     static const struct timespec nap = {.tv_sec = 1};
+    bool ends = false;
 
     (void)unused;
-    pthread_mutex_lock(&lock);
-    for (;;) {
-        while (!waits)
-            pthread_cond_wait(&entered, &lock);
-        pthread_mutex_unlock(&lock);
+    while (!ends) {
         nanosleep(&nap, NULL);
         pthread_mutex_lock(&lock);
         for (struct wait *wait = waits; wait; wait = wait->next)
             if (cgx_stall_due(&wait->stall))
                 warn(&wait->stall, "other ranks", &wait->place);
+        ends = !waits;
+        watched = !ends;
+        pthread_mutex_unlock(&lock);
     }
     return NULL;
 }
@@ -132,20 +133,17 @@ static void unlink_mine(void)
 
 void cgx_stall_enter(void)
 {
-    static atomic_flag begun = ATOMIC_FLAG_INIT;
     const struct place place = place_of_sum();
 
-    if (!cgx_config()->enable)
+    if (!cgx_config()->enable || cgx_log_level() < CGX_LOG_WARN)
         return;
     pthread_mutex_lock(&lock);
     /* MPI's error handler may have left the wait before, or make a sum within it. */
     unlink_mine();
     mine = (struct wait){.next = waits, .place = place};
     waits = &mine;
-    pthread_cond_signal(&entered);
+    watched = watched || cgx_thread_start(watch, NULL);
     pthread_mutex_unlock(&lock);
-    if (!atomic_flag_test_and_set(&begun))
-        cgx_thread_start(watch, NULL);
 }
 
 void cgx_stall_leave(void)
