@@ -16,6 +16,7 @@
 
 #include <mpi.h>
 
+#include "../examples/leave.h"
 #include "allreduce_half.h"
 #include "allreduce_work.h"
 
@@ -300,10 +301,9 @@ int main(int argc, char **argv)
     MPI_Op_free(&run.half_sum);
     MPI_Type_free(&run.half);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (run.rank == 0)
-        puts("end");
     fflush(stdout);
     if (run.finalize)
         return MPI_Finalize() == MPI_SUCCESS ? 0 : 1;
+    leave_job();
     _exit(0);
 }

@@ -3,6 +3,7 @@
 
 #include "training.h"
 #include "hash.h"
+#include "leave.h"
 #include "matrix.h"
 #include "options.h"
 #include "progress.h"
@@ -332,6 +333,7 @@ int training_main(int argc, char **argv, const struct example *trained)
         good = example->load(options.data, options.batch, &samples) && run();
     if (good && options.leave && !options.help) {
         MPI_Barrier(MPI_COMM_WORLD);
+        leave_job();
         exit(EXIT_SUCCESS);
     }
     MPI_Finalize();
