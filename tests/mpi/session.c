@@ -4,8 +4,9 @@
 /* A program that opens an MPI session and sums on a communicator of it. Without an argument it
  * never calls MPI_Init or MPI_Finalize. "after": it opens the session after it has called both.
  * "around": it also opens a session before them, sums on MPI_COMM_WORLD between them, and ends the
- * first session after them. */
+ * first session after them. In both MPI begins again after all has ended, which each rank says. */
 
+#include <stdio.h>
 #include <string.h>
 
 #include "../lib/tap.h"
@@ -93,7 +94,11 @@ int main(int argc, char **argv)
         MPI_Init(NULL, NULL);
         MPI_Finalize();
     }
+    if (strcmp(how, "alone") != 0)
+        fputs("MPI begins again\n", stderr);
     opened = open_session();
+    if (strcmp(how, "alone") != 0)
+        fputs("MPI has begun again\n", stderr);
     report(opened.comm, are_compressed(opened.comm), "sums are right and compressed");
     PMPI_Comm_rank(opened.comm, &rank);
     close_session(&opened);
