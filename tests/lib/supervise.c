@@ -3,11 +3,13 @@
 
 /* usage: supervise [-n RANKS] SECONDS COMMAND [ARGUMENT...]
  *
- * Runs a command that may hang, and ends it with all its descendants when together they have
- * - used RANKS (1) times SECONDS of processor time (ranks that poll for ever), or
- * - waited SECONDS in all, in which no thread of theirs was running, ready to run, or with a disk
- * (a deadlock). Neither runs on while a processor is busy with something else, so that a limit
- * means the same on a busy machine. Says which it was and what each process was at, and exits with
+ * Runs a command that may hang, and ends it with all its descendants after SECONDS. These are the
+ * sum of
+ * - the processor time that they have used, divided by RANKS (1), and
+ * - the time in which no thread of theirs was running, ready to run, or with a disk.
+ * Ranks that poll for ever use the former, a deadlock the latter, and ranks that nap between polls
+ * both. Neither runs on while a processor is busy with something else, so that a limit means the
+ * same on a busy machine. Says how much it was of each and what each process was at, and exits with
  * 124; else with the command's status, or 128 and the number of the signal that ended it. On
  * SIGHUP, SIGINT and SIGTERM all end too. A child that the command leaves behind is its descendant,
  * whatever its session; those that are there when the command ends by itself are left alone. */
@@ -268,29 +270,26 @@ static void show(void)
 /* ---- its limits ---- */
 
 struct budget {
-    double most_used, most_waited; /* seconds */
-    double used, waited, last;     /* LAST is when we looked */
+    double seconds, ranks;
+    double waited, last; /* LAST is when we looked */
 };
 
 /* False once the limit is reached, with a message. */
 static bool goes_on(struct budget *budget)
 {
-    double time = now(), passed = time - budget->last;
+    double time = now(), passed = time - budget->last, used;
 
     budget->last = time;
     look();
-    budget->used = time_used();
+    used = time_used();
     /* We may have had no processor ourselves. */
     if (!some_run())
         budget->waited += passed < 2 ? passed : 2;
-    if (budget->used < budget->most_used && budget->waited < budget->most_waited)
+    if (used / budget->ranks + budget->waited < budget->seconds)
         return true;
-    if (budget->used < budget->most_used)
-        fprintf(stderr, "supervise: stopped: nothing ran for %.0f s", budget->most_waited);
-    else
-        fprintf(stderr, "supervise: stopped: it ran for more than %.0f s", budget->most_used);
-    fprintf(stderr, "; %.1f s of processor time used, %.1f s waited:\n", budget->used,
-            budget->waited);
+    fprintf(stderr,
+            "supervise: stopped after %.0f s: %.1f s of processor time used, %.1f s waited:\n",
+            budget->seconds, used, budget->waited);
     show();
     return false;
 }
@@ -298,15 +297,15 @@ static bool goes_on(struct budget *budget)
 int main(int argc, char **argv)
 {
     const bool has_ranks = argc > 3 && strcmp(argv[1], "-n") == 0;
-    const double ranks = has_ranks ? atof(argv[2]) : 1;
     char **arguments = argv + (has_ranks ? 3 : 1);
-    const double seconds = argv + argc - arguments > 1 ? atof(arguments[0]) : 0;
-    struct budget budget = {.most_used = ranks * seconds, .most_waited = seconds, .last = now()};
+    struct budget budget = {.seconds = argv + argc - arguments > 1 ? atof(arguments[0]) : 0,
+                            .ranks = has_ranks ? atof(argv[2]) : 1,
+                            .last = now()};
     const struct timespec second = {.tv_sec = 1};
     sigset_t awaited, mask;
     int number, stopped;
 
-    if (budget.most_used <= 0) {
+    if (budget.seconds <= 0 || budget.ranks <= 0) {
         fputs("usage: supervise [-n RANKS] SECONDS COMMAND [ARGUMENT...]\n", stderr);
         return 125;
     }
