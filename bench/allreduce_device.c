@@ -4,7 +4,7 @@
 /* Sums of float32 buffers in GPU memory, compressed against exact, in turn and in one run:
  *
  *     mpiexec -n 4 bench/allreduce_device [--size LIST] [--bits N | --defaults] [--label TEXT]
- * [CSV]
+ * [--leave] [CSV]
  *
  * LIST: sizes in MiB, or with a K in KiB. The file CSV is continued, and TEXT, which may name how
  * payloads go, is in its first column. Ranks share the devices. The library is linked into the
@@ -18,7 +18,7 @@
  * a tenth. Kernel launches and bytes copied over PCIe, of one compressed call and a rank in the
  * mean, stand beside the least that the flat algorithm can do with. In a call of its own the
  * kernels and copies are timed on the device; where ranks share it, each waits for the others' too.
- */
+ * With --leave the program ends without MPI_Finalize, in which MPICH may hang over TCP. */
 
 #include <getopt.h>
 #include <math.h>
@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../examples/leave.h"
 #include "driver_calls.h"
 #include "times.h"
 
@@ -48,7 +49,7 @@ static struct side {
 
 struct bench {
     int count, bits;
-    bool defaults;
+    bool defaults, leave;
     CUdeviceptr input, output;
     float *host; /* as many elements */
     const char *label;
@@ -278,11 +279,10 @@ static void print_heads(const struct bench *bench)
 
 static bool parse(int argc, char *argv[], struct bench *bench, const char **sizes, const char **csv)
 {
-    static const struct option table[] = {{"size", required_argument, NULL, 's'},
-                                          {"bits", required_argument, NULL, 'b'},
-                                          {"defaults", no_argument, NULL, 'd'},
-                                          {"label", required_argument, NULL, 'l'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option table[] = {
+        {"size", required_argument, NULL, 's'},  {"bits", required_argument, NULL, 'b'},
+        {"defaults", no_argument, NULL, 'd'},    {"leave", no_argument, NULL, 'e'},
+        {"label", required_argument, NULL, 'l'}, {NULL, 0, NULL, 0}};
     int c;
 
     while ((c = getopt_long(argc, argv, "", table, NULL)) != -1) {
@@ -292,6 +292,8 @@ static bool parse(int argc, char *argv[], struct bench *bench, const char **size
             bench->bits = atoi(optarg);
         else if (c == 'd')
             bench->defaults = true;
+        else if (c == 'e')
+            bench->leave = true;
         else if (c == 'l')
             bench->label = optarg;
         else
@@ -341,7 +343,8 @@ int main(int argc, char *argv[])
     char bits[2] = "";
 
     if (!parse(argc, argv, &bench, &sizes, &csv)) {
-        fprintf(stderr, "usage: %s [--size LIST] [--bits N | --defaults] [--label TEXT] [CSV]\n",
+        fprintf(stderr,
+                "usage: %s [--size LIST] [--bits N | --defaults] [--label TEXT] [--leave] [CSV]\n",
                 argv[0]);
         return 2;
     }
@@ -365,6 +368,11 @@ int main(int argc, char *argv[])
         status = run(&bench, sizes, csv);
     } else if (!everywhere) {
         status = 77;
+    }
+    if (bench.leave) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        leave_job();
+        return status;
     }
     MPI_Finalize();
     return status;

@@ -38,7 +38,7 @@ check_sums() {
     sums SHM 2 SHM --size 1
     sums "default settings" 2 AUTO --size 1 --defaults
     sums "uniform, 2 bits" 2 "AUTO $UNIFORM" --size 1 --defaults
-    sums "messages by TCP" 2 "MPI UCX_TLS=tcp" --size 1
+    sums "messages by TCP" 2 "MPI UCX_TLS=tcp" --size 1 --leave
 }
 
 # By the library's own timeline, in a run of its own.
@@ -94,7 +94,7 @@ measure_with_mps() {
         sums "SHM with MPS" $ranks SHM --size "$SIZES"
     done
     sums "uniform, 2 bits, with MPS" 2 "AUTO $UNIFORM" --size "$SIZES" --defaults
-    sums "messages by TCP with MPS" 2 "MPI UCX_TLS=tcp" --size "$SIZES"
+    sums "messages by TCP with MPS" 2 "MPI UCX_TLS=tcp" --size "$SIZES" --leave
     measure_nccl
     stop_mps
 }
