@@ -5,8 +5,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "codec/codec.h"
+#include "cuda/memory.h"
 
 #define NS_PER_US 1e3
 
@@ -81,7 +83,7 @@ static void suggest(const struct info_model *model, const struct info_speed *spe
             "\n# Suggestions for buffers in GPU memory, whose kernels are not measured and count\n"
             "# as free; with CGX_BUFFERS=host they are for host memory.");
     else
-        printf("\n# Suggestions for buffers in host memory.");
+        printf("\n# Suggestions for buffers in host memory (CGX_BUFFERS=host).");
     printf(" They must be the same on all ranks.\n");
     if (!info_minimal_size(model, bits, speeds == NULL ? NULL : &speeds[bits - 1], &elements)) {
         printf("# compression does not pay: the codec takes longer than it saves on this link\n"
@@ -99,12 +101,13 @@ bool info_measure(const struct cgx_settings *settings, const char *link, double 
                                .latency_ns = latency_us * NS_PER_US,
                                .bucket_size = settings->bucket_size};
     struct info_speed speeds[INFO_WIDTHS];
+    bool device = settings->buffers == CGX_BUFFERS_DEVICE && strcmp(cgx_cuda_build(), "none") != 0;
     double copy;
 
     if (!info_time_codec(settings, &copy, speeds))
         return false;
     print_heads(settings, &model, link, copy);
     print_table(&model, speeds);
-    suggest(&model, settings->buffers == CGX_BUFFERS_DEVICE ? NULL : speeds);
+    suggest(&model, device ? NULL : speeds);
     return true;
 }

@@ -42,7 +42,7 @@ struct cgx_answer {
  * CGX_ABLE only if their element types and counts are equal. Rank 0 logs that counts differ. */
 int cgx_agree_call(cgx_mpi_comm comm, const struct cgx_answer *mine, struct cgx_answer *all);
 
-/* *SAME: all ranks have found the step MINE, by pauses or by results; false if MINE is none. */
+/* *SAME: all ranks have found the step MINE by the same evidence; false if MINE is none. */
 int cgx_agree_burst(cgx_mpi_comm comm, const struct cgx_burst *mine, bool *same);
 
 #endif

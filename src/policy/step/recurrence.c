@@ -51,7 +51,7 @@ struct cgx_recurrence {
     uint64_t established;
     uint32_t large, small;  /* recent sums, halved together */
     uint32_t paced;         /* the step's length as all ranks found it, in large sums; 0: unknown */
-    enum cgx_evidence pace; /* how this rank found it */
+    enum cgx_evidence pace; /* how all ranks found it */
     bool logged;            /* the latest large sum is in the log */
     struct cgx_disorder disorder;
     struct cgx_resemblance resemblance; /* of the latest sums in the log */

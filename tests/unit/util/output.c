@@ -295,6 +295,9 @@ static void test_strangers(void)
     put_strangers_file();
     refuses("file");
     ok(has(path, KEPT), "it is as it was");
+    unlink(target);
+    ok(link(path, target) == 0 && replace("new") && has(path, "new") && has(target, KEPT),
+       "a new file may take its place, and nothing is written into it");
     clear();
 }
 
