@@ -28,7 +28,7 @@ wheel: all
 	$(srcdir)/packaging/build-wheel packaging/root '$(prefix)' '$(PACKAGE_VERSION)' .
 	rm -rf packaging/root
 EXTRA_DIST += packaging/build-wheel packaging/wheel/cgxpmpi/__init__.py packaging/wheel/cgxpmpi/__main__.py \
-	packaging/wheel/cgxpmpi/torch.py
+	packaging/wheel/cgxpmpi/_job.py packaging/wheel/cgxpmpi/torch.py
 
 # Debian's source and binary packages of what 'make dist' packs, in packaging/deb, with the kernels of this build.
 if !CUDA

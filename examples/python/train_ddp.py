@@ -12,7 +12,7 @@ import cgxpmpi.torch
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
-cgxpmpi.torch.init()  # in place of torch.distributed.init_process_group()
+torch.distributed.init_process_group("cgx")
 rank, ranks = torch.distributed.get_rank(), torch.distributed.get_world_size()
 torch.manual_seed(1)
 teacher = torch.randn(64, 10)
@@ -20,7 +20,6 @@ model = torch.nn.Sequential(
     torch.nn.Linear(64, 512), torch.nn.ReLU(),
     torch.nn.Linear(512, 512), torch.nn.ReLU(), torch.nn.Linear(512, 10))  # fmt: skip
 model = DistributedDataParallel(model, bucket_cap_mb=0.5)
-cgxpmpi.torch.register(model)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
 torch.manual_seed(2 + rank)
 mean = torch.zeros(1)

@@ -1,13 +1,16 @@
 # SPDX-FileCopyrightText: the libcgxpmpi developers
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trains a linear model through the hook of cgxpmpi.torch, with a stand-in of PyTorch: hook.py DTYPE [COMM].
+"""Trains a linear model through cgxpmpi.torch, with a stand-in of PyTorch: hook.py DTYPE [HOW].
 
-A step has two buckets of DTYPE. COMM: own, to give register() a communicator; self, one of too few ranks.
-Prints "loss X", the mean of the last steps, "version X" of the library, and the environment that init() makes.
+A step has two buckets of DTYPE. HOW: own, to give register() a communicator; self, one of too few ranks; backend, to
+have the backend sum; raise, the same with an exception on one rank.
+Prints "loss X", the mean of the last steps, and "version X" of the library; fails if the environment is not that of
+the job.
 """
 
 import os
 import sys
+import types
 
 import numpy
 import torch  # tests/mpi/standin
@@ -21,14 +24,22 @@ STEPS, BATCH, RATE = 300, 32, 0.02
 def main():
     world = MPI.COMM_WORLD
     dtype = numpy.dtype(sys.argv[1])
-    cgxpmpi.torch.init()
-    backend, store, rank, ranks = torch.groups[0]
-    assert (backend, rank, ranks) == ("gloo", world.rank, world.size), torch.groups
-    assert store.is_master == (world.rank == 0) and store.host == "127.0.0.1"
-    assert os.environ["RANK"] == str(world.rank) and os.environ["LOCAL_RANK"] == str(world.rank)
+    how = sys.argv[2] if len(sys.argv) > 2 else ""
+    assert os.environ["RANK"] == os.environ["LOCAL_RANK"] == str(world.rank)
+    assert os.environ["WORLD_SIZE"] == str(world.size) and os.environ["MASTER_ADDR"] == "127.0.0.1"
+    assert len(set(world.allgather(os.environ["MASTER_PORT"]))) == 1
     model = torch.DistributedDataParallel()
-    comm = {"own": world.Dup, "self": lambda: MPI.COMM_SELF}.get(sys.argv[2] if len(sys.argv) > 2 else "", lambda: None)
-    cgxpmpi.torch.register(model, comm())
+    if how in ("backend", "raise"):
+        torch.distributed.init_process_group("cgx")
+        other = torch.groups[0].allreduce([numpy.zeros(2).view(torch.Tensor)], types.SimpleNamespace(reduceOp="sum"))
+        assert other == "float64 by gloo", other
+    else:
+        cgxpmpi.torch.init()
+        assert torch.groups == ["gloo"], torch.groups
+        comm = {"own": world.Dup, "self": lambda: MPI.COMM_SELF}.get(how, lambda: None)
+        cgxpmpi.torch.register(model, comm())
+    if how == "raise" and world.rank == 1:
+        raise ValueError("of one rank")
     teacher = numpy.random.default_rng(1).standard_normal((512, 64), "f")
     own = numpy.random.default_rng(2 + world.rank)
     weights = numpy.zeros_like(teacher)

@@ -1,106 +1,51 @@
 # SPDX-FileCopyrightText: the libcgxpmpi developers
 # SPDX-License-Identifier: BSD-3-Clause
-"""PyTorch's DistributedDataParallel (DDP) with its gradients summed by MPI, where libcgxpmpi compresses them.
+"""PyTorch with its gradients summed by MPI, where libcgxpmpi compresses them.
+
+    import cgxpmpi.torch
+    torch.distributed.init_process_group("cgx")
+
+The backend cgx gives sums of float32, float16 and bfloat16 to MPI and all else to gloo, or to NCCL for tensors on
+GPUs. With another backend, MPI sums the gradients of those DistributedDataParallel (DDP) objects that are registered:
 
     cgxpmpi.torch.init()                                         # in place of init_process_group()
     model = torch.nn.parallel.DistributedDataParallel(model)
     cgxpmpi.torch.register(model)
 
-Start the program with "mpiexec -n 8 cgxrun --buffers host python train.py", not with torchrun. Both functions
-need torch and mpi4py, and say so in one line where one is not there.
+Start the program with "mpiexec -n 8 cgxrun --buffers host python train.py", not with torchrun. The import sets the
+variables that torchrun sets (RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT) and, on
+several hosts, GLOO_SOCKET_IFNAME, unless the user has set them. It needs torch and mpi4py.
 """
 
-import os
-import socket
+import contextlib
+import functools
 import sys
+import warnings
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 
 import cgxpmpi
+from cgxpmpi import _job
 
-START = "start the program with: mpiexec -n N cgxrun python train.py"
-
-
-def _import(module, package):
-    """MODULE, or an error that names the PACKAGE to install."""
-    try:
-        return __import__(module, fromlist=[""])
-    except ImportError as error:
-        raise ImportError(
-            f"cgxpmpi.torch needs {package}, which cannot be imported ({error}): pip install {package}"
-        ) from None
-
-
-def _world():
-    """mpi4py's MPI, with as many ranks as the launcher has started."""
-    mpi = _import("mpi4py.MPI", "mpi4py")
-    if mpi.COMM_WORLD.size > 1:
-        return mpi
-    if "TORCHELASTIC_RUN_ID" in os.environ:
-        raise RuntimeError(f"under torchrun each process is an MPI job of one rank: {START}")
-    for name in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"):
-        if int(os.environ.get(name, "1")) > 1:
-            raise RuntimeError(
-                f"the launcher has started {os.environ[name]} ranks, but mpi4py sees one, since its MPI is"
-                f" another ({mpi.Get_library_version().splitlines()[0]}): use the mpiexec of that MPI, or srun"
-                " --mpi=pmi2 or --mpi=pmix"
-            )
-    return mpi
-
-
-def _address(node, world):
-    """What rank 0 is reached by: a name that the other ranks can resolve."""
-    if node.size == world.size:
-        return "127.0.0.1"
-    return socket.getfqdn()
-
-
-def _store(torch, world, address, port):
-    """The store by which processes find each other; rank 0 has it. An error of rank 0 is one of all."""
-    store, error = None, None
-    if world.rank == 0:
-        try:
-            store = torch.distributed.TCPStore(
-                address, int(port or 0), world.size, is_master=True, wait_for_workers=False
-            )
-        except (OSError, RuntimeError, ValueError) as problem:
-            error = str(problem).partition("\n")[0]
-    port, error = world.bcast((store and store.port, error))
-    if error:
-        raise RuntimeError(
-            f"rank 0 cannot listen at {address} ({error}): unset MASTER_PORT, or set it to a free port"
-        )
-    return store or torch.distributed.TCPStore(address, port, world.size, is_master=False)
+torch = _job.require("torch", "torch")
+_job.require("mpi4py", "mpi4py")
+dist = torch.distributed
 
 
 def init(backend=None, **arguments):
     """Makes the default process group of torch.distributed, with the ranks of MPI.COMM_WORLD.
 
     BACKEND and ARGUMENTS are those of torch.distributed.init_process_group; without BACKEND it is nccl where
-    there are GPUs and gloo elsewhere. Sets the variables that torchrun sets: RANK, WORLD_SIZE, LOCAL_RANK,
-    MASTER_ADDR and MASTER_PORT, the last two only where they are not set.
+    there are GPUs and gloo elsewhere.
     """
-    torch = _import("torch", "torch")
-    mpi = _world()
-    world = mpi.COMM_WORLD
-    node = world.Split_type(mpi.COMM_TYPE_SHARED)
-    local_rank = node.rank
-    place = world.bcast((os.environ.get("MASTER_ADDR") or _address(node, world), os.environ.get("MASTER_PORT")))
-    node.Free()
-    store = _store(torch, world, *place)
-    os.environ.update(
-        RANK=str(world.rank),
-        WORLD_SIZE=str(world.size),
-        LOCAL_RANK=str(local_rank),
-        MASTER_ADDR=place[0],
-        MASTER_PORT=str(store.port),
-    )
-    torch.distributed.init_process_group(
-        backend or ("nccl" if torch.cuda.is_available() else "gloo"),
-        store=store,
-        rank=world.rank,
-        world_size=world.size,
-        **arguments,
-    )
+    _job.job()
+    dist.init_process_group(backend or ("nccl" if torch.cuda.is_available() else "gloo"), **arguments)
+
+
+@functools.lru_cache(maxsize=None)
+def _say(text):
+    """Prints TEXT, once."""
+    print(f"cgxpmpi: {text}", file=sys.stderr, flush=True)
 
 
 def _check_ranks(comm):
@@ -109,11 +54,11 @@ def _check_ranks(comm):
     without = [str(rank) for rank, version in enumerate(versions) if version is None]
     if len(without) == comm.size:
         if comm.rank == 0:
-            print(f"cgxpmpi: libcgxpmpi is not preloaded, so nothing is compressed: {START}", file=sys.stderr)
+            _say(f"libcgxpmpi is not preloaded, so nothing is compressed: {_job.START}")
     elif without:
         raise RuntimeError(
             f"libcgxpmpi is preloaded on some ranks and not on {', '.join(without[:8])}: sums would be wrong;"
-            f" {START}"
+            f" {_job.START}"
         )
     elif len(set(versions)) > 1:
         raise RuntimeError(
@@ -123,55 +68,155 @@ def _check_ranks(comm):
 
 
 class _Sums:
-    """What the hook of one DDP object needs: its communicator and, where MPI allows threads, a thread."""
+    """Sums tensors on one communicator, in the order of calls; in a thread if MPI allows threads."""
 
-    def __init__(self, torch, mpi, comm):
-        self.torch = torch
+    def __init__(self, mpi, comm):
+        _check_ranks(comm)
+        if comm.size > 1:
+            _job.end_together(mpi)
         self.mpi = mpi
         self.comm = comm
-        threads = mpi.Query_thread() == mpi.THREAD_MULTIPLE
-        self.thread = ThreadPoolExecutor(1, "cgxpmpi") if threads else None
+        self.thread = ThreadPoolExecutor(1, "cgxpmpi") if mpi.Query_thread() == mpi.THREAD_MULTIPLE else None
+        self.last = None
 
-    def average(self, gradients):
-        """Replaces GRADIENTS by their mean over the ranks; those of 16 bits are summed as float32."""
-        torch = self.torch
-        halves = gradients.dtype in (torch.bfloat16, torch.float16)
-        sums = gradients.float() if halves else gradients
-        sums /= self.comm.size
-        if sums.is_cuda:
-            torch.cuda.current_stream(sums.device).synchronize()
-        self.comm.Allreduce(self.mpi.IN_PLACE, sums)
-        if halves:
-            gradients.copy_(sums)
-        if sums.is_cuda:
-            torch.cuda.current_stream(sums.device).synchronize()
+    def begin(self, tensor, result, divisor=1):
+        """Returns a future of RESULT, which comes when TENSOR, divided by DIVISOR, has been replaced by its sum."""
+        if tensor.is_cuda:
+            ready = torch.cuda.current_stream(tensor.device).record_event()
+            self.last = future = torch.futures.Future(devices=[tensor.device])
+        else:
+            ready = None
+            self.last = future = torch.futures.Future()
+        if self.thread:
+            self.thread.submit(self._serve, tensor, ready, divisor, future, result)
+        else:
+            self._serve(tensor, ready, divisor, future, result)
+        return future
 
-    def serve(self, gradients, ready, future):
-        """Completes FUTURE with the mean of GRADIENTS, which are there when the event READY has come."""
+    def _serve(self, tensor, ready, divisor, future, result):
+        """Completes FUTURE with RESULT, or with the error, which whoever waits for it gets."""
         try:
-            if ready is not None:
-                ready.synchronize()
-            self.average(gradients)
-        except Exception as error:  # pylint: disable=broad-except # the backward pass raises it
+            with torch.cuda.device(tensor.device) if ready else contextlib.nullcontext():
+                if ready:
+                    ready.synchronize()
+                self._sum(tensor.detach(), divisor)
+        except Exception as error:  # pylint: disable=broad-except
             future.set_exception(error)
         else:
-            future.set_result(gradients)
+            future.set_result(result)
+
+    def _sum(self, tensor, divisor):
+        """Replaces TENSOR by its sum; those of 16 bits are summed as float32, which all MPIs have."""
+        sums = tensor.float().contiguous()
+        if divisor != 1:
+            sums /= divisor
+        if sums.is_cuda:
+            torch.cuda.current_stream().synchronize()
+        self.comm.Allreduce(self.mpi.IN_PLACE, sums)
+        if sums is not tensor:
+            tensor.copy_(sums)
+        if sums.is_cuda:
+            torch.cuda.current_stream().synchronize()
+
+    def end(self):
+        """Frees the communicator, if no sum is under way: the other ranks of one that is may never come."""
+        if self.thread:
+            self.thread.shutdown(wait=False)
+        if self.last is None or self.last.done():
+            self.comm.Free()
+
+
+def _communicator(mpi, options):
+    """Returns a communicator of a process group's processes, which tell each other their ranks in the group's store."""
+    world, processes = mpi.COMM_WORLD, options.group_size
+    if processes > world.size or (not options.global_ranks_in_group and processes != world.size):
+        raise RuntimeError(
+            f"the process group has {processes} processes, and the MPI job has {world.size} of them as its ranks: leave"
+            f" rank and world_size to cgxpmpi.torch, and {_job.START}"
+        )
+    options.store.set(f"cgxpmpi{options.group_rank}", str(world.rank))
+    ranks = options.store.multi_get([f"cgxpmpi{process}" for process in range(processes)])
+    group = world.group.Incl([int(rank) for rank in ranks])
+    # Threads may make groups at the same time. Any MPI has tags of 15 bits.
+    return world.Create_group(group, zlib.crc32(options.group_id.encode()) & 0x7FFF)
+
+
+class _Group(dist.ProcessGroup):
+    """A process group that gives sums to MPI, and all else to another group, which has PyTorch's own backends."""
+
+    def __init__(self, options, _):
+        mpi = _job.job()
+        place = options.store, options.group_rank, options.group_size
+        super().__init__(*place)
+        self._sums = _Sums(mpi, _communicator(mpi, options))
+        if not options.global_ranks_in_group:
+            _job.renew_port(self._sums.comm)
+        kinds = dist.ProcessGroup.BackendType
+        backends = {"cpu": (kinds.GLOO, dist.ProcessGroupGloo(*place, timeout=options.timeout))}
+        if torch.cuda.is_available():
+            nccl_options = dist.ProcessGroupNCCL.Options()
+            nccl_options._timeout = options.timeout  # pylint: disable=protected-access
+            nccl = dist.ProcessGroupNCCL(dist.PrefixStore("cuda/", place[0]), *place[1:], nccl_options)
+            backends["cuda"] = kinds.NCCL, nccl
+        self._other = dist.ProcessGroup(*place)
+        for group in (self, self._other):
+            group._set_default_backend(kinds.GLOO)
+            for device, backend in backends.items():
+                group._register_backend(torch.device(device), *backend)
+
+    def allreduce(self, tensors, *arguments, **named):
+        """Overrides ProcessGroup's; C++ calls it too."""
+        options = arguments[0] if arguments else named.get("opts", named.get("op", dist.ReduceOp.SUM))
+        if not self._is_for_mpi(tensors, getattr(options, "reduceOp", options)):
+            return self._other.allreduce(tensors, *arguments, **named)
+        future = self._sums.begin(tensors[0], tensors)
+        return torch._C._distributed_c10d._create_work_from_future(future)  # pylint: disable=protected-access
+
+    def _is_for_mpi(self, tensors, op):
+        """Whether MPI sums TENSORS. An MPI that knows nothing of GPUs needs the library for their memory."""
+        if op != dist.ReduceOp.SUM or not isinstance(tensors, list) or len(tensors) != 1:
+            return False
+        tensor = tensors[0]
+        return (
+            tensor.dtype in (torch.float32, torch.float16, torch.bfloat16)
+            and tensor.layout == torch.strided
+            and (tensor.device.type == "cpu" or (tensor.is_cuda and cgxpmpi.active() is not None))
+        )
+
+    def shutdown(self):
+        """Overrides ProcessGroup's: destroy_process_group calls it."""
+        self._sums.end()
+        super().shutdown()
+
+
+def _forward(name):
+    """Returns a method that calls NAME of the other group.
+
+    ProcessGroup's own, which a subclass inherits, holds Python's lock while it waits for one of gloo, whose
+    threads wait for Python's.
+    """
+
+    def call(self, *arguments, **named):
+        return getattr(self._other, name)(*arguments, **named)  # pylint: disable=protected-access
+
+    return call
+
+
+for _name in (
+    *("allreduce_coalesced", "alltoall", "alltoall_base", "all_to_all_single", "barrier", "broadcast"),
+    *("monitored_barrier", "allgather", "allgather_coalesced", "_allgather_base", "all_gather_single"),
+    *("allgather_into_tensor_coalesced", "all_gather_single_coalesced"),
+    *("gather", "gather_single", "gather_into_tensor", "reduce", "scatter", "send", "recv", "recv_anysource"),
+    *("reduce_scatter", "_reduce_scatter_base", "reduce_scatter_single"),
+    *("reduce_scatter_tensor_coalesced", "reduce_scatter_single_coalesced"),
+):
+    if hasattr(dist.ProcessGroup, _name):
+        setattr(_Group, _name, _forward(_name))
 
 
 def _hook(sums, bucket):
     """DDP's hook: the mean of a bucket's gradients, as a future."""
-    gradients, ready = bucket.buffer(), None
-    if gradients.is_cuda:
-        ready = sums.torch.cuda.Event()
-        ready.record()
-        future = sums.torch.futures.Future(devices=[gradients.device])
-    else:
-        future = sums.torch.futures.Future()
-    if sums.thread:
-        sums.thread.submit(sums.serve, gradients, ready, future)
-    else:
-        sums.serve(gradients, ready, future)
-    return future
+    return sums.begin(bucket.buffer(), bucket.buffer(), sums.comm.size)
 
 
 def register(ddp, comm=None):
@@ -181,16 +226,36 @@ def register(ddp, comm=None):
     it a duplicate of MPI.COMM_WORLD is taken. Where MPI allows threads (MPI.THREAD_MULTIPLE, mpi4py's default),
     sums are made beside the rest of the backward pass.
     """
-    torch = _import("torch", "torch")
-    mpi = _world()
+    mpi = _job.job()
     if not hasattr(ddp, "register_comm_hook"):
         raise TypeError("register() takes a torch.nn.parallel.DistributedDataParallel: wrap the model in one first")
     comm = comm or mpi.COMM_WORLD.Dup()
-    processes = torch.distributed.get_world_size(ddp.process_group)
+    processes = dist.get_world_size(ddp.process_group)
     if processes != comm.size:
         raise RuntimeError(
             f"the model's process group has {processes} processes and the communicator {comm.size} ranks:"
             " make the group with cgxpmpi.torch.init(), or give register() a communicator of the same ranks"
         )
-    _check_ranks(comm)
-    ddp.register_comm_hook(_Sums(torch, mpi, comm), _hook)
+    ddp.register_comm_hook(_Sums(mpi, comm), _hook)
+
+
+def _refuse_old(*_):
+    """In the place of _Group, for which this PyTorch lacks what it needs."""
+    raise RuntimeError(
+        f"the backend cgx needs PyTorch 2.6 or newer, and this is {torch.__version__}: pip install --upgrade torch, or"
+        " call cgxpmpi.torch.init() and register()"
+    )
+
+
+def _register_backend():
+    """Makes "cgx" a word for init_process_group and new_group."""
+    if hasattr(dist.ProcessGroup, "_set_default_backend"):
+        dist.Backend.register_backend("cgx", _Group, extended_api=True, devices=["cpu", "cuda"])
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        dist.Backend.register_backend("cgx", _refuse_old)
+
+
+_register_backend()
+_job.announce()

@@ -6,19 +6,30 @@ import concurrent.futures
 import types
 
 import numpy
+from mpi4py import MPI
 
+__version__ = "1.13"
 float16 = numpy.dtype("float16")
 float32 = numpy.dtype("float32")
 bfloat16 = object()
+strided = object()
 
 
 class Tensor(numpy.ndarray):
     """What a bucket has."""
 
     is_cuda = False
+    layout = strided
+    device = types.SimpleNamespace(type="cpu")
+
+    def detach(self):
+        return self
+
+    def contiguous(self):
+        return self
 
     def float(self):
-        return self.astype(float32)
+        return self if self.dtype == float32 else self.astype(float32)
 
     def copy_(self, other):
         self[...] = other
@@ -31,21 +42,65 @@ class Future(concurrent.futures.Future):
         return self.result(60)
 
 
-class TCPStore:
-    """A store that keeps nothing: where it would be is all that is looked at."""
+class Store:
+    """A process's own part of a store, with which it answers for all processes."""
 
-    def __init__(self, host, port, ranks, is_master, wait_for_workers=True):
-        if port == 1:
-            raise RuntimeError("address in use\nframe 0")
-        self.host, self.ranks, self.is_master = host, ranks, is_master
-        self.port = port or 29500
+    def __init__(self):
+        self.values = {}
+
+    def set(self, key, value):
+        self.values[key] = value
+
+    def multi_get(self, keys):
+        every = {}
+        for values in MPI.COMM_WORLD.allgather(self.values):
+            every.update(values)
+        return [every[key].encode() for key in keys]
+
+
+class ProcessGroup:
+    """The base of a backend's class: the other backend's sums are none."""
+
+    BackendType = types.SimpleNamespace(GLOO="gloo")
+
+    def __init__(self, store, rank, size):
+        self.others = {}
+
+    def _set_default_backend(self, kind):
+        assert kind == "gloo"
+
+    def _register_backend(self, device, kind, backend):
+        self.others[device, kind] = backend
+
+    def allreduce(self, tensors, options):
+        return f"{tensors[0].dtype} by {self.others['cpu', 'gloo']}"
+
+
+class Backend:
+    """Where backends are registered."""
+
+    makers = {}
+
+    @classmethod
+    def register_backend(cls, name, maker, **options):
+        cls.makers[name] = maker
 
 
 groups = []
 
 
-def init_process_group(backend, store, rank, world_size):
-    groups.append((backend, store, rank, world_size))
+def init_process_group(backend, **options):
+    """The group of a registered backend, or the name of one that is PyTorch's own."""
+    place = types.SimpleNamespace(
+        store=Store(),
+        group_rank=MPI.COMM_WORLD.rank,
+        group_size=options.get("world_size", MPI.COMM_WORLD.size),
+        group_id="0",
+        global_ranks_in_group=[],
+        timeout=60,
+    )
+    maker = Backend.makers.get(backend)
+    groups.append(maker(place, None) if maker else backend)
 
 
 class Bucket:
@@ -66,6 +121,14 @@ class DistributedDataParallel:
     def register_comm_hook(self, state, hook):
         self.hook = lambda bucket: hook(state, bucket)
 
+    def hook(self, bucket):
+        """Without a hook, the group sums the quotients."""
+        gradients = bucket.buffer()
+        gradients /= MPI.COMM_WORLD.size
+        future, result = groups[0].allreduce([gradients], types.SimpleNamespace(reduceOp="sum")), Future()
+        future.add_done_callback(lambda done: result.set_result(done.result()[0]))
+        return result
+
     def average(self, buckets):
         return [future.wait() for future in [self.hook(Bucket(bucket)) for bucket in buckets]]
 
@@ -73,7 +136,12 @@ class DistributedDataParallel:
 futures = types.SimpleNamespace(Future=Future)
 cuda = types.SimpleNamespace(is_available=lambda: False)
 distributed = types.SimpleNamespace(
-    TCPStore=TCPStore,
+    Backend=Backend,
+    ProcessGroup=ProcessGroup,
+    ProcessGroupGloo=lambda store, rank, size, timeout: "gloo",
+    ReduceOp=types.SimpleNamespace(SUM="sum"),
     init_process_group=init_process_group,
-    get_world_size=lambda group: groups[0][3] if groups else 1,
+    get_world_size=lambda group: MPI.COMM_WORLD.size,
 )
+device = str
+_C = types.SimpleNamespace(_distributed_c10d=types.SimpleNamespace(_create_work_from_future=lambda future: future))
