@@ -56,7 +56,7 @@ static void keep(const struct slots *slots, unsigned slot, struct cgx_kernel_arg
     } else if (slots->kind->kept == SLOTS_HISTORY) {
         work->history = cgx_history_in(at, slots->piece.count, AGE);
         args->scales = work->history.scales;
-        args->units = work->history.units;
+        args->fits = work->history.fits;
         args->age = AGE;
     }
 }

@@ -60,7 +60,7 @@ struct cgx_residuals {
  * After an error some of it has changed. */
 struct cgx_history {
     uint8_t *scales; /* one per element, aligned to 16 bytes; NULL: no history */
-    float *units;    /* one per block */
+    float *fits;     /* one per block */
     uint32_t age;    /* sums seen so far */
 };
 

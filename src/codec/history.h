@@ -6,14 +6,19 @@
  * quantised after division by that size (doc/format.md). Adam and similar optimisers divide a
  * gradient by its own past in the same way, so the error is in proportion to what they use.
  *
- * A scale is 1 + 8 r / m: r is the root of a decaying mean of the element's squared sums, m the
- * root of the mean of r^2 over the bucket. A scale, from 1 to 252, is stored in 8 bits, 3 of
- * exponent and 5 of mantissa, rounded stochastically but alike on all ranks. The unit m / 8 is
- * stored for each block of elements; a bucket has one or more blocks. All zeros: no history yet.
+ * A scale is 1 + 8 r, from 1 to 252, stored in 8 bits, 3 of exponent and 5 of mantissa, rounded
+ * stochastically but alike on all ranks. r^2 is a decaying mean of the element's squares, each
+ * sum's divided by their mean over the bucket: how large a sum is says nothing of the next one.
  *
- * The mean begins as if earlier sums had been equal in all elements, since an element that is small
- * in the first sum need not be in the next. From CGX_HISTORY_YOUNG sums on the mean decays, and a
- * bucket learns from one sum in four. */
+ * A bucket's fit is a decaying mean of what its scales do: the power of its quotients over that
+ * which they would have with equal scales, so more than 1 if the error is larger than without
+ * history. What exceeds 1 is taken back, by as much of the mean as makes elements equal. The mean
+ * begins with the first sum in equal parts with a sum of equal elements, since an element that is
+ * small in one sum need not be in the next. From CGX_HISTORY_YOUNG sums on a bucket learns from one
+ * sum in four.
+ *
+ * The fit, at most 1, is stored for each block of elements; a bucket has one or more blocks. All
+ * zeros: no history yet. */
 #ifndef CGX_CODEC_HISTORY_H
 #define CGX_CODEC_HISTORY_H
 
@@ -41,46 +46,58 @@ CGX_QUANT float cgx_history_inverse(uint32_t code)
     return cgx_reciprocal(cgx_history_scale(code));
 }
 
-/* Whether a bucket whose first block has UNIT learns from this call, with a history of AGE sums:
+/* Whether a bucket whose first block has FIT learns from this call, with a history of AGE sums:
  * random, but alike on all ranks. FIRST: its first element in the buffer, modulo 2^32. KEY:
  * cgx_call_key's. */
-CGX_QUANT int cgx_history_is_due(uint32_t key, uint32_t first, float unit, uint32_t age)
+CGX_QUANT int cgx_history_is_due(uint32_t key, uint32_t first, float fit, uint32_t age)
 {
-    return age < CGX_HISTORY_YOUNG || unit == 0.0f || cgx_mix(~key - first) >> 30 == 0;
+    return age < CGX_HISTORY_YOUNG || fit == 0.0f || cgx_mix(~key - first) >> 30 == 0;
 }
 
-/* The weight of a sum in the mean of a bucket whose first block has UNIT. */
-CGX_QUANT float cgx_history_weight(float unit, uint32_t age)
+/* What a bucket learns from a sum: its fit, and 64 r^2 of each element, which is BEFORE times 64
+ * r^2 as it was, RESULT times the element's square, and EQUAL. */
+struct cgx_history_lesson {
+    float before;
+    float result;
+    float equal;
+    float fit;
+};
+
+/* The lesson of a sum whose COUNT elements have RESULTS as the sum of their squares, and QUOTIENTS
+ * after division by their scales. FIT: of the bucket's first block. */
+CGX_QUANT struct cgx_history_lesson cgx_history_lesson(float fit, uint32_t age, float results,
+                                                       float quotients, float count)
 {
-    return unit == 0.0f ? 0.4f : age < CGX_HISTORY_YOUNG ? 2.0f / (float)(age + 5) : 0.04f;
+    float weight = age < CGX_HISTORY_YOUNG ? 2.0f / (float)(age + 5) : 0.04f;
+    float now = 0.75f * fit + 0.25f * (81.0f * (quotients / results)); /* equal scales are 9 */
+    struct cgx_history_lesson lesson;
+    float kept;
+
+    if (fit == 0.0f) {
+        weight = 1.0f;
+        now = 2.0f;
+    }
+    lesson.fit = now < 1.0f ? now : 1.0f;
+    kept = lesson.fit / now;
+    lesson.before = (1.0f - weight) * kept;
+    lesson.result = 64.0f * weight * kept * (count / results);
+    lesson.equal = 64.0f - 64.0f * kept;
+    return lesson;
 }
 
-/* The mean of the squares, RESULT included. */
-CGX_QUANT float cgx_history_mean(uint32_t code, float unit, float weight, float result)
+/* Whether a bucket can learn from a sum with RESULTS. If an element was not finite, or all are
+ * zeros or nearly, it keeps its history. */
+CGX_QUANT int cgx_history_is_known(float results)
 {
-    float before = (cgx_history_scale(code) - 1.0f) * unit;
-
-    return (1.0f - weight) * (before * before) + weight * (result * result);
+    return results > 0x1p-100f && results < 0x1p126f;
 }
 
-/* Whether the means of a bucket, which add up to SUM, may be stored. If a result was not finite
- * they may not, and the bucket keeps its history. */
-CGX_QUANT int cgx_history_is_known(float sum)
+/* 64 r^2 of an element after LESSON, in which it is RESULT. CODE: of its scale before. */
+CGX_QUANT float cgx_history_square(uint32_t code, struct cgx_history_lesson lesson, float result)
 {
-    return sum < 0x1p126f;
-}
+    float root = cgx_history_scale(code) - 1.0f;
 
-/* What earlier sums of equal elements add to each mean of a bucket of COUNT elements, whose first
- * block had UNIT; 0 if the means contain it. */
-CGX_QUANT float cgx_history_alike(float unit, float sum, float count)
-{
-    return unit == 0.0f ? sum / count : 0.0f;
-}
-
-/* The unit of the bucket; 0: no history. */
-CGX_QUANT float cgx_history_unit(float sum, float count, float alike)
-{
-    return sum > 0x1p-100f ? sqrtf(sum / count + alike) * 0.125f : 0.0f;
+    return lesson.before * (root * root) + lesson.result * (result * result) + lesson.equal;
 }
 
 /* Random bits of element INDEX of the buffer, modulo 2^32. */
@@ -89,10 +106,10 @@ CGX_QUANT uint32_t cgx_history_random(uint32_t key, uint32_t index)
     return index * 0x9E3779B9u + key;
 }
 
-/* The code that MEAN is stored as. INVERSE: 1/unit; 0: no history. */
-CGX_QUANT uint32_t cgx_history_code(float mean, float inverse, uint32_t random)
+/* The code that SQUARE is stored as; 0 for 0. */
+CGX_QUANT uint32_t cgx_history_code(float square, uint32_t random)
 {
-    uint32_t bits = cgx_float_bits(1.0f + sqrtf(mean) * inverse) - 0x3F800000u;
+    uint32_t bits = cgx_float_bits(1.0f + sqrtf(square)) - 0x3F800000u;
     uint32_t code = (bits + (random >> 14)) >> 18;
 
     return code < 255 ? code : 255;

@@ -45,22 +45,23 @@ void cgx_history_enter(const struct cgx_walk *walk, const struct cgx_work *work,
 {
     const struct cgx_host_kernels *kernels = walk->kernels;
     size_t block = cgx_history_block(walk->coding->bucket_size);
-    float *units = work->history.units + bucket->first / block;
+    float *fits = work->history.fits + bucket->first / block;
     uint8_t *scales = scales_of(work, bucket);
-    float count = (float)bucket->count, before = units[0], sum, alike, unit;
-    uint32_t age = work->history.age;
-    cgx_bucket_values means;
+    struct cgx_history_lesson lesson;
+    cgx_bucket_values values;
+    float squares;
 
-    if (!cgx_history_is_due(walk->key, (uint32_t)bucket->first, before, age))
+    if (!cgx_history_is_due(walk->key, (uint32_t)bucket->first, fits[0], work->history.age))
         return;
-    sum = kernels->learn(scales, units, block, cgx_history_weight(before, age), results,
-                         bucket->count, walk->size, means);
-    if (!cgx_history_is_known(sum))
+    memcpy(values, results, bucket->count * sizeof *values);
+    memset(values + bucket->count, 0, (walk->size - bucket->count) * sizeof *values);
+    squares = kernels->norm(values, walk->size);
+    if (!cgx_history_is_known(squares))
         return;
-    alike = cgx_history_alike(before, sum, count);
-    unit = cgx_history_unit(sum, count, alike);
+    kernels->divide(scales, bucket->count, values);
+    lesson = cgx_history_lesson(fits[0], work->history.age, squares,
+                                kernels->norm(values, walk->size), (float)bucket->count);
     for (size_t i = 0; i * block < bucket->count; i++)
-        units[i] = unit;
-    kernels->store(means, alike, unit > 0 ? 1.0f / unit : 0.0f, walk->key, bucket->first,
-                   bucket->count, scales);
+        fits[i] = lesson.fit;
+    kernels->learn(lesson, results, walk->key, bucket->first, bucket->count, scales);
 }

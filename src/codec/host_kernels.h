@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "codec/codec.h"
+#include "codec/history.h"
 #include "codec/quant.h"
 #include "codec/quantiser.h"
 #include "util/float_state.h"
@@ -56,14 +57,9 @@ struct cgx_host_kernels {
     void (*divide)(const uint8_t *scales, size_t count, float *values);
     void (*multiply)(const uint8_t *scales, size_t count, cgx_float32 *values);
 
-    /* Sets MEANS to the means of squares with RESULTS included, which have WEIGHT. UNITS: one per
-     * BLOCK elements. Returns the sum of MEANS in the order of sums over a bucket of SIZE. */
-    float (*learn)(const uint8_t *scales, const float *units, size_t block, float weight,
-                   const cgx_float32 *results, size_t count, size_t size, float *means);
-
-    /* Stores MEANS plus ALIKE as scales. INDEX: of the first element in the buffer. */
-    void (*store)(const float *means, float alike, float inverse, uint32_t key, size_t index,
-                  size_t count, uint8_t *scales);
+    /* Has SCALES learn from RESULTS. INDEX: of the first element in the buffer. */
+    void (*learn)(struct cgx_history_lesson lesson, const cgx_float32 *results, uint32_t key,
+                  size_t index, size_t count, uint8_t *scales);
 
     struct cgx_host_range (*range)(const cgx_float32 *values, size_t count);
 

@@ -116,35 +116,13 @@ static void multiply(const uint8_t *restrict scales, size_t count, cgx_float32 *
         values[i] *= cgx_history_scale(scales[i]);
 }
 
-static float learn(const uint8_t *restrict scales, const float *restrict units, size_t block,
-                   float weight, const cgx_float32 *restrict results, size_t count, size_t size,
-                   float *restrict means)
-{
-    float columns[CGX_BUCKET_SIZE_MAX / 4];
-    size_t quarter = size / 4, run = quarter < block ? quarter : block;
-
-    memset(columns, 0, quarter * sizeof *columns);
-    for (size_t first = 0; first < count; first += run) {
-        size_t n = count - first < run ? count - first : run;
-        float unit = units[first / block], *sums = columns + first % quarter;
-
-        for (size_t i = 0; i < n; i++) {
-            float mean = cgx_history_mean(scales[first + i], unit, weight, results[first + i]);
-
-            means[first + i] = mean;
-            sums[i] += mean;
-        }
-    }
-    return sum_columns(columns, size);
-}
-
-static void store(const float *restrict means, float alike, float inverse, uint32_t key,
-                  size_t index, size_t count, uint8_t *restrict scales)
+static void learn(struct cgx_history_lesson lesson, const cgx_float32 *restrict results,
+                  uint32_t key, size_t index, size_t count, uint8_t *restrict scales)
 {
     uint32_t first = (uint32_t)index, n = (uint32_t)count;
 
     for (uint32_t i = 0; i < n; i++)
-        scales[i] = (uint8_t)cgx_history_code(means[i] + alike, inverse,
+        scales[i] = (uint8_t)cgx_history_code(cgx_history_square(scales[i], lesson, results[i]),
                                               cgx_history_random(key, first + i));
 }
 
@@ -363,7 +341,6 @@ const struct cgx_codec CGX_HOST_SET(cgx_host_) = {
             .divide = divide,
             .multiply = multiply,
             .learn = learn,
-            .store = store,
             .range = find_range,
             .encode = encode,
             .decode = decode,

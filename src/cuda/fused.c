@@ -184,7 +184,7 @@ static struct cgx_fused_args args_of(const struct cgx_cuda_table *table,
     return (struct cgx_fused_args){
         .work = {.buffer = (void *)(uintptr_t)sum->in,
                  .scales = sum->history.scales,
-                 .units = sum->history.units,
+                 .fits = sum->history.fits,
                  .age = sum->history.age,
                  .status = pointer_to(table->reported),
                  .seed = coding->seed,

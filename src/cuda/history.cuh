@@ -61,60 +61,45 @@ CGX_DEVICE void multiply_by_scales(const cgx_scales scales, cgx_values values)
                     values[i / CGX_GROUP_WORDS] + i % CGX_GROUP_WORDS * CGX_SCALES);
 }
 
-/* Turns VALUES, which are sums, into means (find_means); those of missing elements become zero. The
- * bucket must exist. Few buckets learn, so scales are loaded again, not kept in registers. */
-CGX_DEVICE void find_bucket_means(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
-                                  const struct cgx_place *place, float weight, cgx_values values)
+/* The squares of the thread's VALUES, which are sums, and of their quotients. The bucket must
+ * exist. Few buckets learn, so scales are loaded again, not kept in registers. */
+CGX_DEVICE struct cgx_norms find_norms(const struct cgx_kernel_args &args,
+                                       const struct cgx_tile *tile, const struct cgx_place *place,
+                                       const cgx_values values)
+{
+    struct cgx_norms norms = {thread_norm(values), 0};
+    cgx_values quotients;
+
+#pragma unroll
+    for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
+        quotients[i / CGX_GROUP][i % CGX_GROUP] = values[i / CGX_GROUP][i % CGX_GROUP];
+    divide_by_scales(args, tile, place, quotients);
+    norms.residuals = thread_norm(quotients);
+    return norms;
+}
+
+/* Replaces the scales by those after LESSON, with the sums VALUES, which are overwritten. */
+CGX_DEVICE void learn(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
+                      const struct cgx_place *place, struct cgx_history_lesson lesson,
+                      cgx_values values)
 {
     cgx_scales scales;
 
     load_scales(args, tile, place, scales);
 #pragma unroll
-    for (int i = 0; i < CGX_GROUPS; i++) {
-        float unit = 0;
-
-        if (place->counts[i] > 0)
-            unit = *unit_of(args, tile->first + place->at + i * place->stride);
-#pragma unroll
-        for (int w = 0; w < CGX_GROUP_WORDS; w++)
-            find_means(scales[i][w], unit, weight, values[i] + w * CGX_SCALES);
-    }
+    for (int i = 0; i < CGX_GROUPS * CGX_GROUP_WORDS; i++)
+        find_squares(scales[i / CGX_GROUP_WORDS][i % CGX_GROUP_WORDS], lesson,
+                     values[i / CGX_GROUP_WORDS] + i % CGX_GROUP_WORDS * CGX_SCALES);
     clear_missing(place, values);
-}
-
-CGX_DEVICE void store_scales(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
-                             const struct cgx_place *place, float inverse, const cgx_values means)
-{
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS; i++) {
         const uint32_t first = (uint32_t)tile->first + place->at + i * place->stride;
 
         if (place->counts[i] > 0)
-            *scales_at(args, tile, place, i) = make_uint2(
-                pack_scales(means[i], inverse, args.key, first),
-                pack_scales(means[i] + CGX_SCALES, inverse, args.key, first + CGX_SCALES));
+            *scales_at(args, tile, place, i) =
+                make_uint2(pack_scales(values[i], args.key, first),
+                           pack_scales(values[i] + CGX_SCALES, args.key, first + CGX_SCALES));
     }
-}
-
-/* The sum of the thread's means, in the order of thread_norm. */
-CGX_DEVICE float thread_sum(const cgx_values values)
-{
-    float a[CGX_GROUP];
-
-#pragma unroll
-    for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
-        a[i % CGX_GROUP] =
-            i < CGX_GROUP ? values[0][i] : a[i % CGX_GROUP] + values[i / CGX_GROUP][i % CGX_GROUP];
-    return ((a[0] + a[1]) + (a[2] + a[3])) + ((a[4] + a[5]) + (a[6] + a[7]));
-}
-
-/* Adds ALIKE to the means of all elements that are not missing. */
-CGX_DEVICE void add_alike(const struct cgx_place *place, float alike, cgx_values means)
-{
-#pragma unroll
-    for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
-        means[i / CGX_GROUP][i % CGX_GROUP] += alike;
-    clear_missing(place, means);
 }
 
 /* Updates the history with the sums VALUES, which are overwritten, if the bucket learns from the
@@ -125,26 +110,23 @@ CGX_DEVICE void enter_history(const struct cgx_kernel_args &args, const struct c
     const uint32_t block = cgx_history_block(args.bucket_size);
     const uint64_t bucket = tile->first + place->bucket * args.bucket_size;
     const bool due = place->count > 0 && is_due(args, bucket);
-    float before = 0, sum = 0, alike, unit;
+    struct cgx_history_lesson lesson;
+    struct cgx_norms norms = {};
+    float fit = 0;
 
     if (due) {
-        before = *unit_of(args, bucket);
-        find_bucket_means(args, tile, place, cgx_history_weight(before, args.age), values);
-        sum = thread_sum(values);
+        fit = *fit_of(args, bucket);
+        clear_missing(place, values);
+        norms = find_norms(args, tile, place, values);
     }
-    sum = bucket_norms(place, {sum, 0}).values;
-    __syncwarp(); /* all lanes have read the units; shuffles do not order memory accesses */
-    if (!due || !cgx_history_is_known(sum))
+    norms = bucket_norms(place, norms);
+    __syncwarp(); /* all lanes have read the fit; shuffles do not order memory accesses */
+    if (!due || !cgx_history_is_known(norms.values))
         return;
-    alike = cgx_history_alike(before, sum, (float)place->count);
-    unit = cgx_history_unit(sum, (float)place->count, alike);
-    if (alike > 0) {
-        CGX_BRANCH;
-        add_alike(place, alike, values);
-    }
+    lesson = cgx_history_lesson(fit, args.age, norms.values, norms.residuals, (float)place->count);
     if (place->thread * block < place->count)
-        unit_of(args, bucket)[place->thread] = unit;
-    store_scales(args, tile, place, unit > 0 ? 1.0f / unit : 0.0f, values);
+        fit_of(args, bucket)[place->thread] = lesson.fit;
+    learn(args, tile, place, lesson, values);
 }
 
 /* Whether final sums VALUES may exceed the type once they are multiplied by their scales. STEPS is

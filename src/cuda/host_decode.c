@@ -45,8 +45,8 @@ static enum cgx_status fetch_piece(const struct cgx_cuda_work *work,
 /* Host memory for a decoded piece and its history. */
 struct decoded {
     unsigned char *elements, *scales;
-    float *units;
-    size_t bytes, nscales, nunits; /* bytes of ELEMENTS; lengths of SCALES and UNITS */
+    float *fits;
+    size_t bytes, nscales, nfits; /* bytes of ELEMENTS; lengths of SCALES and FITS */
 };
 
 /* Copies the history of PIECE from the device or, if BACK, to the device. */
@@ -57,16 +57,16 @@ static enum cgx_status copy_history(const struct cgx_cuda_work *work,
     const struct cgx_history *history = &request->history;
     size_t block = cgx_history_block(request->coding->bucket_size);
     CUdeviceptr scales = (CUdeviceptr)(uintptr_t)(history->scales + piece->first);
-    CUdeviceptr units = (CUdeviceptr)(uintptr_t)(history->units + piece->first / block);
-    size_t bytes = decoded->nunits * sizeof(float);
+    CUdeviceptr fits = (CUdeviceptr)(uintptr_t)(history->fits + piece->first / block);
+    size_t bytes = decoded->nfits * sizeof(float);
     enum cgx_status status;
 
     if (back) {
         status = copy_up(work, scales, decoded->scales, decoded->nscales);
-        return status == CGX_OK ? copy_up(work, units, decoded->units, bytes) : status;
+        return status == CGX_OK ? copy_up(work, fits, decoded->fits, bytes) : status;
     }
     status = copy_down(work, decoded->scales, scales, decoded->nscales);
-    return status == CGX_OK ? copy_down(work, decoded->units, units, bytes) : status;
+    return status == CGX_OK ? copy_down(work, decoded->fits, fits, bytes) : status;
 }
 
 /* Decodes PIECE into DECODED. Rotations and the history's random bits depend on the position in the
@@ -85,8 +85,8 @@ static enum cgx_status decode_into(const struct cgx_cuda_work *work, const struc
     alone.out = (void *)((uintptr_t)decoded->elements - before);
     if (has_history) {
         alone.history.scales = (uint8_t *)((uintptr_t)decoded->scales - piece->first);
-        alone.history.units =
-            (float *)((uintptr_t)decoded->units - piece->first / block * sizeof(float));
+        alone.history.fits =
+            (float *)((uintptr_t)decoded->fits - piece->first / block * sizeof(float));
         status = copy_history(work, request, piece, decoded, false);
     }
     if (status == CGX_OK)
@@ -106,18 +106,18 @@ static enum cgx_status decode_piece(const struct cgx_cuda_work *work,
     enum cgx_status status = CGX_ERR_NOMEM;
 
     decoded.nscales = request->history.scales ? piece->count : 0;
-    decoded.nunits = request->history.scales ? cgx_bucket_count(piece->count, block) : 0;
+    decoded.nfits = request->history.scales ? cgx_bucket_count(piece->count, block) : 0;
     /* With one byte more, NULL always means out of memory. */
     decoded.elements = malloc(decoded.bytes);
     decoded.scales = calloc(1, cgx_history_scales_bytes(decoded.nscales) + 1);
-    decoded.units = malloc(decoded.nunits * sizeof(float) + 1);
-    if (decoded.elements && decoded.scales && decoded.units)
+    decoded.fits = malloc(decoded.nfits * sizeof(float) + 1);
+    if (decoded.elements && decoded.scales && decoded.fits)
         status = decode_into(work, request, piece, &decoded);
     if (status == CGX_OK)
         status = copy_up(work, to, decoded.elements, decoded.bytes);
     free(decoded.elements);
     free(decoded.scales);
-    free(decoded.units);
+    free(decoded.fits);
     return status;
 }
 

@@ -134,7 +134,7 @@ struct cgx_kernel_args {
     void *buffer;           /* may be misaligned, even for its elements */
     void *residuals;        /* where the buffer's first element would have its own */
     uint8_t *scales;        /* of history */
-    float *units;
+    float *fits;
     unsigned char *payload; /* aligned to 16; decode: pieces may be in any memory behind it */
     uint32_t *status;       /* set to CGX_KERNEL_BAD_HEADER; host memory, where atomics are slow */
     uint64_t seed;

@@ -236,7 +236,7 @@ static struct cgx_kernel_args args_of(const struct cgx_cuda_slot *slot,
         .residuals = (void *)((uintptr_t)request->residuals.at -
                               request->residuals.first * sizeof *request->residuals.at),
         .scales = request->history.scales,
-        .units = request->history.units,
+        .fits = request->history.fits,
         .age = request->history.age,
         .payload = writes_to_host(slot, request) ? shown_to(slot, request)
                                                  : (void *)(uintptr_t)origin_of(slot, request),

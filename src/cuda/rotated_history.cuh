@@ -65,47 +65,21 @@ CGX_DEVICE void clear_missing(const struct cgx_rotated_place *place, float *valu
             values[i] = 0;
 }
 
-/* Turns VALUES, which are sums, into means. As in history.cuh, scales are loaded again. */
-CGX_DEVICE void find_bucket_means(const struct cgx_kernel_args &args,
-                                  const struct cgx_rotated_tile *tile,
-                                  const struct cgx_rotated_place *place, float weight,
-                                  float *values)
-{
-    uint32_t scales[CGX_QUADS];
-
-    load_scales(args, tile, place, scales);
-#pragma unroll
-    for (int k = 0; k < CGX_QUADS; k++) {
-        const uint32_t at = quad_at(place, k);
-        float unit = 0;
-
-        if (at < place->count)
-            unit = *unit_of(args, bucket_at(tile, place) + at);
-        find_means(scales[k], unit, weight, values + k * CGX_QUAD);
-    }
-    clear_missing(place, values);
-}
-
-/* The sum of means or, if SQUARES, of the values' squares, in the order of a max-min quantised
- * bucket of this size: first columns of elements a quarter of a bucket apart, which are in every
- * other quad of a lane. */
-template <bool SQUARES> CGX_DEVICE float sum_bucket(const float *values)
+/* The sum of the values' squares, in the order of a max-min quantised bucket of this size: first
+ * columns of elements a quarter of a bucket apart, which are in every other quad of a lane. */
+CGX_DEVICE float bucket_norm(const float *values)
 {
     float halves[2];
 
 #pragma unroll
     for (int h = 0; h < 2; h++) {
-        float a[CGX_QUAD];
+        float a[CGX_QUAD] = {};
 
 #pragma unroll
         for (int i = 0; i < CGX_LANE / 2; i++) {
-            const int k = i / CGX_QUAD, j = i % CGX_QUAD;
-            const float value = values[(2 * k + h) * CGX_QUAD + j];
+            const float value = values[(2 * (i / CGX_QUAD) + h) * CGX_QUAD + i % CGX_QUAD];
 
-            if (SQUARES)
-                a[j] = cgx_fma(value, value, k == 0 ? 0.0f : a[j]);
-            else
-                a[j] = k == 0 ? value : a[j] + value;
+            a[i % CGX_QUAD] = cgx_fma(value, value, a[i % CGX_QUAD]);
         }
         halves[h] = (a[0] + a[1]) + (a[2] + a[3]);
 #pragma unroll
@@ -116,39 +90,41 @@ template <bool SQUARES> CGX_DEVICE float sum_bucket(const float *values)
 }
 
 /* Updates the history with the sums VALUES, which are overwritten, if the bucket learns from the
- * call. */
+ * call. As in history.cuh, scales are loaded again. */
 CGX_DEVICE void enter_history(const struct cgx_kernel_args &args,
                               const struct cgx_rotated_tile *tile,
                               const struct cgx_rotated_place *place, float *values)
 {
     const uint64_t first = bucket_at(tile, place);
-    float before, sum, alike, unit, inverse;
+    uint32_t scales[CGX_QUADS];
+    struct cgx_history_lesson lesson;
+    float quotients[CGX_LANE], squares;
 
     if (!is_due(args, first))
         return;
-    before = *unit_of(args, first);
-    find_bucket_means(args, tile, place, cgx_history_weight(before, args.age), values);
-    sum = sum_bucket<false>(values);
-    __syncwarp(); /* all lanes have read the units; shuffles do not order memory accesses */
-    if (!cgx_history_is_known(sum))
+    clear_missing(place, values);
+    squares = bucket_norm(values);
+    if (!cgx_history_is_known(squares))
         return;
-    alike = cgx_history_alike(before, sum, (float)place->count);
-    unit = cgx_history_unit(sum, (float)place->count, alike);
-    if (alike > 0) {
-        CGX_BRANCH;
+    load_scales(args, tile, place, scales);
 #pragma unroll
-        for (int i = 0; i < CGX_LANE; i++)
-            values[i] += alike;
-        clear_missing(place, values);
-    }
-    inverse = unit > 0 ? 1.0f / unit : 0.0f;
+    for (int i = 0; i < CGX_LANE; i++)
+        quotients[i] = values[i];
+    divide_by_scales(scales, quotients);
+    lesson = cgx_history_lesson(*fit_of(args, first), args.age, squares, bucket_norm(quotients),
+                                (float)place->count);
+    __syncwarp(); /* all lanes have read the fit; shuffles do not order memory accesses */
     if (place->lane * cgx_history_block(args.bucket_size) < place->count)
-        unit_of(args, first)[place->lane] = unit;
+        fit_of(args, first)[place->lane] = lesson.fit;
+#pragma unroll
+    for (int k = 0; k < CGX_QUADS; k++)
+        find_squares(scales[k], lesson, values + k * CGX_QUAD);
+    clear_missing(place, values);
 #pragma unroll
     for (int k = 0; k < CGX_QUADS; k++)
         if (quad_at(place, k) < place->count)
-            *scales_at(args, tile, place, k) = pack_scales(values + k * CGX_QUAD, inverse, args.key,
-                                                           (uint32_t)first + quad_at(place, k));
+            *scales_at(args, tile, place, k) =
+                pack_scales(values + k * CGX_QUAD, args.key, (uint32_t)first + quad_at(place, k));
 }
 
 #endif

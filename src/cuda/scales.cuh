@@ -30,37 +30,36 @@ CGX_DEVICE void multiply_by(uint32_t word, float *values)
         values[j] *= cgx_history_scale(scale_of(word, j));
 }
 
-/* Turns VALUES, which are sums, into means of squares, in which they have this WEIGHT. */
-CGX_DEVICE void find_means(uint32_t word, float unit, float weight, float *values)
+/* Turns VALUES, which are sums, into squares of scales (codec/history.h). */
+CGX_DEVICE void find_squares(uint32_t word, struct cgx_history_lesson lesson, float *values)
 {
 #pragma unroll
     for (int j = 0; j < CGX_SCALES; j++)
-        values[j] = cgx_history_mean(scale_of(word, j), unit, weight, values[j]);
+        values[j] = cgx_history_square(scale_of(word, j), lesson, values[j]);
 }
 
-/* The scales of MEANS as a word. FIRST is their first element in the buffer. A mean of 0 has code
- * 0. */
-CGX_DEVICE uint32_t pack_scales(const float *means, float inverse, uint32_t key, uint32_t first)
+/* The scales of SQUARES as a word. FIRST is their first element in the buffer. */
+CGX_DEVICE uint32_t pack_scales(const float *squares, uint32_t key, uint32_t first)
 {
     uint32_t word = 0;
 
 #pragma unroll
     for (int j = 0; j < CGX_SCALES; j++)
-        word |= cgx_history_code(means[j], inverse, cgx_history_random(key, first + j)) << 8 * j;
+        word |= cgx_history_code(squares[j], cgx_history_random(key, first + j)) << 8 * j;
     return word;
 }
 
-/* The address of the unit of the block with element INDEX of the buffer. */
-CGX_DEVICE float *unit_of(const struct cgx_kernel_args &args, uint64_t index)
+/* The address of the fit of the block with element INDEX of the buffer. */
+CGX_DEVICE float *fit_of(const struct cgx_kernel_args &args, uint64_t index)
 {
-    return args.units + (index >> (__ffs((int)cgx_history_block(args.bucket_size)) - 1));
+    return args.fits + (index >> (__ffs((int)cgx_history_block(args.bucket_size)) - 1));
 }
 
 /* Whether the bucket that begins at element FIRST of the buffer learns from the call. It must
  * exist. */
 CGX_DEVICE bool is_due(const struct cgx_kernel_args &args, uint64_t first)
 {
-    return cgx_history_is_due(args.key, (uint32_t)first, *unit_of(args, first), args.age);
+    return cgx_history_is_due(args.key, (uint32_t)first, *fit_of(args, first), args.age);
 }
 
 #endif

@@ -158,7 +158,7 @@ CGX_DEVICE void write_group(const struct cgx_kernel_args &args, const struct cgx
 CGX_DEVICE void leave_squares(const struct cgx_rotated_place *place, const float *values,
                               struct cgx_kernel_mark *mark)
 {
-    const float squares = sum_bucket<true>(values);
+    const float squares = bucket_norm(values);
 
     if (place->lane == 0)
         mark->squares[place->bucket] = squares;

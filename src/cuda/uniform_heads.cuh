@@ -40,7 +40,7 @@ CGX_DEVICE double squares_of(const struct cgx_kernel_args &args,
                                          : (int64_t)rotated_elements<Type>(args, &tile, &place);
 
             load_values<Type, KEPT>(args, &tile, &place, global_memory(elements), values);
-            found = sum_bucket<true>(values);
+            found = bucket_norm(values);
         }
         if (place.lane == 0)
             squares[i % 2][warp] = found;

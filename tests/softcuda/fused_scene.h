@@ -174,11 +174,11 @@ static void fill_history(void)
 
     memset(scene.history, 0, history_bytes());
     for (size_t i = 0; scene.has_history && i < scene.elements; i++) {
-        float *unit = &history.units[i / block];
+        float *fit = &history.fits[i / block];
 
         if (i % block == 0)
-            *unit = draw(4) == 0 ? 0 : (float)(1 + draw(1000)) / 4096;
-        history.scales[i] = *unit > 0 ? (uint8_t)draw(128) : 0;
+            *fit = draw(4) == 0 ? 0 : (float)(1 + draw(1000)) / 1000;
+        history.scales[i] = *fit > 0 ? (uint8_t)draw(128) : 0;
     }
     for (rank &r : scene.all)
         memcpy(r.history, scene.history, history_bytes());
@@ -267,7 +267,7 @@ static void list_args(uint32_t r, uint64_t epoch, int64_t *sources, cgx_fused_ar
     args->work.pieces = scene.table;
     args->work.sources = sources;
     args->work.scales = history_in(mine.history).scales;
-    args->work.units = history_in(mine.history).units;
+    args->work.fits = history_in(mine.history).fits;
     args->work.age = scene.age;
     args->work.buffer = mine.input + GUARD + scene.misalignment;
     args->work.status = &mine.status;

@@ -215,7 +215,7 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size
     args.buffer = job->buffer;
     args.residuals = (void *)((uintptr_t)job->residuals.at - 2 * job->residuals.first);
     args.scales = job->history.scales;
-    args.units = job->history.units;
+    args.fits = job->history.fits;
     args.age = job->history.age;
     args.payload = job->payload;
     args.status = &status;

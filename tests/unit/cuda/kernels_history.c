@@ -18,14 +18,14 @@ enum {
     HALF = 8192, /* elements of the first of two pieces */
     STAGING = 1 << 20,
     PART = 1 << 17, /* bytes of the staging memory for a payload, a raw source or samples */
-    UNITS = COUNT / 64 + 1,
+    FITS = COUNT / 64 + 1,
     CALLS = 4
 };
 
 /* On the host and, as it was fetched, on the device. */
 struct kept {
     uint8_t scales[20480];
-    float units[UNITS];
+    float fits[FITS];
 };
 
 static struct kept kept;
@@ -45,7 +45,7 @@ static struct cgx_history history_in(void *memory, const struct cgx_coding *codi
 {
     struct kept *there = memory;
 
-    return (struct cgx_history){there->scales, there->units, coding->call + CGX_HISTORY_YOUNG - 2};
+    return (struct cgx_history){there->scales, there->fits, coding->call + CGX_HISTORY_YOUNG - 2};
 }
 
 static bool run(const struct cgx_work *work)

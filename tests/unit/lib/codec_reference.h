@@ -44,7 +44,4 @@ float reference_step(const struct cgx_coding *coding, const struct cgx_piece *pi
 /* The sum of the squares of a bucket of SIZE elements, in the order of sums over a bucket. */
 float reference_square_sum(const float *x, size_t size);
 
-/* And that of its elements. */
-float reference_bucket_sum(const float *x, size_t size);
-
 #endif

@@ -50,17 +50,3 @@ float reference_square_sum(const float *x, size_t size)
     }
     return lanes_sum(lanes, size);
 }
-
-float reference_bucket_sum(const float *x, size_t size)
-{
-    float lanes[128];
-
-    for (size_t l = 0; l < size / 32; l++) {
-        float a[8] = {0};
-
-        for (size_t i = 0; i < 32; i++)
-            a[i % 8] += x[lane_element(size, l, i)];
-        lanes[l] = eight(a);
-    }
-    return lanes_sum(lanes, size);
-}

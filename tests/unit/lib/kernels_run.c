@@ -214,8 +214,8 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
     if (job->history.scales != NULL) {
         args.scales = device_memory + (job->history.scales - memory);
         args.age = job->history.age;
-        args.units =
-            (float *)(void *)(device_memory + ((unsigned char *)job->history.units - memory));
+        args.fits =
+            (float *)(void *)(device_memory + ((unsigned char *)job->history.fits - memory));
     }
     device_upload(device_tables, &tables, sizeof tables);
     device_upload(device_memory, memory, bytes);

@@ -190,7 +190,7 @@ static void make_residuals(const struct scene *scene, uint64_t *state)
     }
 }
 
-/* Of many sizes; some blocks have none yet. What lies behind the elements of a piece is zero, and
+/* Some blocks have none yet. What lies behind the elements of a piece is zero, and
  * becomes that. */
 static void make_history(const struct scene *scene, uint64_t *state)
 {
@@ -202,12 +202,12 @@ static void make_history(const struct scene *scene, uint64_t *state)
         const struct cgx_piece *piece = &scene->pieces[i];
 
         for (size_t j = piece->first; j < piece->first + piece->count; j++) {
-            float *unit = &history.units[j / block];
+            float *fit = &history.fits[j / block];
             uint64_t r = data_random(state);
 
             if (j % block == 0 && r % 4 > 0)
-                *unit = cgx_bits_float(((uint32_t)(r >> 8) % 60 + 100) << 23);
-            history.scales[j] = *unit > 0 ? (uint8_t)(r >> 32) : 0;
+                *fit = (float)(1 + (r >> 8) % 1000) / 1000;
+            history.scales[j] = *fit > 0 ? (uint8_t)(r >> 32) : 0;
         }
     }
 }

@@ -106,7 +106,7 @@ static struct cgx_history history_in(const struct plan *plan, unsigned char *mem
     if (!plan->has_history)
         return (struct cgx_history){0};
     return (struct cgx_history){.scales = memory + BUFFER_BYTES,
-                                .units = (float *)(void *)(memory + BUFFER_BYTES + ELEMENTS),
+                                .fits = (float *)(void *)(memory + BUFFER_BYTES + ELEMENTS),
                                 .age = plan->seed % 2 ? 3 : 40};
 }
 
@@ -115,11 +115,11 @@ static void make_history(const struct plan *plan, uint64_t *state)
     struct cgx_history history = history_in(plan, made);
 
     for (size_t i = 0; plan->has_history && i < ELEMENTS; i++) {
-        float *unit = &history.units[i / BUCKET_SIZE];
+        float *fit = &history.fits[i / BUCKET_SIZE];
 
         if (i % BUCKET_SIZE == 0)
-            *unit = data_random(state) % 4 ? 0x1p-3f : 0;
-        history.scales[i] = *unit > 0 ? (uint8_t)data_random(state) : 0;
+            *fit = data_random(state) % 4 ? 1 : 0;
+        history.scales[i] = *fit > 0 ? (uint8_t)data_random(state) : 0;
     }
     for (size_t i = 0; plan->has_history && i < PIECES; i++) {
         size_t end = plan->pieces[i].first + plan->pieces[i].count;
