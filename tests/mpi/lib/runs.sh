@@ -153,6 +153,7 @@ said() {
     grep -q -e "$1" "$scratch/err"
 }
 
+# Nothing was said. Whether compression was slower depends on what else the machine does.
 silent() {
-    [ ! -s "$scratch/err" ]
+    ! grep -v 'compression was slower' "$scratch/err"
 }
