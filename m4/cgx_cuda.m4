@@ -47,7 +47,7 @@ AC_DEFUN([CGX_NVCC], [
             AS_CASE([$cgx_has], [*" sm_$cgx_sm "*],
                 [NVCC_ARCHITECTURES="$NVCC_ARCHITECTURES -gencode=arch=compute_$cgx_sm,code=sm_$cgx_sm"
                  cgx_list="$cgx_list $cgx_sm"
-                 cgx_seconds=`expr $cgx_seconds + 55`
+                 cgx_seconds=`expr $cgx_seconds + 35`
                  cgx_last=$cgx_sm],
                 [AS_IF([test -n "$CUDA_ARCHITECTURES"],
                     [AC_MSG_ERROR([CUDA_ARCHITECTURES="$CUDA_ARCHITECTURES": $NVCC knows no sm_$cgx_sm, but$cgx_has])])])

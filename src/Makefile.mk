@@ -66,7 +66,6 @@ libcgxcore_la_SOURCES = \
 	src/topo/nodes.c src/topo/nodes.h \
 	src/topo/speed.c src/topo/speed.h \
 	src/cuda/device_backend.h \
-	src/cuda/fused.h \
 	src/cuda/kernels.h \
 	src/cuda/memory.h \
 	src/cuda/peers.h \
@@ -116,7 +115,6 @@ libcgxcore_la_SOURCES = \
 	src/coll/exchange.c src/coll/exchange.h \
 	src/coll/exchange_shared.c src/coll/exchange_shared.h \
 	src/coll/feedback.c src/coll/feedback.h \
-	src/coll/fused.c src/coll/fused.h \
 	src/coll/residuals.c src/coll/residuals.h \
 	src/coll/ring.c \
 	src/coll/schedule.c src/coll/schedule.h \
@@ -196,13 +194,13 @@ libcgxcore_la_SOURCES += src/topo/no_hwloc.c
 unbuilt += $(hwloc_sources)
 endif
 cuda_sources = src/cuda/device_backend.c src/cuda/backends.c src/cuda/context.c src/cuda/driver.c src/cuda/exported.c \
-	src/cuda/fused.c src/cuda/host_decode.c src/cuda/host_memory.c src/cuda/launch.c src/cuda/launch_uniform.c src/cuda/memory.c \
+	src/cuda/host_decode.c src/cuda/host_memory.c src/cuda/launch.c src/cuda/launch_uniform.c src/cuda/memory.c \
 	src/cuda/module.c src/cuda/peers.c src/cuda/pick.c \
 	src/cuda/pinned_pool.c src/cuda/work.c
 cuda_headers = src/cuda/context.h src/cuda/driver.h src/cuda/exported.h src/cuda/host_memory.h \
 	src/cuda/launch.h src/cuda/module.h src/cuda/work.h
 kernel_sources = src/cuda/kernels.cu src/cuda/codes.cuh src/cuda/elements.cuh \
-	src/cuda/encode.cuh src/cuda/energies.cuh src/cuda/fused.cu src/cuda/fused.cuh src/cuda/history.cuh \
+	src/cuda/encode.cuh src/cuda/energies.cuh src/cuda/history.cuh \
 	src/cuda/inspect.cuh src/cuda/measure.cuh src/cuda/moments.cuh \
 	src/cuda/residuals.cuh src/cuda/rotated.cuh src/cuda/rotated_codes.cuh \
 	src/cuda/rotated_history.cuh src/cuda/rotated_residuals.cuh src/cuda/rotated_tile.cuh \
@@ -221,8 +219,7 @@ endif
 NVCC_FLAGS = -O3 -fmad=false -ftz=false -prec-div=true -prec-sqrt=true
 # By default nvcc compresses PTX alone. The driver expands the code of the device that is there. Architectures are
 # compiled beside each other, with or without make -j.
-fatbins = src/cuda/kernels.fatbin src/cuda/fused.fatbin
-$(fatbins): src/cuda/%.fatbin: src/cuda/%.cu $(kernel_sources) src/cuda/kernels.h \
+src/cuda/kernels.fatbin: $(kernel_sources) src/cuda/kernels.h \
 		src/codec/energy.h src/codec/format.h src/codec/history.h src/codec/inspect.h \
 		src/codec/measure.h src/codec/quant.h src/codec/rotated/rotated.h \
 		src/codec/rotated/rotated_model.h src/codec/uniform/uniform.h \
@@ -230,8 +227,8 @@ $(fatbins): src/cuda/%.fatbin: src/cuda/%.cu $(kernel_sources) src/cuda/kernels.
 	@echo '  NVCC     $@: $(KERNELS)'
 	$(AM_V_at)$(MKDIR_P) src/cuda && $(NVCC) --threads=0 $(NVCC_ARCHITECTURES) $(NVCC_FLAGS) \
 		-Xfatbin=-compress-all -I$(srcdir)/src --fatbin -o $@ $<
-src/cuda/module.lo src/cuda/libcgxcore_la-module.lo: $(fatbins)
-CLEANFILES += $(fatbins)
+src/cuda/module.lo src/cuda/libcgxcore_la-module.lo: src/cuda/kernels.fatbin
+CLEANFILES += src/cuda/kernels.fatbin
 
 if X86_64
 noinst_LTLIBRARIES += libcgxavx2.la libcgxavx512.la

@@ -103,7 +103,6 @@ unit_programs = \
 	tests/unit/util/settings_values \
 	tests/unit/util/trace
 unit_scripts = \
-	tests/litmus/fused.test \
 	tests/ptx/kernels.test \
 	tests/unit/bench/issue_limit.test \
 	tests/unit/bench/plot.test \
@@ -217,7 +216,7 @@ tests/mpi/lab_vanish.log: $(filter tests/mpi/lab.log,$(TEST_LOGS))
 tests/mpi/demo.log: $(filter tests/mpi/lab.log tests/mpi/lab_vanish.log,$(TEST_LOGS))
 
 # Headers, data, and what scripts run or compile.
-EXTRA_DIST += $(wildcard $(foreach name,data/*/* fuzz/corpus/*/* litmus/*.litmus */*.h */*/*.h */*.py */*/*.py */*.sh */*/*.sh, \
+EXTRA_DIST += $(wildcard $(foreach name,data/*/* fuzz/corpus/*/* */*.h */*/*.h */*.py */*/*.py */*.sh */*/*.sh, \
 		$(srcdir)/tests/$(name))) \
 	tests/lib/measure-page.js tests/lib/run-mpi tests/mpi/lib/on-rank tests/mpi/lib/own-shm \
 	tests/mpi/lib/together tests/mpi/lib/watch-launcher tests/mpi/abi_constants.c \
@@ -349,7 +348,6 @@ device_mpi_tests = \
 	tests/mpi/device_adaptive \
 	tests/mpi/device_faults \
 	tests/mpi/device_fork \
-	tests/mpi/device_fused \
 	tests/mpi/device_peers \
 	tests/mpi/exact_device
 device_mpi_programs = tests/mpi/device_calls tests/mpi/device_capture tests/mpi/device_contexts \
@@ -389,24 +387,18 @@ tests_unit_lib_libdevice_la_SOURCES = tests/unit/lib/kernels_inspect.c tests/uni
 tests_unit_cuda_libs = tests/unit/lib/libdevice.la $(unit_libs)
 $(filter tests/unit/softcuda/%,$(unit_programs)): tests/softcuda/libcuda.la
 tests_unit_softcuda_libs = tests/softcuda/libcuda.la tests/unit/lib/libdevice.la tests/lib/libtap.la
-softcuda_engine = $(softcuda_blocks) tests/softcuda/grid.c
-softcuda_blocks = tests/softcuda/fibers.c tests/softcuda/order.c tests/softcuda/threads.c
+softcuda_engine = tests/softcuda/fibers.c tests/softcuda/grid.c tests/softcuda/order.c tests/softcuda/threads.c
 tests_ptx_machine_SOURCES = tests/ptx/machine.cpp $(softcuda_engine)
-# Of cuda/fused.cuh, whose blocks wait for each other. UndefinedBehaviorSanitizer reports the threadIdx of each thread of
-# the process, so that a build with sanitizers is without this test.
-tests_softcuda_fused_SOURCES = tests/softcuda/fused.cpp tests/softcuda/resident.c $(softcuda_blocks)
-tests_softcuda_fused_CFLAGS = $(AM_CFLAGS) -DSOFTCUDA_RESIDENT
-tests_softcuda_fused_CXXFLAGS = $(AM_CXXFLAGS) -DSOFTCUDA_RESIDENT -I$(srcdir)
+# All blocks at once. UndefinedBehaviorSanitizer reports the threadIdx of each thread of the process, so a build with
+# sanitizers is without this test.
 tests_softcuda_look_back_SOURCES = tests/softcuda/look_back.cpp tests/softcuda/resident.c $(softcuda_engine)
-tests_softcuda_look_back_CFLAGS = $(tests_softcuda_fused_CFLAGS)
-tests_softcuda_look_back_CXXFLAGS = $(tests_softcuda_fused_CXXFLAGS)
+tests_softcuda_look_back_CFLAGS = $(AM_CFLAGS) -DSOFTCUDA_RESIDENT
+tests_softcuda_look_back_CXXFLAGS = $(AM_CXXFLAGS) -DSOFTCUDA_RESIDENT
 tests_softcuda_planted_SOURCES = tests/softcuda/planted.cpp $(softcuda_engine)
 tests_softcuda_trust_SOURCES = tests/softcuda/trust.cpp $(softcuda_engine)
 # With each sanitizer, since each catches its own bugs.
 if !SANITIZE
 unit_programs += \
-	tests/softcuda/fused \
-	tests/softcuda/fused_tsan \
 	tests/softcuda/kernels_asan \
 	tests/softcuda/kernels_tsan \
 	tests/softcuda/look_back \
@@ -416,10 +408,6 @@ unit_programs += \
 	tests/softcuda/uniform_tsan
 ASAN = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 TSAN = -fsanitize=thread
-tests_softcuda_fused_tsan_SOURCES = $(tests_softcuda_fused_SOURCES)
-tests_softcuda_fused_tsan_CFLAGS = $(tests_softcuda_fused_CFLAGS) -DSOFTCUDA_TSAN
-tests_softcuda_fused_tsan_CXXFLAGS = $(tests_softcuda_fused_CXXFLAGS) $(TSAN)
-tests_softcuda_fused_tsan_LDFLAGS = $(TSAN)
 tests_softcuda_planted_asan_SOURCES = $(tests_softcuda_planted_SOURCES)
 tests_softcuda_planted_asan_CFLAGS = $(AM_CFLAGS) $(ASAN)
 tests_softcuda_planted_asan_CXXFLAGS = $(AM_CXXFLAGS) $(ASAN) -fsanitize-sections=softcuda_shared

@@ -19,7 +19,7 @@ begin() {
     trap 'finish_call; rm -rf "$scratch"' EXIT
     trap 'exit 1' HUP INT TERM
     rm -f "$out/machine.md" "$out/probe.txt"
-    for table in allreduce codec floor fused instructions nccl peers profile programs stores torch trace; do
+    for table in allreduce codec floor instructions nccl peers profile programs stores torch trace; do
         rm -f "$out/$table.csv"
     done
     : >"$results"

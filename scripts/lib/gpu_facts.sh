@@ -6,8 +6,7 @@
 # sourced by it.
 
 run_facts() {
-    sections ask_driver measure_stores measure_floor check_bytes check_transports measure_kernels \
-        measure_fused
+    sections ask_driver measure_stores measure_floor check_bytes check_transports measure_kernels
 }
 
 ask_driver() {
@@ -120,16 +119,6 @@ measure_other_kinds() {
     part "the speed of rotated kernels, and with history and residuals" \
         "$directory/bench/codec_device" --device "$@" "$scratch/kinds.csv" || return 0
     [ ! -s "$scratch/kinds.csv" ] || sed 1d "$scratch/kinds.csv" >>"$out/codec.csv"
-}
-
-# The one-kernel sum of ranks on one device: bytes, times, and that a host can end kernels that wait.
-measure_fused() {
-    is_hardware "the one-kernel sum" || return 0
-    # shellcheck disable=SC2086 # words
-    part "bench/gpu_fused.cu is compiled" "$NVCC" -O3 -std=c++17 -fmad=false -ftz=false \
-        $nvcc_flags -Isrc -I. -o "$scratch/fused" bench/gpu_fused.cu || return 0
-    into "$out/fused.csv" part "the one-kernel sum: the bytes of three kernels, and no hang" \
-        "$scratch/fused" || :
 }
 
 # A result for each type and operation that has limits.

@@ -22,8 +22,6 @@ facts|bench/gpu_stores.cu is compiled|1|-|60|8|nvcc
 facts|how stores and loads fare|1|-|30|5|a context; 256 MiB at 3 TB/s is 0.1 ms
 facts|bench/gpu_floor.cu is compiled|1|-|60|8|nvcc
 facts|the steps of a host that drives a device|1|-|30|5|a context; 10 us a step
-facts|bench/gpu_fused.cu is compiled|1|-|120|30|nvcc
-facts|the one-kernel sum: the bytes of three kernels, and no hang|1|-|90|10|a context; some ms for each of 9 rows
 facts|kernels_*|1|kernels|150|60|the host's codec, which does the same
 facts|pinned_pool|1|kernels|150|5|a context
 facts|SHM.*|2|-|90|4|a program of ranks
@@ -36,7 +34,6 @@ right|device_driver|1|tests|200|57|19 programs
 right|device_adaptive|1|tests|200|42|14 programs
 right|device_segments|1|tests|200|78|26 programs
 right|device_uniform|1|tests|200|48|16 programs
-right|device_fused|1|tests|200|1|a skip: ranks need devices of their own
 right|exact_device|1|tests|200|30|10 programs
 right|examples_gpu|1|tests|200|6|2 programs
 right|*check.kernels_*|2|-|55|50|12 programs, 6 beside each other, slower by 10 to 100 times

@@ -20,7 +20,7 @@ run_most_tests() {
     else
         run_tests tests/mpi/device.test tests/mpi/device_driver.test \
             tests/mpi/device_adaptive.test tests/mpi/device_segments.test tests/mpi/device_uniform.test \
-            tests/mpi/device_fused.test tests/mpi/exact_device.test tests/mpi/examples_gpu.test
+            tests/mpi/exact_device.test tests/mpi/examples_gpu.test
     fi
 }
 

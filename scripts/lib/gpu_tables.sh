@@ -10,7 +10,6 @@ print_tables() {
     table print_probe probe.txt
     table print_stores stores.csv
     table print_csv floor.csv "The steps of a host that drives a device"
-    table print_csv fused.csv "One kernel for a sum, ranks sharing the device"
     table print_codec codec.csv
     table print_profile profile.csv
     table print_sums allreduce.csv

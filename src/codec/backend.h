@@ -21,7 +21,6 @@ struct cgx_area {
     size_t shown; /* ranges (cgx_work) */
     size_t sources;
     bool exportable;        /* local peers may open the mirror ... */
-    bool fuses;             /* ... and kernels wait for theirs (cuda/fused.h) */
     bool shares_processors; /* ranks share processors: waiting must sleep, not poll */
 };
 

@@ -8,10 +8,8 @@
 
 #include "codec/encoding.h"
 #include "coll/feedback.h"
-#include "coll/fused.h"
 #include "coll/scratch.h"
 #include "coll/stage.h"
-#include "cuda/fused.h"
 #include "util/hash.h"
 #include "util/trace.h"
 
@@ -34,16 +32,6 @@ static void begin_backends(struct cgx_coll *coll)
         else
             coll->vote = backend->ops->lost(backend) ? CGX_UNRECOVERABLE : CGX_DECLINED;
     }
-}
-
-/* Claims the kernels of all slices: a slice behind the first cannot decline any more. */
-static void claim(struct cgx_coll *coll)
-{
-    if (coll->vote != CGX_ABLE)
-        return;
-    coll->state.claims = cgx_cuda_fused_claim();
-    if (!coll->state.claims)
-        coll->vote = CGX_DECLINED;
 }
 
 /* Ends the backends that have begun, the decoder first. */
@@ -139,9 +127,6 @@ static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
 {
     unsigned slices = coll->schedule->slices;
 
-    /* Other ranks may have declined where this one could not read it. */
-    if (slice->missed && coll->state.fuses)
-        return true;
     if (slice->number + 1 < slices)
         return false;
     return (slice->lost && (coll->feedback || coll->has_history)) ||
@@ -239,8 +224,6 @@ static enum cgx_outcome finish(struct cgx_coll *coll, enum cgx_outcome outcome)
     if (coll->state.backends > 0 && drain(coll) != CGX_OK)
         coll->state.lost = true;
     end_backends(coll);
-    if (coll->state.claims)
-        cgx_cuda_fused_release();
     if (coll->shm)
         cgx_shm_release(coll->shm);
     if (ended != 0)
@@ -298,14 +281,11 @@ static bool leave(struct cgx_coll *coll, enum cgx_outcome *outcome)
 /* ---- a call ---- */
 
 /* The hash in all messages. It includes the history's age, so that ranks with histories of
- * different sums refuse each other's payloads, and the last epoch, so that no kernel waits for
- * another one. */
+ * different sums refuse each other's payloads. */
 static uint32_t hash_of(const struct cgx_coll *coll)
 {
     uint32_t hash = coll->schedule->hash;
 
-    if (coll->state.fuses)
-        hash = cgx_hash(hash, &coll->fused->epoch, sizeof coll->fused->epoch);
     return coll->has_history ? cgx_hash(hash, &coll->age, sizeof coll->age) : hash;
 }
 
@@ -316,12 +296,9 @@ void cgx_coll_begin(struct cgx_coll *coll)
     coll->quantised = (struct cgx_quantised){0};
     coll->seen = (struct cgx_verdict){CGX_CONSENSUS_UNKNOWN, NAN, INFINITY};
     memset(&coll->state, 0, sizeof coll->state);
-    coll->state.fuses = cgx_fused_serves(coll);
     coll->state.hash = hash_of(coll);
     cgx_feedback_begin(coll);
     begin_backends(coll);
-    if (coll->state.fuses)
-        claim(coll);
     coll->state.puts_off = is_by_host(coll);
     start(coll, coll->state.started++);
     take_up(coll, 0);

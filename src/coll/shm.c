@@ -36,7 +36,6 @@ struct box {
 struct front {
     uint64_t cookie;
     _Atomic uint64_t staging; /* offset of the staging memory */
-    _Atomic uint64_t failed;  /* the last epoch that this rank has failed in */
     struct box boxes[];       /* by local peer */
 };
 
@@ -305,21 +304,4 @@ bool cgx_shm_was_released(const struct cgx_shm *shm, unsigned rank)
 
     return atomic_load_explicit(&peer->front->boxes[shm->self].released, memory_order_acquire) ==
            peer->sent;
-}
-
-void cgx_shm_fail(struct cgx_shm *shm, uint64_t epoch)
-{
-    atomic_store_explicit(&shm->front->failed, epoch, memory_order_release);
-}
-
-bool cgx_shm_has_failed(const struct cgx_shm *shm, uint64_t epoch)
-{
-    bool failed = false;
-
-    for (unsigned i = 0; i < shm->npeers; i++) {
-        const struct front *front = shm->local_peers[i].front;
-
-        failed |= front && atomic_load_explicit(&front->failed, memory_order_acquire) == epoch;
-    }
-    return failed;
 }

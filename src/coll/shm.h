@@ -92,8 +92,4 @@ void cgx_shm_take(struct cgx_shm *shm, unsigned rank);
 void cgx_shm_release(struct cgx_shm *shm);
 bool cgx_shm_was_released(const struct cgx_shm *shm, unsigned rank);
 
-/* Tells all local peers that this rank has failed in EPOCH, which is not 0. */
-void cgx_shm_fail(struct cgx_shm *shm, uint64_t epoch);
-bool cgx_shm_has_failed(const struct cgx_shm *shm, uint64_t epoch); /* a local peer */
-
 #endif

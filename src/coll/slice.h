@@ -157,12 +157,7 @@ struct cgx_slice {
     size_t samples;                    /* ... and of samples */
     const struct cgx_block *inspected; /* the part that was inspected last */
     struct cgx_operands operands;
-    size_t npulled; /* pulled messages to be summed */
-    /* For one kernel (fused.h): what is sent, where local peers have what they sent, in their
-     * staging memory, and whether the kernel was launched and not waited for. */
-    struct cgx_block header;
-    size_t headers[CGX_FUSED_RANKS];
-    bool runs;
+    size_t npulled;   /* pulled messages to be summed */
     bool has_moments; /* the device forms those of the own sum */
     /* Position: exchanges of the phase done, their number, and the one under way. */
     enum cgx_phase phase;

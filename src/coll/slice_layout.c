@@ -229,7 +229,7 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
                            .vote = coll->vote,
                            .is_shard_owner = local < schedule->shards,
                            .is_owner = local < schedule->shards && column < schedule->grid.columns,
-                           .pull = members == 1 || coll->state.fuses ? CGX_PULL_NONE : coll->pull,
+                           .pull = members == 1 ? CGX_PULL_NONE : coll->pull,
                            .number = number,
                            .slot_number = number % CGX_SLOTS,
                            .slot = slot,

@@ -119,25 +119,8 @@ static void settle(void *state)
         slice->unpulled = true;
 }
 
-/* Takes a header of a slice that is summed by one kernel, and its place. */
-static void note_header(void *state, const struct cgx_transfer *transfer,
-                        const struct cgx_shm_message *message)
-{
-    struct cgx_slice *slice = state;
-
-    memcpy(transfer->data, message->data, transfer->filled);
-    slice->headers[slice->coll->schedule->nodes->local[transfer->peer]] = message->offset;
-}
-
-static void settle_nothing(void *state)
-{
-    (void)state;
-}
-
 struct cgx_puller cgx_slice_puller(struct cgx_slice *slice)
 {
-    if (slice->coll->state.fuses)
-        return (struct cgx_puller){.state = slice, .pull = note_header, .settle = settle_nothing};
     if (slice->pull == CGX_PULL_NONE)
         return (struct cgx_puller){0};
     return (struct cgx_puller){.state = slice, .pull = pull, .settle = settle};

@@ -357,8 +357,6 @@ enum cgx_status cgx_slice_decode(struct cgx_slice *slice)
     int64_t begun = cgx_trace_now();
     enum cgx_status status;
 
-    if (coll->state.fuses) /* its kernel has decoded it */
-        return CGX_OK;
     if (slice->pull == CGX_PULL_NONE)
         cgx_slice_store_parts(slice, decoder, 0,
                               has_part ? cgx_slice_own_part(slice)->message : slice->end);

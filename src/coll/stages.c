@@ -1,7 +1,6 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "coll/fused.h"
 #include "coll/stage.h"
 
 #include "util/trace.h"
@@ -69,8 +68,6 @@ static const struct cgx_stage_ops *ops_of(const struct cgx_slice *slice,
     const enum cgx_reduction reductions[CGX_LEVELS] = {schedule->intra, schedule->inter,
                                                        CGX_REDUCTION_SRA};
 
-    if (slice->coll->state.fuses)
-        return &cgx_fused_stage;
     return reductions[stage->level] == CGX_REDUCTION_RING ? &cgx_ring : &cgx_sra;
 }
 
@@ -165,8 +162,7 @@ static void leave(struct cgx_slice *slice)
 
         cgx_slice_settle(slice, &first_send);
         slice->operands = cgx_operands_start(slice->coll->scratch->operands);
-    } else if (slice->phase == CGX_PHASE_REDUCE_SCATTER_COLUMN && slice->is_owner &&
-               !slice->coll->state.fuses) {
+    } else if (slice->phase == CGX_PHASE_REDUCE_SCATTER_COLUMN && slice->is_owner) {
         sum_own_part(slice);
     } else if (slice->phase == CGX_PHASE_ALLGATHER_ROW && slice->is_shard_owner) {
         cgx_slice_publish(slice);
@@ -189,10 +185,10 @@ static enum cgx_status post(struct cgx_slice *slice)
 static enum cgx_status poll(struct cgx_slice *slice)
 {
     const struct cgx_stage *stage = stage_of(slice, slice->phase);
-    bool complete, goes_on = cgx_fused_progress(slice);
+    bool complete;
     enum cgx_status status = cgx_slice_poll(slice, &complete);
 
-    if (status != CGX_OK || !complete || !goes_on)
+    if (status != CGX_OK || !complete)
         return status;
     slice->posted = false;
     if (cgx_slice_is_early(slice))
@@ -225,8 +221,6 @@ enum cgx_status cgx_stages_poll(struct cgx_slice *slice, bool *complete)
             enter(slice, slice->phase + 1);
         }
     }
-    if (status != CGX_OK)
-        cgx_fused_abandon(slice);
     *complete = slice->phase == CGX_PHASES;
     return status;
 }

@@ -44,12 +44,6 @@ struct cgx_watching {
     struct cgx_recent *recent; /* the last sums of this rank's elements; NULL: not kept */
 };
 
-/* For calls whose slices are one kernel on each rank (fused.h). */
-struct cgx_fused {
-    unsigned blocks; /* that all devices hold; 0: none */
-    uint64_t epoch;  /* of the last slice */
-};
-
 /* What a rank can do for a call; the worst rank counts. */
 enum cgx_vote {
     CGX_ABLE,
@@ -71,10 +65,9 @@ struct cgx_coll {
     struct cgx_pace pace;        /* fragment size equal on all ranks */
     struct cgx_shm *shm; /* attached to SCRATCH's segment; NULL: all messages go through MPI */
     enum cgx_pull pull;  /* by the encoder, which is then the decoder too; DEVICE: on all ranks */
-    struct cgx_fused *fused; /* the same on all ranks; NULL: none */
-    uint64_t seed;           /* of stochastic rounding and dither */
-    uint32_t turn;           /* compressed calls of the same sum so far */
-    float step;              /* of uniform quantisation; 0: derived from each piece's elements */
+    uint64_t seed;       /* of stochastic rounding and dither */
+    uint32_t turn;       /* compressed calls of the same sum so far */
+    float step;          /* of uniform quantisation; 0: derived from each piece's elements */
     uint32_t call;
     const void *input; /* may be the output */
     void *output;
@@ -99,8 +92,6 @@ struct cgx_coll {
     int code;    /* set if the outcome is BROKEN: MPI's error code, if MPI failed */
     struct {
         uint32_t hash;               /* of the plan and the history's age, in every message */
-        bool fuses;                  /* slices are summed by one kernel (fused.h) ... */
-        bool claims;                 /* ... which no other call of this process does meanwhile */
         unsigned backends;           /* number that have begun */
         unsigned slice;              /* number of the current slice */
         bool puts_off;               /* the host does the work, while messages are under way */

@@ -39,7 +39,6 @@ static enum cgx_status get_backend(struct cgx_comm *state, const struct cgx_poin
     struct cgx_area area = cgx_scratch_area(&state->work->scratch);
 
     area.exportable = cgx_connect_may_export(state);
-    area.fuses = area.exportable && cgx_connect_may_fuse(state);
     area.shares_processors = !state->places.pace.has_processors;
     if (buffer->memory != CGX_MEMORY_HOST)
         return cgx_cuda_backend(&state->work->scratch.devices, buffer, &area, backend);

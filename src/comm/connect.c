@@ -4,10 +4,8 @@
 #include "comm/connect.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "comm/placement.h"
-#include "cuda/fused.h"
 #include "cuda/peers.h"
 #include "mpi/config.h"
 #include "mpi/stall.h"
@@ -36,7 +34,6 @@ struct found {
     int device;        /* DEVICE_REFUSED and so on */
     int memory_is_old; /* local peers use it already */
     int device_is_old;
-    int blocks; /* that devices hold of kernels that wait for each other */
 };
 
 enum { DEVICE_REFUSED, DEVICE_ABSENT, DEVICE_READY };
@@ -47,14 +44,7 @@ static bool may_open(const struct cgx_comm *state)
     enum cgx_transport transport = cgx_config()->inner_transport;
 
     return !state->work->mirrors_refused &&
-           (transport == CGX_TRANSPORT_P2P || transport == CGX_TRANSPORT_AUTO ||
-            transport == CGX_TRANSPORT_FUSED);
-}
-
-bool cgx_connect_may_fuse(const struct cgx_comm *state)
-{
-    return !state->work->fused_refused && cgx_config()->inner_transport == CGX_TRANSPORT_FUSED &&
-           state->size <= CGX_FUSED_RANKS && state->places.nodes->nodes == 1;
+           (transport == CGX_TRANSPORT_P2P || transport == CGX_TRANSPORT_AUTO);
 }
 
 bool cgx_connect_may_export(const struct cgx_comm *state)
@@ -98,8 +88,6 @@ static struct found query_peers(struct cgx_comm *state, struct cgx_backend *devi
     found.device_is_old =
         mirror_cookie(state, mine) == state->work->mirror_cookie &&
         (found.device != DEVICE_READY || cgx_cuda_connection(device) == CGX_PULL_DEVICE);
-    if (found.device == DEVICE_READY && cgx_connect_may_fuse(state))
-        found.blocks = (int)cgx_cuda_fused_blocks(device);
     return found;
 }
 
@@ -145,20 +133,6 @@ static enum cgx_status connect_device(const struct cgx_comm *state, struct cgx_b
     return status;
 }
 
-/* Whether each local peer has a device of its own. Where two share one, their kernels may not be
- * resident at once. */
-static bool are_apart(const struct means *theirs, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++) {
-        for (unsigned j = 0; j <= i; j++) {
-            if (theirs[i].mirror.bus_id[0] == '\0' ||
-                (i != j && strcmp(theirs[i].mirror.bus_id, theirs[j].mirror.bus_id) == 0))
-                return false;
-        }
-    }
-    return true;
-}
-
 /* Connects with what local peers offer in THEIRS, as far as FOUND says that all ranks have it, and
  * updates FOUND if that fails. */
 static void attach(struct cgx_comm *state, struct cgx_backend *device, const struct means *theirs,
@@ -177,9 +151,6 @@ static void attach(struct cgx_comm *state, struct cgx_backend *device, const str
     if (found->device == DEVICE_READY && found->memory &&
         connect_device(state, device, CGX_PULL_DEVICE, theirs) != CGX_OK)
         found->device = DEVICE_REFUSED;
-    if (found->blocks > 0 && (found->device != DEVICE_READY || !are_apart(theirs, peers.count) ||
-                              cgx_cuda_fused_greet(device) != CGX_OK))
-        found->blocks = 0;
 }
 
 /* All messages go through MPI from now on. */
@@ -210,46 +181,9 @@ static void give_up_mirrors(struct cgx_comm *state)
     if (state->work->reserved.slots == 0)
         cgx_placement_unlink(state);
     if (state->rank == 0)
-        cgx_log(asked == CGX_TRANSPORT_P2P || asked == CGX_TRANSPORT_FUSED ? CGX_LOG_WARN
-                                                                           : CGX_LOG_INFO,
+        cgx_log(asked == CGX_TRANSPORT_P2P ? CGX_LOG_WARN : CGX_LOG_INFO,
                 "ranks of a node cannot reach the memory of each other's devices here: their "
                 "messages go through shared memory");
-}
-
-static void log_unfused(const struct cgx_comm *state)
-{
-    if (state->rank == 0)
-        cgx_log(CGX_LOG_WARN,
-                "one kernel cannot sum the data of all ranks of a node here: payloads "
-                "go from device to device between kernels");
-}
-
-void cgx_connect_unfuse(struct cgx_comm *state)
-{
-    state->work->fused.blocks = 0;
-    state->work->fused_refused = true;
-    log_unfused(state);
-}
-
-/* Lets kernels of local peers wait for each other if flags reach all of them. */
-static int fuse(struct cgx_comm *state, struct cgx_backend *device, const struct found *found)
-{
-    int blocks = found->blocks, code;
-
-    state->work->fused.blocks = 0;
-    if (!found->memory || found->device != DEVICE_READY || !cgx_connect_may_fuse(state))
-        return CGX_MPI_SUCCESS;
-    if (blocks > 0) {
-        if (cgx_cuda_fused_greeted(device) != CGX_OK)
-            blocks = 0;
-        code = cgx_mpi_least(state->private.comm, &blocks, 1);
-        if (code != CGX_MPI_SUCCESS)
-            return code;
-    }
-    state->work->fused.blocks = (unsigned)blocks;
-    if (blocks == 0)
-        cgx_connect_unfuse(state);
-    return CGX_MPI_SUCCESS;
 }
 
 /* Applies the final result of all ranks, FOUND. */
@@ -310,7 +244,7 @@ static int connect_anew(struct cgx_comm *state, struct cgx_backend *device,
             return code;
     }
     conclude(state, mine, found);
-    return fuse(state, device, found);
+    return CGX_MPI_SUCCESS;
 }
 
 /* Lets DEVICE copy from the memory that local peers share, for calls whose payloads do not go from

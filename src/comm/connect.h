@@ -14,20 +14,13 @@ unsigned cgx_connect_local_peers(const struct cgx_comm *state);
 /* Whether local peers may later open the memory of devices. */
 bool cgx_connect_may_export(const struct cgx_comm *state);
 
-/* Whether the kernels of local peers may wait for each other (coll/fused.h). */
-bool cgx_connect_may_fuse(const struct cgx_comm *state);
-
 /* Connects local peers after staging memory or backends may have changed on some rank. Collective
  * on STATE's private communicator. Either all ranks share memory with their local peers, or none
  * does from then on, which is logged. The same holds for device memory, if
  * CGX_INNER_COMMUNICATOR_TYPE allows it, in calls with the backend DEVICE on this rank (NULL: none,
- * or two different ones). *BY_DEVICE: on all ranks such calls go from device to device; STATE's
- * workspace says whether one kernel can sum them. Otherwise DEVICE copies from what local peers
- * share, if it can. Returns MPI's code. */
+ * or two different ones). *BY_DEVICE: on all ranks such calls go from device to device. Otherwise
+ * DEVICE copies from what local peers share, if it can. Returns MPI's code. */
 int cgx_connect(struct cgx_comm *state, struct cgx_backend *device, bool *by_device);
-
-/* Ends sums by one kernel, since one has failed; to be called on all ranks. */
-void cgx_connect_unfuse(struct cgx_comm *state);
 
 /* How DEVICE gets the payloads of local peers in calls of KIND with SCHEDULE. Only CGX_PULL_DEVICE
  * must be the same on all ranks. */

@@ -36,8 +36,6 @@ struct cgx_workspace {
     bool shm_refused;          /* local peers cannot share memory */
     bool mirrors_refused;      /* local peers cannot open each other's device memory */
     bool segments_refused;     /* this rank's devices cannot read local peers' segments */
-    struct cgx_fused fused;    /* for calls from device to device, the same on all ranks */
-    bool fused_refused;        /* sums by one kernel do not work, the same on all ranks */
 };
 
 /* What ranks have agreed for calls of one type. */

@@ -218,7 +218,7 @@ CGX_DEVICE void measure(const struct cgx_kernel_args &args)
 
 /* ---- the kernels ---- */
 
-#ifndef CGX_NO_KERNELS /* fused.cu has its own */
+#ifndef CGX_NO_KERNELS /* tests have their own */
 
 /* BLOCKS: how many blocks a multiprocessor must be able to hold at once, which limits the registers
  * of a thread. */

@@ -16,8 +16,6 @@
  *
  *   cgx_energies, cgx_heads, cgx_inspect, cgx_moments, cgx_ranges
  *
- * cgx_fused_TYPE and cgx_fused_TYPE_history are described at struct cgx_fused_args, below.
- *
  * They implement the operations of codec/codec.h, with the same bytes. Each takes one struct
  * cgx_kernel_args by value, CGX_KERNEL_THREADS threads per block and one block per tile. A family's
  * kernels handle only its pieces; those of max-min quantisation also handle unquantised pieces.
@@ -160,51 +158,5 @@ struct cgx_kernel_args {
 
 /* No encoder writes such a bucket header. */
 #define CGX_KERNEL_BAD_HEADER 1u
-
-/* ---- one kernel on each of a node's ranks ----
- *
- * cgx_fused_TYPE and cgx_fused_TYPE_history encode, reduce and decode all parts of a buffer, each
- * of which a rank owns, with the bytes of the kernels above; they round to nearest. They take one
- * struct cgx_fused_args by value. They wait for each other on all ranks. So:
- *
- * - All ranks launch with the same grid, parts and epoch, and each grid is resident as a whole,
- *   since a block that is not on a multiprocessor would be waited for in vain.
- * - A rank launches when all kernels that used these mirrors and flags have ended on all ranks. So
- *   no flag is ahead of the epoch, and no mirror is written while it is read.
- * - The host sets *STOP if a rank does not come. Kernels that still wait then set *STOPPED and end.
- *   No element has been written as long as some rank has not launched. After any other stop the
- *   output of a rank with *STOPPED is lost. */
-
-#define CGX_FUSED_RANKS 8 /* the most ranks ... */
-#define CGX_FUSED_BLOCKS                                                    \
-    1024 /* ... and blocks of a grid; places of flags do not depend on them \
-          */
-#define CGX_FUSED_FLAGS (2 * CGX_FUSED_RANKS * CGX_FUSED_BLOCKS) /* of each rank */
-
-/* Consecutive entries of the table of pieces, and their tiles. */
-struct cgx_fused_table {
-    uint32_t first, count;
-    uint32_t tiles;
-};
-
-/* A part of the buffer. Offsets of its pieces are from the start of its payload. */
-struct cgx_fused_part {
-    struct cgx_fused_table tables[2]; /* of pieces that are not rotated, and that are */
-};
-
-/* Pointers are device pointers; memory of local peers is as this rank reaches it. */
-struct cgx_fused_args {
-    struct cgx_kernel_args work; /* the pieces of all parts; BUFFER is the input; SOURCES are the
-                                    ranks' payloads of the own part, 0 for this rank */
-    void *output;                /* may be the input */
-    uint32_t self, ranks;
-    uint64_t epoch;                               /* that of the last launch + 1 */
-    struct cgx_fused_part parts[CGX_FUSED_RANKS]; /* by owner */
-    unsigned char *encoded[CGX_FUSED_RANKS];      /* in this rank's mirror; its own part: the sum */
-    const unsigned char *sums[CGX_FUSED_RANKS];   /* in the owners' mirrors */
-    uint64_t *flags[CGX_FUSED_RANKS]; /* each rank's; they hold earlier epochs before the launch */
-    const volatile uint32_t *stop;    /* the host's */
-    volatile uint32_t *stopped;       /* the host's */
-};
 
 #endif

@@ -10,19 +10,15 @@
 
 #include "util/log.h"
 
-/* The fat binary that nvcc makes from NAME.cu. */
-#define IMAGE(name)                                  \
-    __asm__(".section .rodata\n"                     \
-            ".balign 16\n"                           \
-            ".local cgx_cuda_" name "\n"             \
-            "cgx_cuda_" name ":\n"                   \
-            ".incbin \"src/cuda/" name ".fatbin\"\n" \
-            ".byte 0\n"                              \
-            ".previous\n")
-IMAGE("kernels");
-IMAGE("fused");
+/* The fat binary that nvcc makes from kernels.cu. */
+__asm__(".section .rodata\n"
+        ".balign 16\n"
+        ".local cgx_cuda_kernels\n"
+        "cgx_cuda_kernels:\n"
+        ".incbin \"src/cuda/kernels.fatbin\"\n"
+        ".byte 0\n"
+        ".previous\n");
 extern const unsigned char cgx_cuda_kernels[] __attribute__((visibility("hidden")));
-extern const unsigned char cgx_cuda_fused[] __attribute__((visibility("hidden")));
 
 static const char *const types[] = {"float32", "float16", "bfloat16"};
 
@@ -222,30 +218,6 @@ enum cgx_status cgx_cuda_module_find(CUcontext context, struct cgx_cuda_module *
     return take(context, false, module);
 }
 
-enum cgx_status cgx_cuda_module_fuse(struct cgx_cuda_module *module)
-{
-    enum cgx_status status = CGX_OK;
-    char name[64];
-
-    pthread_mutex_lock(&lock);
-    if (!module->fused_module) {
-        status = CGX_CUDA_CALL(cuModuleLoadData, &module->fused_module, cgx_cuda_fused);
-        for (int type = 0; status == CGX_OK && type <= CGX_BFLOAT16; type++) {
-            snprintf(name, sizeof name, "cgx_fused_%s", types[type]);
-            status = get_kernel(module->fused_module, name, &module->fused[0][type]);
-            snprintf(name, sizeof name, "cgx_fused_%s_history", types[type]);
-            if (status == CGX_OK)
-                status = get_kernel(module->fused_module, name, &module->fused[1][type]);
-        }
-        if (status != CGX_OK && module->fused_module) {
-            cgx_cuda()->cuModuleUnload(module->fused_module);
-            module->fused_module = NULL;
-        }
-    }
-    pthread_mutex_unlock(&lock);
-    return status;
-}
-
 void cgx_cuda_module_give(struct cgx_cuda_module *module, bool entered)
 {
     struct cgx_cuda_module **link = &modules;
@@ -259,8 +231,6 @@ void cgx_cuda_module_give(struct cgx_cuda_module *module, bool entered)
         *link = module->next;
         if (entered)
             cgx_cuda()->cuModuleUnload(module->module);
-        if (entered && module->fused_module)
-            cgx_cuda()->cuModuleUnload(module->fused_module);
         free(module);
     }
     pthread_mutex_unlock(&lock);

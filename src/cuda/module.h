@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The kernels, loaded into a context once in its life, since they are 4 MB and take some 60
- * look-ups. Those that wait for each other (fused.cu) are loaded on demand. */
+ * look-ups. */
 #ifndef CGX_CUDA_MODULE_H
 #define CGX_CUDA_MODULE_H
 
@@ -28,8 +28,6 @@ struct cgx_cuda_module {
     CUfunction energies, heads, inspect, moments, ranges;
     CUfunction begins[CGX_VARIANTS][CGX_BFLOAT16 + 1]; /* of uniform quantisation */
     CUfunction kernels[CGX_FAMILIES][CGX_MEASURE + 1][CGX_VARIANTS][CGX_BFLOAT16 + 1];
-    CUmodule fused_module;                 /* NULL: not loaded */
-    CUfunction fused[2][CGX_BFLOAT16 + 1]; /* without and with history */
 };
 
 /* Sets *MODULE to the kernels in CONTEXT, which is current. They are loaded on first use and stay
@@ -40,9 +38,6 @@ enum cgx_status cgx_cuda_module_take(CUcontext context, struct cgx_cuda_module *
 
 /* The same if they are loaded, or else CGX_ERR_INVALID: loading may wait for the context's work. */
 enum cgx_status cgx_cuda_module_find(CUcontext context, struct cgx_cuda_module **module);
-
-/* Loads MODULE's fused kernels, unless they are loaded. Its context is current. */
-enum cgx_status cgx_cuda_module_fuse(struct cgx_cuda_module *module);
 
 /* Returns MODULE (or NULL). ENTERED: its context is current; otherwise the context is gone or
  * broken. */

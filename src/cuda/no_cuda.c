@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 #include "cuda/device_backend.h"
-#include "cuda/fused.h"
 #include "cuda/memory.h"
 #include "cuda/peers.h"
 #include "cuda/pinned_pool.h"
@@ -77,57 +76,6 @@ bool cgx_cuda_is_device(const struct cgx_backend *backend)
 void cgx_cuda_withdraw(struct cgx_cuda_backends *all, uint64_t cookie)
 {
     (void)all, (void)cookie;
-}
-
-unsigned cgx_cuda_fused_blocks(struct cgx_backend *backend)
-{
-    (void)backend;
-    return 0;
-}
-
-enum cgx_status cgx_cuda_fused_greet(struct cgx_backend *backend)
-{
-    (void)backend;
-    return CGX_ERR_INVALID;
-}
-
-enum cgx_status cgx_cuda_fused_greeted(struct cgx_backend *backend)
-{
-    (void)backend;
-    return CGX_ERR_INVALID;
-}
-
-bool cgx_cuda_fused_claim(void)
-{
-    return false;
-}
-
-void cgx_cuda_fused_release(void)
-{
-}
-
-enum cgx_status cgx_cuda_fused_launch(struct cgx_backend *backend, unsigned slot,
-                                      const struct cgx_fused_sum *sum)
-{
-    (void)backend, (void)slot, (void)sum;
-    return CGX_ERR_INVALID;
-}
-
-bool cgx_cuda_fused_runs(struct cgx_backend *backend, unsigned slot)
-{
-    (void)backend, (void)slot;
-    return false;
-}
-
-void cgx_cuda_fused_stop(struct cgx_backend *backend, unsigned slot)
-{
-    (void)backend, (void)slot;
-}
-
-enum cgx_status cgx_cuda_fused_wait(struct cgx_backend *backend, unsigned slot)
-{
-    (void)backend, (void)slot;
-    return CGX_ERR_INVALID;
 }
 
 void cgx_cuda_finalize(void)

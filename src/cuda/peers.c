@@ -15,7 +15,7 @@
 
 struct cgx_cuda_peers {
     enum cgx_pull pull;
-    unsigned count, self;
+    unsigned count;
     struct peer {
         CUdeviceptr memory; /* 0: not open */
         uint64_t cookie;    /* of that memory */
@@ -173,14 +173,6 @@ static enum cgx_status copy_by_kernel(const struct cgx_cuda_work *work, CUdevice
     return status;
 }
 
-enum cgx_status cgx_cuda_greet_at(const struct cgx_cuda_work *work, CUdeviceptr to)
-{
-    enum cgx_status status = copy_by_kernel(work, to, work->memory->address);
-
-    return status == CGX_OK ? CGX_CUDA_CALL(cuStreamSynchronize, work->streams[CGX_STREAM_UP])
-                            : status;
-}
-
 /* Whether kernels find COOKIE at MEMORY too. Sums read linked memory in place; if only copies reach
  * the memory, by a detour, kernels would read other bytes. */
 static bool is_read_by_kernels(const struct cgx_cuda_work *work, CUdeviceptr memory,
@@ -280,7 +272,6 @@ enum cgx_status cgx_cuda_connect(struct cgx_backend *backend, enum cgx_pull pull
     if (work->peers) {
         work->peers->pull = pull;
         work->peers->count = npeers;
-        work->peers->self = self;
     }
     for (unsigned i = 0; work->peers && opened && i < npeers; i++) {
         struct peer *peer = &work->peers->peers[i];
@@ -329,24 +320,6 @@ bool cgx_cuda_peer_at(const struct cgx_cuda_work *work, unsigned number, size_t 
     else
         place->host = (const unsigned char *)peer->segment + peer->front + offset;
     return true;
-}
-
-unsigned cgx_cuda_peers_count(const struct cgx_cuda_work *work, unsigned *self)
-{
-    *self = work->peers ? work->peers->self : 0;
-    return work->peers ? work->peers->count : 0;
-}
-
-CUdeviceptr cgx_cuda_peer_flags(const struct cgx_cuda_work *work, unsigned number)
-{
-    const struct peer *peer = &work->peers->peers[number];
-
-    return peer->memory && peer->linked ? peer->memory + peer->front + peer->bytes : 0;
-}
-
-uint64_t cgx_cuda_peer_cookie(const struct cgx_cuda_work *work, unsigned number)
-{
-    return work->peers->peers[number].cookie;
 }
 
 void cgx_cuda_withdraw(struct cgx_cuda_backends *all, uint64_t cookie)

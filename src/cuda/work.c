@@ -121,8 +121,7 @@ static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cg
      * be smaller. */
     size_t tiles = area->bytes / CGX_KERNEL_TILE + area->pieces;
     CUdeviceptr next;
-    size_t flags = area->fuses ? CGX_FUSED_FLAGS * sizeof(uint64_t) : 0;
-    size_t bytes = CGX_CUDA_MIRRORS + slots * (mirror + CGX_OPERATIONS * table) + flags +
+    size_t bytes = CGX_CUDA_MIRRORS + slots * (mirror + CGX_OPERATIONS * table) +
                    cgx_kernel_marks_bytes(tiles);
     enum cgx_status status =
         cgx_exported_take(work->context, bytes, area->exportable, &work->memory);
@@ -133,8 +132,6 @@ static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cg
     next = work->memory->address + CGX_CUDA_MIRRORS;
     for (unsigned i = 0; i < slots; i++, next += mirror)
         work->slots[i].mirror = next;
-    work->flags = flags > 0 ? next : 0;
-    next += flags;
     for (unsigned i = 0; i < slots; i++) {
         for (int j = 0; j < CGX_OPERATIONS; j++, next += table)
             work->slots[i].tables[j].device = next;

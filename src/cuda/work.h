@@ -69,7 +69,6 @@ struct cgx_cuda_work {
     CUevent caller;              /* marks the caller's queued work */
     struct cgx_exported *memory; /* a cookie, mirrors, tables and marks */
     size_t mirrors;              /* bytes of the mirrors */
-    CUdeviceptr flags;           /* behind them, for local peers' kernels (fused.h); or 0 */
     CUdeviceptr marks;           /* struct cgx_kernel_mark, for one operation at a time */
     unsigned char *control;      /* pinned; the host side of tables and status */
     size_t control_bytes;
@@ -120,17 +119,6 @@ void cgx_cuda_work_disconnect(struct cgx_cuda_work *work);
  * False: none. */
 bool cgx_cuda_peer_at(const struct cgx_cuda_work *work, unsigned number, size_t offset,
                       size_t bytes, struct cgx_cuda_place *place);
-
-/* The number of local peers, and this rank's among them; 0 if WORK is not connected. */
-unsigned cgx_cuda_peers_count(const struct cgx_cuda_work *work, unsigned *self);
-
-/* The flags (fused.h) of local peer NUMBER; 0 if kernels do not read its memory as fast as copies
- * do. And the cookie of its mirror. */
-CUdeviceptr cgx_cuda_peer_flags(const struct cgx_cuda_work *work, unsigned number);
-uint64_t cgx_cuda_peer_cookie(const struct cgx_cuda_work *work, unsigned number);
-
-/* Lets a kernel write WORK's cookie to TO, and waits. */
-enum cgx_status cgx_cuda_greet_at(const struct cgx_cuda_work *work, CUdeviceptr to);
 
 /* ---- backends ---- */
 

@@ -209,10 +209,6 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     if (outcome == CGX_OUTCOME_DONE)
         cgx_positions_quantised(state, site, &coll->quantised);
     begun = cgx_trace_clock();
-    /* All ranks know these outcomes. */
-    if (coll->state.fuses && (outcome == CGX_OUTCOME_DECLINED || outcome == CGX_OUTCOME_HALFWAY ||
-                              outcome == CGX_OUTCOME_UNRECOVERABLE))
-        cgx_connect_unfuse(state);
     code = conclude(call, state, site, refusal, outcome, coll);
     /* After an error the communicator may be gone. */
     if (trial->observes && code == CGX_MPI_SUCCESS)
@@ -250,7 +246,6 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
                             .scratch = &state->work->scratch,
                             .pace = state->places.pace,
                             .shm = state->work->shm,
-                            .fused = &state->work->fused,
                             .seed = cgx_config()->seed,
                             .call = state->calls++,
                             .watching = watching(state, site, call->send.memory == CGX_MEMORY_HOST),

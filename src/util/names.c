@@ -40,12 +40,14 @@ static const struct retired {
      "synchronise other streams in the program, as for any MPI"},
 };
 
-/* Retired values, compared up to a colon. */
-static const struct {
-    const char *name, *value, *instead;
+/* Retired values, compared up to a colon. Those with a SUCCESSOR, another value of the variable,
+ * are accepted; the others are refused. */
+static const struct retired_value {
+    const char *name, *value, *instead, *successor;
 } retired_values[] = {
-    {"CGX_COMPRESSION_QUANTIZATION_BITS", "32", "CGX_ENABLE=0"},
-    {"CGX_PROFILE", "exact", "CGX_ENABLE=0"},
+    {"CGX_COMPRESSION_QUANTIZATION_BITS", "32", .instead = "CGX_ENABLE=0"},
+    {"CGX_PROFILE", "exact", .instead = "CGX_ENABLE=0"},
+    {"CGX_INNER_COMMUNICATOR_TYPE", "FUSED", .successor = "P2P"},
 };
 
 const char *cgx_names_alias(const char *name)
@@ -145,7 +147,7 @@ bool cgx_names_explain(const char *entry, cgx_names_known *known, char *message,
     return true;
 }
 
-const char *cgx_names_instead(const char *name, const char *text)
+static struct retired_value find_value(const char *name, const char *text)
 {
     size_t length = strcspn(text, ":");
     char word[NAME_BYTES];
@@ -155,6 +157,16 @@ const char *cgx_names_instead(const char *name, const char *text)
     for (size_t i = 0; i < sizeof retired_values / sizeof retired_values[0]; i++)
         if (strcmp(name, retired_values[i].name) == 0 &&
             cgx_parse_choice(word, retired_values[i].value, &index))
-            return retired_values[i].instead;
-    return NULL;
+            return retired_values[i];
+    return (struct retired_value){0};
+}
+
+const char *cgx_names_instead(const char *name, const char *text)
+{
+    return find_value(name, text).instead;
+}
+
+const char *cgx_names_successor(const char *name, const char *text)
+{
+    return find_value(name, text).successor;
 }

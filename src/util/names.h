@@ -21,8 +21,9 @@ const char *cgx_names_alias(const char *name);
  * at most SIZE bytes: why it is retired, or the nearest known name. */
 bool cgx_names_explain(const char *entry, cgx_names_known *known, char *message, size_t size);
 
-/* Returns the replacement for TEXT if it is a retired value of the variable NAME, otherwise
- * NULL. */
+/* What to set in the place of TEXT, or the value that is used in its place, if TEXT is a retired
+ * value of the variable NAME that is refused, or that is still accepted; otherwise NULL. */
 const char *cgx_names_instead(const char *name, const char *text);
+const char *cgx_names_successor(const char *name, const char *text);
 
 #endif

@@ -102,8 +102,8 @@ static const struct cgx_key rows[] = {
     {{"CGX_FRAGMENT_BYTES", "auto, or 1024-67108864", "auto",
       "bytes of a message through MPI; auto: 16 KiB, or 1 MiB on networks above 10 Gbit/s", 25},
      cgx_value_fragment, 1024, 67108864, FIELD(fragment_bytes)},
-    {{"CGX_INNER_COMMUNICATOR_TYPE", "AUTO, SHM, P2P, FUSED, MPI", "AUTO",
-      "transport inside a node: host shared memory, CUDA IPC, CUDA IPC in one kernel, or MPI", 16},
+    {{"CGX_INNER_COMMUNICATOR_TYPE", "AUTO, SHM, P2P, MPI", "AUTO",
+      "transport inside a node: host shared memory, CUDA IPC, or MPI", 16},
      cgx_value_choice, FIELD(inner_transport)},
     {{"CGX_INNER_REDUCTION_TYPE", "SRA, RING, RAW", "SRA",
       "algorithm inside a node: scatter-reduce-allgather, ring, or RAW: uncompressed elements", 17},
@@ -182,16 +182,24 @@ static const char *name_set(const char *name, char *const environment[])
     const char *text = cgx_environment_find(environment, name);
     const char *alias = cgx_names_alias(name);
 
-    return alias && (!text || *text == '\0') && cgx_environment_find(environment, alias) ? alias
-                                                                                         : name;
+    return (text && *text) || !alias || !cgx_environment_find(environment, alias) ? name : alias;
 }
 
 /* The value of ROW in ENVIRONMENT; NULL if unset or empty. */
-static const char *find_text(const struct cgx_key *row, char *const environment[])
+static const char *find_as_set(const struct cgx_key *row, char *const environment[])
 {
     const char *text = cgx_environment_find(environment, name_set(row->about.name, environment));
 
     return text && *text != '\0' ? text : NULL;
+}
+
+/* The same, or the successor of a retired value. */
+static const char *find_text(const struct cgx_key *row, char *const environment[])
+{
+    const char *text = find_as_set(row, environment);
+    const char *successor = text ? cgx_names_successor(row->about.name, text) : NULL;
+
+    return successor ? successor : text;
 }
 
 /* Sets the fields of ROW from TEXT, or to INITIAL if TEXT is NULL or refused. False if it is
@@ -244,10 +252,9 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
                         struct cgx_settings *settings)
 {
     static char *const empty[] = {NULL};
-    const char *texts[NROWS];
+    const char *texts[NROWS], *then;
     bool taken[NROWS], excluded[CGX_SETTINGS_PAIRS];
     char message[512];
-    const char *then;
 
     if (!environment) /* clearenv sets environ to NULL */
         environment = empty;
@@ -261,10 +268,16 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
     }
     settings->valid = cgx_settings_together(settings, excluded) && settings->valid;
     then = cgx_settings_consequence(settings, "every call is exact");
-    for (size_t i = 0; i < NROWS; i++)
-        if (!taken[i])
-            report_refused(&rows[i].about, name_set(rows[i].about.name, environment), texts[i],
-                           then, report, context);
+    for (size_t i = 0; i < NROWS; i++) {
+        const char *name = name_set(rows[i].about.name, environment);
+
+        if (!taken[i]) {
+            report_refused(&rows[i].about, name, texts[i], then, report, context);
+        } else if (texts[i] != find_as_set(&rows[i], environment)) {
+            snprintf(message, sizeof message, "%s: retired value, %s is used", name, texts[i]);
+            report(context, CGX_LOG_WARN, message);
+        }
+    }
     for (size_t i = 0; i < CGX_SETTINGS_PAIRS; i++)
         if (excluded[i])
             report_excluded(cgx_settings_pair(i), name_set(cgx_settings_pair(i)->with, environment),

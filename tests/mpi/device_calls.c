@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Counts the driver calls that each call of the program makes, by function: "device_calls [COUNT
- * [peers | guarded | fused | looked]]", with the software driver. Sums of device buffers are
- * compressed, with "peers" and "guarded" from device to device, with "fused" by one kernel; sums of
- * host buffers are exact. With "guarded" buffers have new data before each call, as gradients have.
- * With "looked" ranks look at the data of exact calls, and nothing else is counted. */
+ * [peers | guarded | looked]]", with the software driver. Sums of device buffers are compressed,
+ * with "peers" and "guarded" from device to device; sums of host buffers are exact. With "guarded"
+ * buffers have new data before each call, as gradients have. With "looked" ranks look at the data
+ * of exact calls, and nothing else is counted. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,6 @@ enum {
     WATCHED = 27,    /* ... with default settings */
     LOOK = 8,        /* exact calls until three were looked at ... */
     LOOKED = 35,     /* ... and the most for one of them */
-    FUSED = 17,      /* ... by one kernel, besides polls */
     FUNCTIONS = 64
 };
 
@@ -46,7 +45,7 @@ struct counted {
     unsigned slices;               /* 0: it was exact */
 };
 
-static bool by_peers, guarded, by_one_kernel;
+static bool by_peers, guarded;
 
 /* Gives the device buffer of CALL that is summed new data. */
 static void refill(const struct call *call)
@@ -120,9 +119,7 @@ static struct counted count_calls(const struct call *call)
                             .lookups = all[LOOKUPS],
                             .attributes = all[ATTRIBUTES],
                             .waits = all[WAITS],
-                            .slices = (unsigned)(all[LAUNCHES] / (by_one_kernel ? 1
-                                                                  : guarded     ? 6
-                                                                                : 3))};
+                            .slices = (unsigned)(all[LAUNCHES] / (guarded ? 6 : 3))};
 }
 
 /* The third exact call whose data ranks look at before they compress; before the others ranks get
@@ -164,16 +161,13 @@ static void test_compressed(const void *send, void *receive, size_t count)
 
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         struct counted counted = count_calls(&calls[i]);
-        int most = by_one_kernel ? FUSED : guarded ? WATCHED : by_peers ? PEERS : COMPRESSED;
+        int most = guarded ? WATCHED : by_peers ? PEERS : COMPRESSED;
 
         check(counted.slices > 0 && counted.calls <= (unsigned)most * counted.slices,
               "%s: in %u slices at most %d calls for each", calls[i].name, counted.slices, most);
         if (by_peers)
             check(counted.waits <= 2 * counted.slices + (counted.slices > 1 ? 2 : 1),
                   "%s: at most 2 waits for each slice, and one for each slot at the end",
-                  calls[i].name);
-        if (by_one_kernel)
-            check(counted.waits <= counted.slices, "%s: at most one wait for each slice",
                   calls[i].name);
         check(counted.lookups == 2 - i, "%s: each buffer is looked up once", calls[i].name);
     }
@@ -234,8 +228,7 @@ static void test_modules(const void *send, void *receive, size_t count)
         for (int i = 0; i < WARM + 1; i++)
             MPI_Allreduce(send, receive, (int)n, MPI_FLOAT, MPI_SUM, comm);
     MPI_Comm_free(&comm);
-    check(device_count().modules == (by_one_kernel ? 2 : 1), "%llu modules are loaded",
-          device_count().modules);
+    check(device_count().modules == 1, "%llu modules are loaded", device_count().modules);
 }
 
 int main(int argc, char **argv)
@@ -246,7 +239,6 @@ int main(int argc, char **argv)
 
     guarded = argc > 2 && strcmp(argv[2], "guarded") == 0;
     by_peers = guarded || (argc > 2 && strcmp(argv[2], "peers") == 0);
-    by_one_kernel = argc > 2 && strcmp(argv[2], "fused") == 0;
     check_begin(&argc, &argv);
     if (!place_begin("calls of the driver", true))
         return check_end();

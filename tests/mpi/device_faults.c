@@ -26,7 +26,6 @@
 enum { COUNT = 2048 + 77, CALLS = 2 };
 
 static struct device_sum sum;
-static bool fuses;      /* a slice is one kernel, and not three */
 static unsigned stride; /* of several slices every other operation fails on a rank */
 
 /* ---- the library ---- */
@@ -139,11 +138,10 @@ WRAPPED(enum cgx_status, cgx_slice_decode, struct cgx_slice *slice)
 
 WRAPPED(enum cgx_status, cgx_slice_post, struct cgx_slice *slice)
 {
-    fuses = slice->coll->state.fuses;
-    if ((slice->pull != CGX_PULL_NONE || fuses) && slice->number + 1 == slices &&
+    if (slice->pull != CGX_PULL_NONE && slice->number + 1 == slices &&
         !cgx_slice_is_early(slice))
         fault.decoding = fault.decoding || is_ahead();
-    fault.pulling = fault.decoding && (slice->pull == CGX_PULL_DEVICE || fuses);
+    fault.pulling = fault.decoding && slice->pull == CGX_PULL_DEVICE;
     return __real_cgx_slice_post(slice);
 }
 
@@ -217,7 +215,7 @@ static void test_once(enum softcuda_kind kind, const char *name, int faulty)
     check_note("%u %s on rank %d: %u calls compressed, %u exact, %u errors", nth - 1, name, faulty,
                tally.ends[DEVICE_COMPRESSED], tally.ends[DEVICE_EXACT], tally.ends[DEVICE_ERROR]);
     /* Memory of the device is a communicator's, whatever its slices. */
-    check(nth > (kind == SOFTCUDA_ALLOC ? 5 : (fuses ? 1 : 5) * slices), "%s of rank %d fail", name,
+    check(nth > (kind == SOFTCUDA_ALLOC ? 5 : 5 * slices), "%s of rank %d fail", name,
           faulty);
     check(tally.alike, "%s of rank %d fail: the call ends alike on all ranks", name, faulty);
     check(tally.recovers, "%s of rank %d fail: the next calls are right", name, faulty);
@@ -305,7 +303,7 @@ static void test_for_good(enum softcuda_kind kind, const char *name, int call, i
         nth += stride;
     check_note("call %d, %s of rank %d: %u, of them %u errors of that rank alone", call, name,
                faulty, tally.hits, tally.alone);
-    check(tally.hits * stride >= (fuses ? 1 : 3) * slices, "call %d, rank %d, %s", call, faulty,
+    check(tally.hits * stride >= 3 * slices, "call %d, rank %d, %s", call, faulty,
           name);
     check(tally.alike,
           "call %d, rank %d, %s: an error on all ranks, or on that one in the last decode", call,

@@ -104,21 +104,6 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *id)
     return softcuda_leave(code);
 }
 
-/* Each of them holds one block. */
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, int threads,
-                                                     size_t shared_bytes)
-{
-    struct softcuda_context *context;
-    CUresult code = softcuda_enter_context(&context);
-
-    (void)threads, (void)shared_bytes;
-    if (code == CUDA_SUCCESS && !softcuda_object_find(SOFTCUDA_FUNCTION, function))
-        code = CUDA_ERROR_INVALID_HANDLE;
-    if (code == CUDA_SUCCESS)
-        *blocks = 1;
-    return softcuda_leave(code);
-}
-
 static int attribute_value(CUdevice_attribute attribute, CUdevice device)
 {
     switch (attribute) {

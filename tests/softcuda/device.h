@@ -173,21 +173,6 @@ static inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selecto
     return result;
 }
 
-/* ---- flags (cuda/fused.cuh) ---- */
-
-#ifndef SOFTCUDA_RESIDENT /* fused.cpp has its own */
-static inline void fused_raise(uint64_t *flag, uint64_t epoch)
-{
-    __atomic_store_n(flag, epoch, __ATOMIC_RELEASE);
-}
-
-static inline uint64_t fused_look(const uint64_t *flag)
-{
-    softcuda_poll();
-    return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
-}
-#endif
-
 static inline unsigned min(unsigned x, unsigned y)
 {
     return y < x ? y : x;

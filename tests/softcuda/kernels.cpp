@@ -3,4 +3,3 @@
 
 // The library's own kernels, for this processor: device.h, included first, takes the place of CUDA.
 #include "cuda/kernels.cu"
-#include "cuda/fused.cuh"

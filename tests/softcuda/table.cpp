@@ -49,18 +49,6 @@ DECLARE(cgx_moments)
 DECLARE(cgx_ranges)
 #undef DECLARE
 
-#define FOR_FUSED(X)             \
-    X(cgx_fused_float32)         \
-    X(cgx_fused_float32_history) \
-    X(cgx_fused_float16)         \
-    X(cgx_fused_float16_history) \
-    X(cgx_fused_bfloat16)        \
-    X(cgx_fused_bfloat16_history)
-
-#define DECLARE(name) extern "C" void name(const struct cgx_fused_args args);
-FOR_FUSED(DECLARE)
-#undef DECLARE
-
 /* Each thread adds ADDEND to its element. */
 struct add_args {
     unsigned *elements;
@@ -80,12 +68,10 @@ static void softcuda_test_stuck(const struct add_args args)
 }
 
 #define ENTRY(name) {#name, SOFTCUDA_KERNEL(name, struct cgx_kernel_args), sizeof(cgx_kernel_args)},
-#define FUSED_ENTRY(name) \
-    {#name, SOFTCUDA_KERNEL(name, struct cgx_fused_args), sizeof(cgx_fused_args)},
 #define TEST_ENTRY(name) {#name, SOFTCUDA_KERNEL(name, struct add_args), sizeof(add_args)},
 
 const struct softcuda_entry softcuda_table[] = {
     FOR_KERNELS(ENTRY, float32) FOR_KERNELS(ENTRY, float16) FOR_KERNELS(ENTRY, bfloat16)
         ENTRY(cgx_energies) ENTRY(cgx_heads) ENTRY(cgx_inspect) ENTRY(cgx_moments) ENTRY(cgx_ranges)
-            FOR_FUSED(FUSED_ENTRY) TEST_ENTRY(softcuda_test_add)
+            TEST_ENTRY(softcuda_test_add)
                 TEST_ENTRY(softcuda_test_stuck){nullptr, nullptr, 0}};

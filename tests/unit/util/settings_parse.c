@@ -216,6 +216,9 @@ static void test_retired_values(void)
     parse("CGX_BUFFERS=cpu\nCGX_ENABLE=stric");
     ok(messages.errors == 2 && !strstr(messages.text, "the job ends"),
        "a value of CGX_ENABLE that is refused is not strict");
+    ok(parse("CGX_INNER_COMMUNICATOR_TYPE=fused").inner_transport == CGX_TRANSPORT_P2P &&
+           messages.errors == 0 && messages.warnings == 1 && strstr(messages.text, "P2P is used"),
+       "a retired value with a successor is accepted with a warning");
     parse("CGX_PROFILE=fast");
     ok(messages.errors == 1 && !strstr(messages.text, "retired"), "others were never allowed");
 }
