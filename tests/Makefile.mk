@@ -121,6 +121,7 @@ unit_scripts = \
 	tests/unit/tools/report_output.test \
 	tests/unit/tools/report_page.test \
 	tests/unit/tools/report_sums.test \
+	tests/unit/tree/budget.test \
 	tests/unit/tree/layers.test \
 	tests/unit/tree/manual.test \
 	tests/unit/tree/packages.test \
