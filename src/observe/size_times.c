@@ -85,13 +85,12 @@ static int compare(const void *a, const void *b)
 static struct cgx_size_time time_of(const struct samples *samples)
 {
     int64_t sorted[CGX_SIZE_SAMPLES];
-    unsigned middle = samples->count / 2;
+    unsigned lower = (samples->count - 1) / 2, upper = samples->count / 2;
 
     memcpy(sorted, samples->nanoseconds, sizeof sorted);
     qsort(sorted, samples->count, sizeof sorted[0], compare);
-    return (struct cgx_size_time){
-        samples->calls,
-        5e-10 * ((double)sorted[middle] + (double)sorted[(samples->count - 1) / 2])};
+    return (struct cgx_size_time){samples->calls,
+                                  5e-10 * ((double)sorted[lower] + (double)sorted[upper])};
 }
 
 static bool compares(const struct size *size)

@@ -30,12 +30,7 @@ enum cgx_reduction {
     CGX_REDUCTION_GRID, /* between nodes: SRA along the rows and columns of a grid of nodes */
     CGX_REDUCTION_AUTO  /* between nodes: SRA, or GRID if it is predicted to be faster */
 };
-enum cgx_transport {
-    CGX_TRANSPORT_AUTO,
-    CGX_TRANSPORT_SHM,
-    CGX_TRANSPORT_P2P,
-    CGX_TRANSPORT_MPI
-};
+enum cgx_transport { CGX_TRANSPORT_AUTO, CGX_TRANSPORT_SHM, CGX_TRANSPORT_P2P, CGX_TRANSPORT_MPI };
 enum cgx_profile { CGX_PROFILE_CGX, CGX_PROFILE_BYTEGRAD, CGX_PROFILE_TORCH_CGX };
 /* Families of quantisation, in the order of their table (codec/quantiser.h). */
 enum cgx_family {

@@ -138,8 +138,7 @@ WRAPPED(enum cgx_status, cgx_slice_decode, struct cgx_slice *slice)
 
 WRAPPED(enum cgx_status, cgx_slice_post, struct cgx_slice *slice)
 {
-    if (slice->pull != CGX_PULL_NONE && slice->number + 1 == slices &&
-        !cgx_slice_is_early(slice))
+    if (slice->pull != CGX_PULL_NONE && slice->number + 1 == slices && !cgx_slice_is_early(slice))
         fault.decoding = fault.decoding || is_ahead();
     fault.pulling = fault.decoding && slice->pull == CGX_PULL_DEVICE;
     return __real_cgx_slice_post(slice);
@@ -215,8 +214,7 @@ static void test_once(enum softcuda_kind kind, const char *name, int faulty)
     check_note("%u %s on rank %d: %u calls compressed, %u exact, %u errors", nth - 1, name, faulty,
                tally.ends[DEVICE_COMPRESSED], tally.ends[DEVICE_EXACT], tally.ends[DEVICE_ERROR]);
     /* Memory of the device is a communicator's, whatever its slices. */
-    check(nth > (kind == SOFTCUDA_ALLOC ? 5 : 5 * slices), "%s of rank %d fail", name,
-          faulty);
+    check(nth > (kind == SOFTCUDA_ALLOC ? 5 : 5 * slices), "%s of rank %d fail", name, faulty);
     check(tally.alike, "%s of rank %d fail: the call ends alike on all ranks", name, faulty);
     check(tally.recovers, "%s of rank %d fail: the next calls are right", name, faulty);
     check(tally.again, "%s of rank %d fail: later calls are compressed", name, faulty);
@@ -303,8 +301,7 @@ static void test_for_good(enum softcuda_kind kind, const char *name, int call, i
         nth += stride;
     check_note("call %d, %s of rank %d: %u, of them %u errors of that rank alone", call, name,
                faulty, tally.hits, tally.alone);
-    check(tally.hits * stride >= 3 * slices, "call %d, rank %d, %s", call, faulty,
-          name);
+    check(tally.hits * stride >= 3 * slices, "call %d, rank %d, %s", call, faulty, name);
     check(tally.alike,
           "call %d, rank %d, %s: an error on all ranks, or on that one in the last decode", call,
           faulty, name);

@@ -73,5 +73,4 @@ static void softcuda_test_stuck(const struct add_args args)
 const struct softcuda_entry softcuda_table[] = {
     FOR_KERNELS(ENTRY, float32) FOR_KERNELS(ENTRY, float16) FOR_KERNELS(ENTRY, bfloat16)
         ENTRY(cgx_energies) ENTRY(cgx_heads) ENTRY(cgx_inspect) ENTRY(cgx_moments) ENTRY(cgx_ranges)
-            TEST_ENTRY(softcuda_test_add)
-                TEST_ENTRY(softcuda_test_stuck){nullptr, nullptr, 0}};
+            TEST_ENTRY(softcuda_test_add) TEST_ENTRY(softcuda_test_stuck){nullptr, nullptr, 0}};
