@@ -165,6 +165,7 @@ libcgxcore_la_SOURCES = \
 	src/comm/comm.c src/comm/comm.h \
 	src/comm/connect.c src/comm/connect.h \
 	src/comm/decide.c src/comm/decide.h \
+	src/comm/freeing.c src/comm/freeing.h \
 	src/comm/kept.c src/comm/kept.h \
 	src/comm/placement.c src/comm/placement.h \
 	src/comm/positions.c src/comm/positions.h \
@@ -251,7 +252,7 @@ endif
 
 libcgxpmpi_la_SOURCES =
 libcgxpmpi_la_LIBADD = libcgxcore.la
-libcgxpmpi_la_LDFLAGS = $(SANITIZE_CFLAGS) -module -avoid-version -no-undefined -Wl,-z,defs \
+libcgxpmpi_la_LDFLAGS = $(SANITIZE_CFLAGS) -module -avoid-version -no-undefined -Wl,-z,defs,-z,nodelete \
 	-Wl,--version-script=$(srcdir)/src/libcgxpmpi.map
 libcgxpmpi_la_DEPENDENCIES = libcgxcore.la src/libcgxpmpi.map
 EXTRA_DIST += src/libcgxpmpi.map

@@ -9,6 +9,7 @@
 
 #include "comm/agreement.h"
 #include "comm/attribute.h"
+#include "comm/freeing.h"
 #include "comm/private_comm.h"
 #include "comm/tables.h"
 #include "mpi/config.h"
@@ -85,7 +86,7 @@ static bool had_large(const struct cgx_comm *state)
     return had;
 }
 
-/* MPI_Finalize frees these two, so no call of theirs begins or ends that. */
+/* MPI_Finalize frees these two without MPI_Comm_free, so cgx_comm_free_begin never sees them. */
 static atomic_bool self_freed, world_freed;
 
 static void on_comm_free(void *value)
@@ -220,7 +221,7 @@ static struct cgx_comm *make_state(cgx_mpi_comm comm)
     return made;
 }
 
-/* A state that ranks had agreed on, or are about to, could not be kept. */
+/* MPI refused to keep a state: sums on new communicators fail from now on. */
 static atomic_bool lost;
 
 /* Makes the state of COMM, in its first sum. */
@@ -228,7 +229,7 @@ static int begin_state(cgx_mpi_comm comm, struct cgx_comm **state)
 {
     struct cgx_comm *made = NULL;
 
-    if (!atomic_load(&lost)) {
+    if (!atomic_load(&lost) && !cgx_freeing_lost()) {
         made = make_state(comm);
         if (made && keep_state(comm, made) == CGX_MPI_SUCCESS) {
             *state = made;
@@ -340,50 +341,42 @@ int cgx_comm_hint(cgx_mpi_comm comm, cgx_mpi_info info)
 
 /* ---- freeing ---- */
 
-static _Thread_local struct cgx_freeing *freeing;
-
 bool cgx_comm_is_freed(cgx_mpi_comm comm)
 {
-    const struct cgx_freeing *one;
-
-    /* An error handler of the program may have left MPI by longjmp, and so without an end. */
-    if ((uintptr_t)freeing < (uintptr_t)__builtin_frame_address(0))
-        freeing = NULL;
-    one = freeing;
-    while (one && one->comm != comm)
-        one = one->outer;
-    return one ||
+    return cgx_freeing_has(comm, (uintptr_t)__builtin_frame_address(0)) ||
            (comm == cgx_mpi()->COMM_SELF && (atomic_load(&self_freed) || cgx_world_finalizing())) ||
            (comm == cgx_mpi()->COMM_WORLD && atomic_load(&world_freed));
 }
 
-void cgx_comm_free_begin(struct cgx_freeing *this, cgx_mpi_comm comm)
+void cgx_comm_free_begin(cgx_mpi_comm comm)
 {
+    struct cgx_freeing begun = {.comm = comm, .frame = (uintptr_t)__builtin_frame_address(0)};
     struct cgx_comm *state = NULL;
 
-    if (comm && comm != cgx_mpi()->COMM_NULL && !cgx_comm_is_freed(comm))
+    if (comm && comm != cgx_mpi()->COMM_NULL && !cgx_freeing_has(comm, begun.frame))
         cgx_attribute_get(comm, &state);
-    if (state) {
-        state->removed = true;
-        state->removed = cgx_attribute_remove(comm) == CGX_MPI_SUCCESS;
+    begun.state = state;
+    if (!cgx_freeing_push(&begun) || !state)
+        return;
+    state->removed = true;
+    if (cgx_attribute_remove(comm) != CGX_MPI_SUCCESS) {
+        state->removed = false;
+        cgx_freeing_pop(comm);
     }
-    *this = (struct cgx_freeing){comm, state && state->removed ? state : NULL, freeing};
-    freeing = this;
 }
 
-void cgx_comm_free_end(struct cgx_freeing *this, bool freed)
+void cgx_comm_free_end(cgx_mpi_comm comm, bool is_gone)
 {
-    struct cgx_comm *state = this->state;
+    struct cgx_comm *state = cgx_freeing_pop(comm);
 
-    freeing = this->outer;
     if (!state)
         return;
     state->removed = false;
-    if (!freed && keep_state(this->comm, state) == CGX_MPI_SUCCESS) {
+    if (!is_gone && keep_state(comm, state) == CGX_MPI_SUCCESS) {
         cgx_attribute_end();
         return;
     }
-    if (!freed)
+    if (!is_gone)
         atomic_store(&lost, true);
     on_comm_free(state);
 }

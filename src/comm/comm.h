@@ -23,15 +23,10 @@ struct cgx_comm *cgx_comm_peek(cgx_mpi_comm comm);
 /* Freeing a communicator. MPI calls the program's delete functions then, which may use COMM as long
  * as no attribute of the library is on it: MPICH deletes attributes one by one, the newest first,
  * and looks through deleted ones. So begin takes the state off COMM. In this thread COMM has no
- * state until end, which frees the state or, if MPI has not FREED the communicator, attaches it
- * again. Freeing may nest. */
-struct cgx_freeing {
-    cgx_mpi_comm comm;
-    struct cgx_comm *state;
-    struct cgx_freeing *outer;
-};
-void cgx_comm_free_begin(struct cgx_freeing *this, cgx_mpi_comm comm);
-void cgx_comm_free_end(struct cgx_freeing *this, bool freed);
+ * state until end, which frees the state if the communicator IS_GONE, or else attaches it again.
+ * Freeing may nest. */
+void cgx_comm_free_begin(cgx_mpi_comm comm);
+void cgx_comm_free_end(cgx_mpi_comm comm, bool is_gone);
 
 /* Whether this thread is freeing COMM. */
 bool cgx_comm_is_freed(cgx_mpi_comm comm);

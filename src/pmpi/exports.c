@@ -162,16 +162,18 @@ int cgx_export_type_free(void *datatype)
 
 static int free_comm(const struct cgx_mpi *mpi, int (*function)(void *comm), void *comm)
 {
-    struct cgx_freeing freeing;
+    cgx_mpi_comm before;
     int error;
 
     if (!function)
         return FAILED;
     if (!is_known(mpi) || !comm)
         return function(comm);
-    cgx_comm_free_begin(&freeing, (cgx_mpi_comm)mpi->handle_at(comm));
+    before = (cgx_mpi_comm)mpi->handle_at(comm);
+    cgx_comm_free_begin(before);
     error = function(comm);
-    cgx_comm_free_end(&freeing, error == CGX_MPI_SUCCESS);
+    cgx_comm_free_end(before,
+                      error == CGX_MPI_SUCCESS || (cgx_mpi_comm)mpi->handle_at(comm) != before);
     return error;
 }
 

@@ -128,9 +128,9 @@ void cgx_export_fortran_08(void *sendbuf, void *recvbuf, const int *count, const
 
 static void free_comm(struct entry *entry, const void *caller, int *comm, int *error)
 {
-    struct cgx_freeing freeing;
     const struct cgx_mpi *mpi = cgx_mpi();
     fortran_free *next;
+    cgx_mpi_comm handle = NULL;
     int before = *comm;
     bool known;
 
@@ -145,11 +145,13 @@ static void free_comm(struct entry *entry, const void *caller, int *comm, int *e
     if (!mpi && cgx_mpi_symbol(caller, "PMPI_Comm_free"))
         mpi = cgx_mpi_find(caller);
     known = mpi && mpi->abi == CGX_MPI_ABI_KNOWN && mpi->Comm_f2c;
-    if (known)
-        cgx_comm_free_begin(&freeing, mpi->Comm_f2c(before));
+    if (known) {
+        handle = mpi->Comm_f2c(before);
+        cgx_comm_free_begin(handle);
+    }
     next(comm, error);
     if (known)
-        cgx_comm_free_end(&freeing, *comm != before);
+        cgx_comm_free_end(handle, *comm != before);
 }
 
 void cgx_export_fortran_free(int *comm, int *error)
