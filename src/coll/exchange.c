@@ -353,7 +353,7 @@ static void warn(const struct cgx_exchange *exchange)
                                    peers[i]);
     if (npeers > MOST_NAMED)
         snprintf(text + length, sizeof text - length, " and more");
-    cgx_stall_warn(&exchange->stall, text);
+    cgx_stall_warn(&exchange->stall, npeers > 0 ? text : "other ranks");
 }
 
 void cgx_exchange_rest(struct cgx_exchange *exchange)

@@ -30,6 +30,7 @@ static _Thread_local struct {
 
 void cgx_stall_sum(uint64_t number, uint64_t count, cgx_mpi_comm comm)
 {
+    cgx_stall_leave(); /* the last wait, if a handler of the program has jumped out of MPI */
     sum.number = number;
     sum.count = count;
     sum.comm = comm;
@@ -60,8 +61,8 @@ static struct place place_of_sum(void)
 static void warn(const struct cgx_stall *stall, const char *ranks, const struct place *place)
 {
     cgx_log(CGX_LOG_WARN,
-            "waited %lld s for %s in %s: a rank that computes for long is no fault, but ranks that "
-            "sum different things at one time wait for ever; CGX_ENABLE=0 shows MPI's own error",
+            "waited %lld s for %s in %s: a slow rank is no fault, but ranks that sum different "
+            "things at one time wait for ever; CGX_ENABLE=0 shows MPI's own error",
             (long long)(stall->waited / SECOND), ranks, place->text);
 }
 
@@ -88,69 +89,80 @@ void cgx_stall_warn(const struct cgx_stall *stall, const char *ranks)
 
 /* ---- waits in MPI ---- */
 
-struct wait {
-    struct wait *next;
+enum { WAITS = 16 }; /* that are watched at once */
+
+/* The lock protects the waits of all threads, and whether a thread watches them. They outlive their
+ * threads. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct wait {
+    bool goes_on;
     struct cgx_stall stall;
     struct place place;
-};
-
-/* The lock protects the waits of all threads, and whether a thread watches them. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct wait *waits;
+} waits[WAITS];
 static bool watched;
-static _Thread_local struct wait mine;
+static _Thread_local struct wait *mine;
+
+/* Copies a wait that a warning is due for. *ANY: some wait goes on. */
+static bool find_due(struct wait *due, bool *any)
+{
+    bool found = false;
+
+    pthread_mutex_lock(&lock);
+    *any = false;
+    for (size_t i = 0; i < WAITS && !found; i++) {
+        *any = *any || waits[i].goes_on;
+        found = waits[i].goes_on && cgx_stall_due(&waits[i].stall);
+        if (found)
+            *due = waits[i];
+    }
+    watched = *any;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
 
 /* Ends when nobody waits after a nap: in steady state the library has no thread. */
 static void *watch(void *unused)
 {
     static const struct timespec nap = {.tv_sec = 1};
-    bool ends = false;
+    struct wait due;
+    bool any = true;
 
     (void)unused;
-    while (!ends) {
+    while (any) {
         nanosleep(&nap, NULL);
-        pthread_mutex_lock(&lock);
-        for (struct wait *wait = waits; wait; wait = wait->next)
-            if (cgx_stall_due(&wait->stall))
-                warn(&wait->stall, "other ranks", &wait->place);
-        ends = !waits;
-        watched = !ends;
-        pthread_mutex_unlock(&lock);
+        while (find_due(&due, &any))
+            warn(&due.stall, "other ranks", &due.place); /* stderr may block: without the lock */
     }
     return NULL;
 }
 
-/* Takes this thread's wait, if there is one, from the list. */
-static void unlink_mine(void)
-{
-    struct wait **link = &waits;
-
-    while (*link && *link != &mine)
-        link = &(*link)->next;
-    if (*link)
-        *link = mine.next;
-}
-
 void cgx_stall_enter(void)
 {
-    const struct place place = place_of_sum();
+    struct place place;
 
     if (!cgx_config()->enable || cgx_log_level() < CGX_LOG_WARN)
         return;
+    cgx_stall_leave();
+    place = place_of_sum();
     pthread_mutex_lock(&lock);
-    /* MPI's error handler may have left the wait before, or make a sum within it. */
-    unlink_mine();
-    mine = (struct wait){.next = waits, .place = place};
-    waits = &mine;
-    watched = watched || cgx_thread_start(watch, NULL);
+    for (size_t i = 0; i < WAITS && !mine; i++)
+        if (!waits[i].goes_on)
+            mine = &waits[i];
+    if (mine) {
+        *mine = (struct wait){.goes_on = true, .place = place};
+        watched = watched || cgx_thread_start(watch, NULL);
+    }
     pthread_mutex_unlock(&lock);
 }
 
 void cgx_stall_leave(void)
 {
+    if (!mine)
+        return;
     pthread_mutex_lock(&lock);
-    unlink_mine();
+    mine->goes_on = false;
     pthread_mutex_unlock(&lock);
+    mine = NULL;
 }
 
 int cgx_mpi_reduce(cgx_mpi_comm comm, void *data, int count, cgx_mpi_datatype type, cgx_mpi_op op)

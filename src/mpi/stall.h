@@ -32,8 +32,8 @@ void cgx_stall_warn(const struct cgx_stall *stall, const char *ranks);
 /* ---- waits in MPI ---- */
 
 /* Before and after a blocking call of MPI by the library. A thread watches the clock meanwhile,
- * since the caller cannot; it ends soon after, and never calls MPI. There is none if no
- * line can come of it: with CGX_ENABLE=0, or CGX_LOG=error. */
+ * since the caller cannot; it ends soon after, and never calls MPI. No thread starts with
+ * CGX_ENABLE=0 or CGX_LOG=error, since nothing would be printed. */
 void cgx_stall_enter(void);
 void cgx_stall_leave(void);
 
