@@ -20,7 +20,7 @@ struct cgx_area {
     size_t pieces;
     size_t shown; /* ranges (cgx_work) */
     size_t sources;
-    bool exportable;        /* local peers may open the mirror ... */
+    bool exportable;        /* local peers may open the mirror */
     bool shares_processors; /* ranks share processors: waiting must sleep, not poll */
 };
 

@@ -100,9 +100,9 @@ static void warn_of_one_rank(void)
         if (!text || !cgx_parse_unsigned(text, &size) || size < 2)
             continue;
         cgx_log(CGX_LOG_WARN,
-                "MPI_COMM_WORLD has one rank, but the launcher started %llu (%s): the launcher "
-                "is not that of the program's MPI (%s), and each rank sums alone; start the "
-                "program by the launcher of its MPI",
+                "MPI_COMM_WORLD has one rank, but the launcher started %llu (%s): each rank sums "
+                "alone; if they are to sum together, start the program by the launcher of its MPI "
+                "(%s)",
                 (unsigned long long)size, names[i], cgx_mpi()->name);
         return;
     }

@@ -41,7 +41,7 @@ void cgx_notice_compressed(const struct cgx_noticed *sum, size_t bytes)
     if (atomic_exchange(&compressed, true))
         return;
     describe(sum, text, sizeof text);
-    /* Who asked for lines is not warned of the usual one. */
+    /* With CGX_LOG=info the line is information, not a warning. */
     cgx_log(
         cgx_log_level() < CGX_LOG_INFO ? CGX_LOG_WARN : CGX_LOG_INFO,
         sum->observed

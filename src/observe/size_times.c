@@ -4,6 +4,7 @@
 #include "observe/size_times.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,7 +103,12 @@ bool cgx_size_times_get(size_t index, struct cgx_size_times *times)
 {
     const struct size *found = NULL;
 
-    pthread_mutex_lock(&lock);
+    /* A process that exits may have stopped the thread that has the lock, even this one. */
+    for (int tries = 0; pthread_mutex_trylock(&lock) != 0; tries++) {
+        if (tries == 1000)
+            return false;
+        sched_yield();
+    }
     for (size_t i = 0; i < CGX_SIZES && !found; i++)
         if (compares(&sizes[i]) && index-- == 0)
             found = &sizes[i];

@@ -14,8 +14,8 @@
 #include "mpi/types.h"
 #include "observe/exact_sums.h"
 
-/* Sizes that are kept: those with the most sums. Sums of each kind without which there is no
- * comparison, and those that a median is taken of at most. */
+/* Sizes that are kept, those with the most sums; the fewest sums of each kind for a comparison; and
+ * the most samples for a median. */
 #define CGX_SIZES 64
 #define CGX_SIZE_LEAST 10
 #define CGX_SIZE_SAMPLES 32

@@ -48,15 +48,15 @@ void cgx_finalize_abort(void)
 }
 
 /* Says, if CGX_LOG asks for it, that an MPI program has never called MPI_Allreduce. Then settings
- * have not been read before. */
+ * have not been read before. Calls of an unknown MPI are not counted. */
 static void log_nothing(void)
 {
     const char *level = getenv("CGX_LOG");
     int (*is_initialized)(int *);
     int initialized = 0;
 
-    if (atomic_load(&called) || !level || !cgx_mpi_logs_for_job() ||
-        (strcmp(level, "info") != 0 && strcmp(level, "debug") != 0))
+    if (atomic_load(&called) || (cgx_mpi() && cgx_mpi()->abi != CGX_MPI_ABI_KNOWN) || !level ||
+        !cgx_mpi_logs_for_job() || (strcmp(level, "info") != 0 && strcmp(level, "debug") != 0))
         return;
     is_initialized = (int (*)(int *))cgx_mpi_symbol(NULL, "PMPI_Initialized");
     if (is_initialized)

@@ -21,9 +21,12 @@ const char *cgx_names_alias(const char *name);
  * at most SIZE bytes: why it is retired, or the nearest known name. */
 bool cgx_names_explain(const char *entry, cgx_names_known *known, char *message, size_t size);
 
-/* What to set in the place of TEXT, or the value that is used in its place, if TEXT is a retired
- * value of the variable NAME that is refused, or that is still accepted; otherwise NULL. */
+/* Returns what to set instead if TEXT is a retired value of the variable NAME that is refused,
+ * otherwise NULL. */
 const char *cgx_names_instead(const char *name, const char *text);
+
+/* Returns the value that replaces TEXT if TEXT is a retired one that is accepted, otherwise NULL.
+ */
 const char *cgx_names_successor(const char *name, const char *text);
 
 #endif
