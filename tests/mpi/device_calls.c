@@ -101,8 +101,7 @@ static struct counted count_calls(const struct call *call)
     here[ATTRIBUTES] = device_count().attributes - attributes;
     ncalls = device_recorded(calls, FUNCTIONS);
     for (size_t i = 0; i < ncalls; i++) {
-        if (strcmp(calls[i].name, "cuEventQuery") != 0)
-            here[ALL] += calls[i].count;
+        here[ALL] += calls[i].count;
         if (strcmp(calls[i].name, "cuPointerGetAttributes") == 0)
             here[LOOKUPS] += calls[i].count;
         if (strstr(calls[i].name, "Synchronize"))

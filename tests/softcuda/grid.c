@@ -141,7 +141,7 @@ bool softcuda_run(softcuda_kernel *kernel, const void *args, unsigned blocks, un
 {
     enum softcuda_ran ran = SOFTCUDA_WAITS;
 
-    if (!softcuda_start(&(struct softcuda_grid){kernel, args, blocks, threads, 0}))
+    if (!softcuda_start(&(struct softcuda_grid){kernel, args, blocks, threads}))
         return false;
     while (ran == SOFTCUDA_WAITS)
         ran = softcuda_go_on();

@@ -43,7 +43,7 @@ static struct launch *running; /* what has begun and not ended; NULL: nothing */
 static enum softcuda_ran go_on(struct launch *launch)
 {
     const struct softcuda_grid grid = {launch->entry->kernel, launch->args, launch->blocks,
-                                       launch->threads, 0};
+                                       launch->threads};
 
     if (launch != running && !softcuda_start(&grid))
         return SOFTCUDA_FAILED;

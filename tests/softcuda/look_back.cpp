@@ -58,8 +58,7 @@ static bool run(uint64_t seed)
 {
     static const unsigned bursts[] = {0, 3, 30};
     struct cgx_kernel_args args = {};
-    softcuda_grid grid = {SOFTCUDA_KERNEL(tell, cgx_kernel_args), &args, TILES, CGX_KERNEL_THREADS,
-                          0};
+    softcuda_grid grid = {SOFTCUDA_KERNEL(tell, cgx_kernel_args), &args, TILES, CGX_KERNEL_THREADS};
     softcuda_together together = {&grid, 1, seed, bursts[seed % 3], nullptr, nullptr};
     char order[32];
 

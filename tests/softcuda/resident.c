@@ -31,8 +31,7 @@ static struct {
     struct worker workers[SOFTCUDA_RESIDENTS], main;
     struct worker *live[SOFTCUDA_RESIDENTS]; /* whose blocks have not ended */
     unsigned nlive;
-    unsigned long rounds[SOFTCUDA_RESIDENTS]; /* of each grid */
-    unsigned long vain;                       /* rounds since some block made progress */
+    unsigned long vain; /* rounds since some block made progress */
     uint64_t random;
     bool failed, stuck;
     char begin, end; /* names for what happens before */
@@ -70,12 +69,10 @@ static bool help(void)
 
 static bool between(bool progress)
 {
-    const struct softcuda_grid *grid = &all.together->grids[self->grid];
     struct worker *next;
 
     all.vain = progress ? 0 : all.vain + 1;
-    self->given_up = all.stuck || (++all.rounds[self->grid] >= grid->rounds && grid->rounds > 0) ||
-                     (all.vain > (unsigned long)VAIN * all.nlive && !help());
+    self->given_up = all.stuck || (all.vain > (unsigned long)VAIN * all.nlive && !help());
     if (self->given_up)
         return false;
     if (progress && self->burst-- > 0)
@@ -146,7 +143,6 @@ bool softcuda_run_together(const struct softcuda_together *together)
     all.vain = 0;
     all.failed = all.stuck = false;
     for (unsigned i = 0; i < together->ngrids; i++) {
-        all.rounds[i] = 0;
         for (unsigned block = 0; block < together->grids[i].blocks; block++)
             add(i, block);
     }

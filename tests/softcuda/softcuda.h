@@ -137,7 +137,6 @@ struct softcuda_grid {
     softcuda_kernel *kernel;
     const void *args;
     unsigned blocks, threads;
-    unsigned long rounds; /* resident.h: after so many of its blocks' rounds it is gone; 0: never */
 };
 
 /* The same for a grid whose blocks wait for something outside, by softcuda_poll: start takes it in
