@@ -8,8 +8,10 @@
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "comm/comm.h"
+#include "cuda/memory.h"
 #include "mpi/ops.h"
 #include "mpi/table.h"
 #include "pmpi/allreduce.h"
@@ -38,6 +40,14 @@ int cgx_export_abort(word comm, int code) EXPORT("MPI_Abort");
 /* The version of the library in this process, for cgxpmpi.active() in Python. */
 extern const char cgx_export_version[] EXPORT("libcgxpmpi_version");
 const char cgx_export_version[] = PACKAGE_VERSION;
+
+/* Whether it knows memory of devices, for cgxpmpi.devices(). */
+int cgx_export_devices(void) EXPORT("libcgxpmpi_devices");
+
+int cgx_export_devices(void)
+{
+    return strcmp(cgx_cuda_build(), "none") != 0;
+}
 
 /* An address in the object that called a function of this file. */
 #define CALLER __builtin_return_address(0)

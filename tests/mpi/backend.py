@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: the libcgxpmpi developers
 # SPDX-License-Identifier: BSD-3-Clause
-"""What PyTorch asks of a backend, of cgx on 4 ranks: sums are right, whoever makes them. Prints "right"."""
+"""On 4 ranks, sums, groups and DDP are right with the backend cgx, and errors are raised. Prints "right"."""
 
-import cgxpmpi.torch  # pylint: disable=unused-import
+import cgxpmpi.torch
 import torch
 from torch import distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
@@ -82,6 +82,25 @@ def check_training(rank, **options):
     assert torch.allclose(*weights, atol=1e-6), f"{options}: {weights}"
 
 
+def check_errors():
+    """An error of MPI is raised where the sum is waited for: in the call, in wait(), in backward()."""
+
+    def fail(*_):
+        raise OSError("of MPI")
+
+    model = DistributedDataParallel(torch.nn.Linear(8, 4))
+    working, cgxpmpi.torch._Sums._sum = cgxpmpi.torch._Sums._sum, fail
+    work = dist.all_reduce(full(1.0), async_op=True)
+    for wait in (lambda: dist.all_reduce(full(1.0)), work.wait, model(torch.ones(3, 8)).mean().backward):
+        try:
+            wait()
+        except RuntimeError as error:
+            assert "of MPI" in str(error), error
+        else:
+            raise AssertionError(f"{wait} raised nothing")
+    cgxpmpi.torch._Sums._sum = working
+
+
 def main():
     for _ in range(2):  # and once more, after destroy_process_group
         dist.init_process_group("cgx")
@@ -96,6 +115,7 @@ def main():
         dist.all_gather_object(everyone, rank)
         assert everyone == list(range(ranks))
         dist.barrier()
+        check_errors()
         dist.destroy_process_group()
     if rank == 0:
         print("right", flush=True)

@@ -3,7 +3,7 @@
 """Trains a linear model through cgxpmpi.torch, with a stand-in of PyTorch: hook.py DTYPE [HOW].
 
 A step has two buckets of DTYPE. HOW: own, to give register() a communicator; self, one of too few ranks; backend, to
-have the backend sum; raise, the same with an exception on one rank.
+have the backend sum; raise, the same with an exception on one rank; fail, with one in its sums.
 Prints "loss X", the mean of the last steps, and "version X" of the library; fails if the environment is not that of
 the job.
 """
@@ -21,6 +21,10 @@ import cgxpmpi.torch
 STEPS, BATCH, RATE = 300, 32, 0.02
 
 
+def fail(*_):
+    raise ValueError("of a sum")
+
+
 def main():
     world = MPI.COMM_WORLD
     dtype = numpy.dtype(sys.argv[1])
@@ -29,7 +33,7 @@ def main():
     assert os.environ["WORLD_SIZE"] == str(world.size) and os.environ["MASTER_ADDR"] == "127.0.0.1"
     assert len(set(world.allgather(os.environ["MASTER_PORT"]))) == 1
     model = torch.DistributedDataParallel()
-    if how in ("backend", "raise"):
+    if how in ("backend", "raise", "fail"):
         torch.distributed.init_process_group("cgx")
         other = torch.groups[0].allreduce([numpy.zeros(2).view(torch.Tensor)], types.SimpleNamespace(reduceOp="sum"))
         assert other == "float64 by gloo", other
@@ -40,6 +44,8 @@ def main():
         cgxpmpi.torch.register(model, comm())
     if how == "raise" and world.rank == 1:
         raise ValueError("of one rank")
+    if how == "fail" and world.rank == 1:
+        cgxpmpi.torch._Sums._sum = fail
     teacher = numpy.random.default_rng(1).standard_normal((512, 64), "f")
     own = numpy.random.default_rng(2 + world.rank)
     weights = numpy.zeros_like(teacher)

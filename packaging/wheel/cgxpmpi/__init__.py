@@ -39,3 +39,8 @@ def active():
     except ValueError:
         return None
     return ctypes.string_at(ctypes.addressof(version)).decode()
+
+
+def devices():
+    """Whether this process has loaded a libcgxpmpi that knows memory of GPUs: one that was built with CUDA."""
+    return active() is not None and bool(ctypes.CDLL(None).libcgxpmpi_devices())

@@ -34,7 +34,7 @@ def job():
     if "TORCHELASTIC_RUN_ID" in os.environ:
         raise RuntimeError(f"under torchrun each process is an MPI job of one rank: {START}")
     for name in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"):
-        if int(os.environ.get(name, "1")) > 1:
+        if int(os.environ.get(name) or 1) > 1:
             raise RuntimeError(
                 f"the launcher has started {os.environ[name]} ranks, but mpi4py sees one, since its MPI is"
                 f" another ({mpi.Get_library_version().splitlines()[0]}): use the mpiexec of that MPI, or srun"
@@ -44,18 +44,22 @@ def job():
 
 
 @functools.lru_cache(maxsize=None)
-def end_together(mpi):
-    """Makes an exception that ends this rank's program end the job.
+def end_together(mpi, has_groups):
+    """Makes an exception that ends this rank's program end the job, as long as HAS_GROUPS() is true.
 
-    Else the rank waits in MPI_Finalize for the others, and they wait for its gradients.
+    Else the rank waits in MPI_Finalize for the others, and they wait for its gradients. A process that it has
+    forked is no rank.
     """
-    say = sys.excepthook
+    say, rank = sys.excepthook, os.getpid()
 
     def abort(*exception):
-        say(*exception)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        mpi.COMM_WORLD.Abort(1)
+        try:
+            say(*exception)
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            if os.getpid() == rank and has_groups():
+                mpi.COMM_WORLD.Abort(1)
 
     sys.excepthook = abort
 
@@ -168,7 +172,7 @@ def _reachable_address(world, stacks):
         if all(reached[index] for reached in every):
             return address
     raise RuntimeError(
-        f"no address of rank 0 ({', '.join(candidates)}) can be reached from all ranks: set MASTER_ADDR to one that can"
+        f"no address of rank 0 ({', '.join(candidates) or 'it has no IPv4 one'}) can be reached from all ranks: set MASTER_ADDR to one that can"
     )
 
 

@@ -12,9 +12,10 @@ GPUs. With another backend, MPI sums the gradients of those DistributedDataParal
     model = torch.nn.parallel.DistributedDataParallel(model)
     cgxpmpi.torch.register(model)
 
-Start the program with "mpiexec -n 8 cgxrun --buffers host python train.py", not with torchrun. The import sets the
-variables that torchrun sets (RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT) and, on
-several hosts, GLOO_SOCKET_IFNAME, unless the user has set them. It needs torch and mpi4py.
+Start the program with "mpiexec -n 8 cgxrun --buffers host python train.py", not with torchrun; for gradients on GPUs
+leave out "--buffers host". The import sets the variables that torchrun sets (RANK, WORLD_SIZE, LOCAL_RANK,
+LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT) and, on several hosts, GLOO_SOCKET_IFNAME, unless the user has set them.
+It needs torch and mpi4py.
 """
 
 import contextlib
@@ -73,7 +74,7 @@ class _Sums:
     def __init__(self, mpi, comm):
         _check_ranks(comm)
         if comm.size > 1:
-            _job.end_together(mpi)
+            _job.end_together(mpi, dist.is_initialized)
         self.mpi = mpi
         self.comm = comm
         self.thread = ThreadPoolExecutor(1, "cgxpmpi") if mpi.Query_thread() == mpi.THREAD_MULTIPLE else None
@@ -91,7 +92,8 @@ class _Sums:
             self.thread.submit(self._serve, tensor, ready, divisor, future, result)
         else:
             self._serve(tensor, ready, divisor, future, result)
-        return future
+        # For C++ set_exception is success, and a callback that raises is failure.
+        return future.then(lambda done: done.value())
 
     def _serve(self, tensor, ready, divisor, future, result):
         """Completes FUTURE with RESULT, or with the error, which whoever waits for it gets."""
@@ -141,6 +143,33 @@ def _communicator(mpi, options):
     return world.Create_group(group, zlib.crc32(options.group_id.encode()) & 0x7FFF)
 
 
+class _Work(torch._C._distributed_c10d.Work):  # pylint: disable=protected-access
+    """A sum under way. wait() of PyTorch's own class for futures hides errors."""
+
+    def __init__(self, future):
+        super().__init__()
+        self._future = future
+
+    def get_future(self):
+        """Overrides Work's; C++ calls it too, as it calls wait()."""
+        return self._future
+
+    def wait(self, timeout=None):
+        """Overrides Work's."""
+        if timeout:
+            raise RuntimeError("the backend cgx: a sum of MPI cannot be left, so wait() has no timeout")
+        self._future.wait()
+        return True
+
+    def is_completed(self):
+        """Overrides Work's."""
+        return self._future.done()
+
+    def result(self):
+        """Overrides Work's."""
+        return self._future.value()
+
+
 class _Group(dist.ProcessGroup):
     """A process group that gives sums to MPI, and all else to another group, which has PyTorch's own backends."""
 
@@ -169,18 +198,17 @@ class _Group(dist.ProcessGroup):
         options = arguments[0] if arguments else named.get("opts", named.get("op", dist.ReduceOp.SUM))
         if not self._is_for_mpi(tensors, getattr(options, "reduceOp", options)):
             return self._other.allreduce(tensors, *arguments, **named)
-        future = self._sums.begin(tensors[0], tensors)
-        return torch._C._distributed_c10d._create_work_from_future(future)  # pylint: disable=protected-access
+        return _Work(self._sums.begin(tensors[0], tensors))
 
     def _is_for_mpi(self, tensors, op):
-        """Whether MPI sums TENSORS. An MPI that knows nothing of GPUs needs the library for their memory."""
+        """Whether MPI sums TENSORS. For those on GPUs it needs a library that knows them."""
         if op != dist.ReduceOp.SUM or not isinstance(tensors, list) or len(tensors) != 1:
             return False
         tensor = tensors[0]
         return (
             tensor.dtype in (torch.float32, torch.float16, torch.bfloat16)
             and tensor.layout == torch.strided
-            and (tensor.device.type == "cpu" or (tensor.is_cuda and cgxpmpi.active() is not None))
+            and (tensor.device.type == "cpu" or (tensor.is_cuda and cgxpmpi.devices()))
         )
 
     def shutdown(self):
@@ -229,6 +257,8 @@ def register(ddp, comm=None):
     mpi = _job.job()
     if not hasattr(ddp, "register_comm_hook"):
         raise TypeError("register() takes a torch.nn.parallel.DistributedDataParallel: wrap the model in one first")
+    if cgxpmpi.active() and not cgxpmpi.devices() and any(parameter.is_cuda for parameter in ddp.parameters()):
+        raise RuntimeError("the model is on GPUs, and this libcgxpmpi was built without CUDA: build it with nvcc")
     comm = comm or mpi.COMM_WORLD.Dup()
     processes = dist.get_world_size(ddp.process_group)
     if processes != comm.size:
@@ -242,14 +272,15 @@ def register(ddp, comm=None):
 def _refuse_old(*_):
     """In the place of _Group, for which this PyTorch lacks what it needs."""
     raise RuntimeError(
-        f"the backend cgx needs PyTorch 2.6 or newer, and this is {torch.__version__}: pip install --upgrade torch, or"
+        f"the backend cgx needs PyTorch 2.7 or newer, and this is {torch.__version__}: pip install --upgrade torch, or"
         " call cgxpmpi.torch.init() and register()"
     )
 
 
 def _register_backend():
     """Makes "cgx" a word for init_process_group and new_group."""
-    if hasattr(dist.ProcessGroup, "_set_default_backend"):
+    # Before 2.7 C++ does not keep the objects of _Work that it has.
+    if tuple(int(part) for part in torch.__version__.split(".")[:2]) >= (2, 7):
         dist.Backend.register_backend("cgx", _Group, extended_api=True, devices=["cpu", "cuda"])
         return
     with warnings.catch_warnings():

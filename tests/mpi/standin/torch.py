@@ -8,7 +8,7 @@ import types
 import numpy
 from mpi4py import MPI
 
-__version__ = "1.13"
+__version__ = "2.7"
 float16 = numpy.dtype("float16")
 float32 = numpy.dtype("float32")
 bfloat16 = object()
@@ -38,8 +38,33 @@ class Tensor(numpy.ndarray):
 class Future(concurrent.futures.Future):
     """torch.futures.Future as hooks use it."""
 
-    def wait(self):
-        return self.result(60)
+    error = None
+
+    def set_exception(self, error):
+        """Python's value() raises it. For C++ it is a result."""
+        self.error = error
+        self.set_result(error)
+
+    def value(self):
+        result = self.result(60)
+        if self.error:
+            raise self.error
+        return result
+
+    wait = value
+
+    def then(self, callback):
+        """An error of CALLBACK is one for C++ too."""
+        after = Future()
+
+        def call(_):
+            try:
+                after.set_result(callback(self))
+            except Exception as error:  # pylint: disable=broad-except
+                concurrent.futures.Future.set_exception(after, error)
+
+        self.add_done_callback(call)
+        return after
 
 
 class Store:
@@ -59,7 +84,7 @@ class Store:
 
 
 class ProcessGroup:
-    """The base of a backend's class: the other backend's sums are none."""
+    """The base of a backend's class. The other backend says what it would sum."""
 
     BackendType = types.SimpleNamespace(GLOO="gloo")
 
@@ -125,12 +150,15 @@ class DistributedDataParallel:
         """Without a hook, the group sums the quotients."""
         gradients = bucket.buffer()
         gradients /= MPI.COMM_WORLD.size
-        future, result = groups[0].allreduce([gradients], types.SimpleNamespace(reduceOp="sum")), Future()
-        future.add_done_callback(lambda done: result.set_result(done.result()[0]))
-        return result
+        work = groups[0].allreduce([gradients], types.SimpleNamespace(reduceOp="sum"))
+        return work.get_future().then(lambda done: done.value()[0])
 
     def average(self, buckets):
-        return [future.wait() for future in [self.hook(Bucket(bucket)) for bucket in buckets]]
+        """Waits as C++ does."""
+        return [future.result(60) for future in [self.hook(Bucket(bucket)) for bucket in buckets]]
+
+    def parameters(self):
+        return [Tensor(1)]
 
 
 futures = types.SimpleNamespace(Future=Future)
@@ -141,7 +169,8 @@ distributed = types.SimpleNamespace(
     ProcessGroupGloo=lambda store, rank, size, timeout: "gloo",
     ReduceOp=types.SimpleNamespace(SUM="sum"),
     init_process_group=init_process_group,
+    is_initialized=lambda: bool(groups),
     get_world_size=lambda group: MPI.COMM_WORLD.size,
 )
 device = str
-_C = types.SimpleNamespace(_distributed_c10d=types.SimpleNamespace(_create_work_from_future=lambda future: future))
+_C = types.SimpleNamespace(_distributed_c10d=types.SimpleNamespace(Work=object))
