@@ -153,8 +153,12 @@ said() {
     grep -q -e "$1" "$scratch/err"
 }
 
-# Nothing was said. What else the machine does decides whether compression was slower, and whether
-# ranks waited for long.
+# without_times FILE: what was said, without what depends on what else the machine does: whether compression was
+# slower, and whether ranks waited for long.
+without_times() {
+    grep -v -e 'compression was slower' -e 'waited [0-9]* s for' "$1" || :
+}
+
 silent() {
-    ! grep -v -e 'compression was slower' -e 'waited [0-9]* s for' "$scratch/err"
+    [ -z "$(without_times "$scratch/err")" ]
 }
