@@ -136,6 +136,8 @@ install_missing() {
         say "cannot build without:$missing"
         return 1
     }
+    command -v mpiexec >/dev/null ||
+        say "there is no mpiexec: 'apt install --reinstall mpich libmpich-dev' makes MPICH the system's MPI"
 }
 
 # build DIRECTORY LOG CONFIGURE-ARGUMENTS...: bootstraps, configures and makes in DIRECTORY, with the
