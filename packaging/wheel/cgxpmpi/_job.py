@@ -172,7 +172,8 @@ def _reachable_address(world, stacks):
         if all(reached[index] for reached in every):
             return address
     raise RuntimeError(
-        f"no address of rank 0 ({', '.join(candidates) or 'it has no IPv4 one'}) can be reached from all ranks: set MASTER_ADDR to one that can"
+        f"no address of rank 0 ({', '.join(candidates) or 'it has no IPv4 one'}) can be reached from all ranks:"
+        " set MASTER_ADDR to one that can"
     )
 
 
