@@ -158,7 +158,10 @@ def speed(large):
 
 def _slower(large):
     """From as much on as the library's own warning."""
-    if not large.compared or large.compared[0].compressed_median <= 1.5 * large.compared[0].exact_median:
+    if (
+        not large.compared
+        or large.compared[0].compressed_median <= 1.5 * large.compared[0].exact_median
+    ):
         return None
     most = large.compared[0]
     least = gains_from(large.compared)
@@ -167,7 +170,9 @@ def _slower(large):
         f"{most.compressed_median / most.exact_median:.2f} times as long as exact ones. {WHEN_SLOWER}"
     )
     if least:
-        line += f" Here it pays from {units.count(least)} elements on (CGX_COMPRESSION_MINIMAL_SIZE)."
+        line += (
+            f" Here it pays from {units.count(least)} elements on (CGX_COMPRESSION_MINIMAL_SIZE)."
+        )
     return line
 
 
