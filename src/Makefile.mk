@@ -24,7 +24,6 @@ libcgxcore_la_SOURCES = \
 	src/util/settings_together.c \
 	src/util/settings_values.c src/util/settings_values.h \
 	src/util/status.h \
-	src/util/thread.c src/util/thread.h \
 	src/util/trace.c src/util/trace.h \
 	src/codec/backend.h \
 	src/codec/blocks.c src/codec/blocks.h \
@@ -152,7 +151,6 @@ libcgxcore_la_SOURCES = \
 	src/observe/stats_json.c \
 	src/observe/stats_table.c \
 	src/observe/stats_world.c \
-	src/observe/termination.c src/observe/termination.h \
 	src/observe/timeline.c src/observe/timeline.h \
 	src/observe/timeline_gather.c \
 	src/observe/timeline_write.c \

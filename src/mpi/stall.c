@@ -4,13 +4,13 @@
 #include "mpi/stall.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "mpi/config.h"
 #include "util/log.h"
-#include "util/thread.h"
 #include "util/trace.h"
 
 #define SECOND INT64_C(1000000000)
@@ -136,6 +136,22 @@ static void *watch(void *unused)
     return NULL;
 }
 
+/* Nobody joins the thread, and it takes none of the program's signals. False: there can be none. */
+static bool start_watch(void)
+{
+    pthread_t thread;
+    sigset_t all, before;
+    bool started;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    started = pthread_create(&thread, NULL, watch, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (started)
+        pthread_detach(thread);
+    return started;
+}
+
 void cgx_stall_enter(void)
 {
     struct place place;
@@ -150,7 +166,7 @@ void cgx_stall_enter(void)
             mine = &waits[i];
     if (mine) {
         *mine = (struct wait){.goes_on = true, .place = place};
-        watched = watched || cgx_thread_start(watch, NULL);
+        watched = watched || start_watch();
     }
     pthread_mutex_unlock(&lock);
 }

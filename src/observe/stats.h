@@ -202,19 +202,13 @@ void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurr
 void cgx_stats_begin(int rank, int size);
 
 /* What the process is doing when statistics are written. */
-enum cgx_stats_when {
-    CGX_STATS_RUNS,
-    CGX_STATS_FINALIZES,
-    CGX_STATS_ABORTS,
-    CGX_STATS_EXITS,
-    CGX_STATS_TERMINATES /* after SIGTERM */
-};
+enum cgx_stats_when { CGX_STATS_RUNS, CGX_STATS_FINALIZES, CGX_STATS_ABORTS, CGX_STATS_EXITS };
 
 /* On every rank of MPI_COMM_WORLD: writes the statistics if CGX_STATS names a file for this rank; a
  * table only when the process ends. Calls no MPI. Logs an error if writing fails. Once the end is
- * written, nothing more is. If the process aborts, exits or terminates while a thread is counting,
- * nothing is written and the result is false. */
-bool cgx_stats_write(enum cgx_stats_when when);
+ * written, nothing more is. If the process aborts or exits while a thread is counting, nothing is
+ * written. */
+void cgx_stats_write(enum cgx_stats_when when);
 
 struct cgx_stats_world {
     int rank, size;

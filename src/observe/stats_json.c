@@ -321,8 +321,7 @@ void cgx_stats_json(FILE *out, const struct cgx_stats_world *world)
 {
     static const char *const ends[] = {[CGX_STATS_FINALIZES] = "MPI_Finalize",
                                        [CGX_STATS_ABORTS] = "MPI_Abort",
-                                       [CGX_STATS_EXITS] = "exit",
-                                       [CGX_STATS_TERMINATES] = "SIGTERM"};
+                                       [CGX_STATS_EXITS] = "exit"};
     struct cgx_json json = {.out = out};
 
     cgx_json_open(&json, NULL, '{');

@@ -14,7 +14,6 @@
 
 #include "mpi/config.h"
 #include "observe/stats.h"
-#include "observe/termination.h"
 #include "util/float_state.h"
 #include "util/log.h"
 #include "util/output.h"
@@ -211,38 +210,27 @@ static bool is_writer(char path[CGX_CONFIG_PATH_BYTES])
 
 /* A process that exits may have stopped a thread, even this one, anywhere. So it waits for no lock.
  */
-bool cgx_stats_write(enum cgx_stats_when when)
+void cgx_stats_write(enum cgx_stats_when when)
 {
     bool runs = when == CGX_STATS_RUNS, waits = runs || when == CGX_STATS_FINALIZES;
     char path[CGX_CONFIG_PATH_BYTES];
-    bool done;
 
     if (!is_writer(path) || (runs && strcmp(path, "-") == 0))
-        return true;
+        return;
     if (waits)
         pthread_mutex_lock(&lock);
     else if (pthread_mutex_trylock(&lock) != 0)
-        return false;
-    done = written || (runs && refused);
-    if (!done && lock_all(waits)) {
+        return;
+    if (!written && !(runs && refused) && lock_all(waits)) {
         write_to(path, when);
         written = !runs;
         unlock_before(NULL);
-        done = true;
     }
     pthread_mutex_unlock(&lock);
-    return done;
-}
-
-static bool terminate(void)
-{
-    return cgx_stats_write(CGX_STATS_TERMINATES);
 }
 
 void cgx_stats_begin(int rank, int size)
 {
-    char path[CGX_CONFIG_PATH_BYTES];
-
     pthread_mutex_lock(&lock);
     world.rank = rank;
     world.size = size;
@@ -254,6 +242,4 @@ void cgx_stats_begin(int rank, int size)
     begun = true;
     if (refused)
         cgx_config_end_strict();
-    if (is_writer(path))
-        cgx_termination_begin(terminate);
 }

@@ -10,10 +10,6 @@
  *   "stats exit N"      N steps, and then a child that is forked and the process itself exit
  *   "stats killed N"    N steps, and then SIGKILL
  *   "stats abort N"     N steps, and then MPI_Abort on rank 0, for which the others wait
- *   "stats terminated N", "stats ignoring N", "stats handling N"
- *                       N steps, and then SIGTERM, after which nothing is called any more; with the
- *                       signal ignored or handled by the program, it goes on to its end
- *   "stats forked N"    N steps; then a child that is forked gets SIGTERM, and what is left goes on
  */
 
 #include <locale.h>
@@ -79,40 +75,6 @@ static void make_many(unsigned communicators)
     }
 }
 
-static volatile sig_atomic_t handled;
-
-static void handle(int number)
-{
-    handled = number;
-}
-
-static void terminate_child(void)
-{
-    pid_t child = fork();
-    int status = 0;
-
-    if (child == 0)
-        for (;;)
-            pause();
-    kill(child, SIGTERM);
-    waitpid(child, &status, 0);
-    check(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM, "the child dies of SIGTERM");
-}
-
-/* SIGTERM comes in each of these; then true where the program goes on. */
-static bool survive(const char *how)
-{
-    if (strcmp(how, "forked") == 0) {
-        terminate_child();
-        return true;
-    }
-    if (strcmp(how, "ignoring") != 0 && strcmp(how, "handling") != 0)
-        return false;
-    kill(getpid(), SIGTERM);
-    check(handled == (strcmp(how, "handling") == 0 ? SIGTERM : 0), "it is the program's signal");
-    return true;
-}
-
 /* Without MPI_Finalize; all ranks have made their calls then. */
 static void leave(const char *how)
 {
@@ -127,11 +89,6 @@ static void leave(const char *how)
     }
     if (strcmp(how, "killed") == 0)
         kill(getpid(), SIGKILL);
-    if (strcmp(how, "terminated") == 0) {
-        kill(getpid(), SIGTERM);
-        for (;;)
-            pause();
-    }
     if (check_rank == 0)
         MPI_Abort(MPI_COMM_WORLD, 3);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -141,8 +98,7 @@ int main(int argc, char **argv)
 {
     unsigned times = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
     const char *what = argc > 1 ? argv[1] : "";
-    static const char *const ends[] = {"exit",     "killed",   "abort", "terminated",
-                                       "ignoring", "handling", "forked"};
+    static const char *const ends[] = {"exit", "killed", "abort"};
 
     check_begin(&argc, &argv);
     /* Numbers of this program may have commas. */
@@ -155,16 +111,11 @@ int main(int argc, char **argv)
         reduce_kind(MPI_COMM_WORLD, SEGMENT + 20000, i, i / 2 % 2 ? DATA_SPARSE : DATA_GAUSSIAN);
     for (unsigned i = 0; strcmp(what, "counts") == 0 && i < times; i++)
         reduce(MPI_COMM_WORLD, 1024 + i, i);
-    if (strcmp(what, "ignoring") == 0)
-        signal(SIGTERM, SIG_IGN);
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         if (strcmp(what, ends[i]) != 0)
             continue;
         take_steps(times);
-        if (strcmp(what, "handling") == 0)
-            signal(SIGTERM, handle);
-        if (!survive(what))
-            leave(what);
+        leave(what);
     }
     check(all_succeed, "all calls succeed");
     return check_end();
