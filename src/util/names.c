@@ -33,6 +33,7 @@ static const struct retired {
     {"CGX_CHECK", "set CGX_ENABLE=check"},
     {"CGX_INTRA_BROADCAST", "for 1, set CGX_CROSS_REDUCTION_TYPE=LEADERS"},
     {"CGX_INTRA_COMPRESS", "for 0, set CGX_INNER_REDUCTION_TYPE=RAW"},
+    {"CGX_PROFILE", "set what it stood for: see torch_cgx and ByteGrad in cgx-tuning(7)"},
     {"CGX_SEED", "set CGX_ROUNDING=stochastic:SEED"},
     {"CGX_STATS_INTERVAL", "statistics are written every 10 steps at first, then every 100"},
     {"CGX_SYNC",
@@ -46,7 +47,6 @@ static const struct retired_value {
     const char *name, *value, *instead, *successor;
 } retired_values[] = {
     {"CGX_COMPRESSION_QUANTIZATION_BITS", "32", .instead = "CGX_ENABLE=0"},
-    {"CGX_PROFILE", "exact", .instead = "CGX_ENABLE=0"},
     {"CGX_INNER_COMMUNICATOR_TYPE", "FUSED", .successor = "P2P"},
 };
 

@@ -23,8 +23,6 @@ _Static_assert(offsetof(struct cgx_settings, error_bound) ==
                "they are one value");
 #define PATH(member) .path = offsetof(struct cgx_settings, member)
 #define KIND(member) .kind = offsetof(struct cgx_settings, member)
-#define BYTEGRAD(initial) .others[CGX_DEFAULTS_BYTEGRAD] = (initial)
-#define TORCH_CGX(initial) .others[CGX_DEFAULTS_TORCH_CGX] = (initial)
 #define FEEDBACK(initial) .others[CGX_DEFAULTS_FEEDBACK] = (initial)
 #define NO_HISTORY(initial) .others[CGX_DEFAULTS_NO_HISTORY] = (initial)
 
@@ -41,17 +39,13 @@ static const struct cgx_key adaptive_words[] = {
 
 static const struct cgx_key rows[] = {
     /* These rows come first: the defaults of the others depend on them. */
-    {{"CGX_PROFILE", "cgx, bytegrad, torch_cgx", "cgx",
-      "a set of defaults; bytegrad: those of Bagua's ByteGrad; torch_cgx: those of torch_cgx",
-      22},
-     cgx_value_choice, FIELD(profile)},
     {{"CGX_ERROR_FEEDBACK", "0, 1", "0",
       "1: quantisation errors are added to the next sum at the same position of the step", 27},
      cgx_value_choice, FIELD(error_feedback)},
     {{"CGX_HISTORY", "0, 1, auto", "auto",
       "1: elements are quantised relative to earlier sums at the same position of the step; "
       "auto: in host memory, and on devices where it takes little of the free memory", 28},
-     cgx_value_choice, BYTEGRAD("0"), TORCH_CGX("0"), FIELD(history)},
+     cgx_value_choice, FIELD(history)},
     {{"CGX_ENABLE", "0, 1, check, strict, observe", "1",
       "0: every call is exact; check: compressed calls are also done exactly and compared; strict: a "
       "refused value ends the job; observe: every call is exact, and statistics show what "
@@ -59,19 +53,19 @@ static const struct cgx_key rows[] = {
      cgx_value_choice, FIELD(enable)},
     {{"CGX_COMPRESSION_QUANTIZATION_BITS", "1-8", "4",
       "bits per element; with CGX_ADAPTIVE: before its first plan, and for its error budget", 2},
-     cgx_value_integer, 1, 8, BYTEGRAD("8"), FEEDBACK("2"), FIELD(bits)},
+     cgx_value_integer, 1, 8, FEEDBACK("2"), FIELD(bits)},
     {{"CGX_CODEC", CGX_CODECS ", uniform:E", "auto",
       "how elements are quantised; rotated: at 1-5 bits, in buckets of 1024, after a rotation; auto: "
       "maxmin or rotated, by their errors; uniform:E: sums are off by at most E, from 2^-99 to 2^99", 26},
-     cgx_value_bounded, CGX_FAMILY_UNIFORM, 99, BYTEGRAD("maxmin"), TORCH_CGX("maxmin"), CODEC},
+     cgx_value_bounded, CGX_FAMILY_UNIFORM, 99, CODEC},
     {{"CGX_COMPRESSION_BUCKET_SIZE", "a power of two from 64 to 4096", "128",
       "elements that share a scale", 3},
-     cgx_value_power, 64, 4096, BYTEGRAD("512"), TORCH_CGX("512"), FEEDBACK("512"), NO_HISTORY("512"),
+     cgx_value_power, 64, 4096, FEEDBACK("512"), NO_HISTORY("512"),
      FIELD(bucket_size)},
     {{"CGX_COMPRESSION_MINIMAL_SIZE", "auto, or a number of elements", "auto",
       "smaller calls are exact; values below 1024 mean 1024; auto: 16384, and more if "
       "smaller calls are faster exact", 4},
-     cgx_value_elements, 1024, 16384, BYTEGRAD("1024"), TORCH_CGX("1024"), FIELD(minimal_size),
+     cgx_value_elements, 1024, 16384, FIELD(minimal_size),
      KIND(minimal_kind)},
     {{"CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS", "0, 1", "0",
       "1: the tail that does not fill a bucket is sent uncompressed", 5},
@@ -92,7 +86,7 @@ static const struct cgx_key rows[] = {
     {{"CGX_ADAPTIVE", "0, 1, bits=MIN:MAX, budget=X, period=STEPS", "1",
       "1: choose widths layer by layer, with no more error than one width for all; or options of this "
       "choice, separated by commas", 10},
-     cgx_value_choice, BYTEGRAD("0"), TORCH_CGX("0"), FIELD(adaptive), .words = adaptive_words},
+     cgx_value_choice, FIELD(adaptive), .words = adaptive_words},
     {{"CGX_RULES", "a file that can be read", "",
       "rules: what recurs, what is exact, steps, layers and their widths", 14},
      cgx_value_content, FIELD(rules), PATH(rules_path)},
@@ -111,7 +105,7 @@ static const struct cgx_key rows[] = {
     {{"CGX_CROSS_REDUCTION_TYPE", "SRA, RING, GRID, AUTO, LEADERS", "AUTO",
       "algorithm between nodes: scatter-reduce-allgather, ring; GRID: SRA along rows and columns of "
       "nodes; AUTO: SRA, or GRID for small sums on many nodes; LEADERS: AUTO, by one rank per node", 18},
-     cgx_value_reduction, CGX_REDUCTION_AUTO, 4, BYTEGRAD("LEADERS"), FIELD(cross_reduction),
+     cgx_value_reduction, CGX_REDUCTION_AUTO, 4, FIELD(cross_reduction),
      KIND(leaders)},
     {{"CGX_TOPOLOGY", "auto, flat, or NxL", "auto",
       "nodes: as found, every rank its own, or N nodes of L ranks each, in the order of ranks", 21},
@@ -144,21 +138,14 @@ const char *cgx_settings_initial(size_t index, enum cgx_defaults defaults)
 const char *cgx_defaults_name(enum cgx_defaults defaults)
 {
     static const char *const names[CGX_DEFAULTS] = {
-        [CGX_DEFAULTS_BYTEGRAD] = "CGX_PROFILE=bytegrad",
-        [CGX_DEFAULTS_TORCH_CGX] = "CGX_PROFILE=torch_cgx",
         [CGX_DEFAULTS_FEEDBACK] = "CGX_ERROR_FEEDBACK=1",
         [CGX_DEFAULTS_NO_HISTORY] = "CGX_HISTORY=0"};
 
     return names[defaults];
 }
 
-/* A profile comes first: its defaults are those of the system that it is named after. */
 static enum cgx_defaults defaults_of(const struct cgx_settings *settings)
 {
-    if (settings->profile == CGX_PROFILE_BYTEGRAD)
-        return CGX_DEFAULTS_BYTEGRAD;
-    if (settings->profile == CGX_PROFILE_TORCH_CGX)
-        return CGX_DEFAULTS_TORCH_CGX;
     if (settings->error_feedback)
         return CGX_DEFAULTS_FEEDBACK;
     return settings->history == CGX_HISTORY_NEVER ? CGX_DEFAULTS_NO_HISTORY : CGX_DEFAULTS_USUAL;

@@ -31,7 +31,6 @@ enum cgx_reduction {
     CGX_REDUCTION_AUTO  /* between nodes: SRA, or GRID if it is predicted to be faster */
 };
 enum cgx_transport { CGX_TRANSPORT_AUTO, CGX_TRANSPORT_SHM, CGX_TRANSPORT_P2P, CGX_TRANSPORT_MPI };
-enum cgx_profile { CGX_PROFILE_CGX, CGX_PROFILE_BYTEGRAD, CGX_PROFILE_TORCH_CGX };
 /* Families of quantisation, in the order of their table (codec/quantiser.h). */
 enum cgx_family {
     CGX_FAMILY_MAXMIN,
@@ -84,10 +83,9 @@ struct cgx_settings {
     unsigned adaptive_period; /* steps */
     bool error_feedback;
     enum cgx_history_kept history;
-    uint32_t rules;           /* cgx_hash_file of rules_path; 0: no file */
-    enum cgx_profile profile; /* the other fields have its defaults already */
-    int log_level;            /* enum cgx_log_level */
-    bool valid;               /* false: a value was refused, and every call is exact */
+    uint32_t rules; /* cgx_hash_file of rules_path; 0: no file */
+    int log_level;  /* enum cgx_log_level */
+    bool valid;     /* false: a value was refused, and every call is exact */
 
     /* Paths as the user wrote them, perhaps relative to the working directory. "": not set. */
     char rules_path[CGX_SETTINGS_PATH_BYTES], stats_path[CGX_SETTINGS_PATH_BYTES];
@@ -141,7 +139,7 @@ const struct cgx_settings_pair *cgx_settings_pair(size_t index);
 /* The default of row INDEX of the table. */
 const char *cgx_settings_initial(size_t index, enum cgx_defaults defaults);
 
-/* The setting that selects DEFAULTS, such as "CGX_PROFILE=bytegrad"; NULL for the usual ones. */
+/* The setting that selects DEFAULTS, such as "CGX_HISTORY=0"; NULL for the usual ones. */
 const char *cgx_defaults_name(enum cgx_defaults defaults);
 
 /* Replaces values that other settings exclude, and marks in REFUSED the pairs that were violated.

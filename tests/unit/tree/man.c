@@ -13,10 +13,10 @@
  *     .br
  *     Default: DEFAULT
  *
- * and, where a profile, or another setting, has another default,
+ * and, where another setting has another default,
  *
  *     .br
- *     With CGX_PROFILE=bytegrad: DEFAULT
+ *     With CGX_HISTORY=0: DEFAULT
  *
  * Settings that exclude each other have a row "NAME=VALUE TAB OTHER: only ALLOWED" each.
  */

@@ -50,11 +50,10 @@ static void test_fields(void)
            s.log_level == CGX_LOG_DEBUG && silent(),
        "words reach their fields");
     ok(parse("CGX_BUFFERS=all").buffers == CGX_BUFFERS_ALL, "CGX_BUFFERS=all means both kinds");
-    s = parse("CGX_ADAPTIVE=bits=2:6,budget=0.25,period=7\nCGX_PROFILE=torch_cgx\n"
-              "CGX_ENABLE=check");
+    s = parse("CGX_ADAPTIVE=bits=2:6,budget=0.25,period=7\nCGX_ENABLE=check");
     ok(s.adaptive && cgx_settings_least(&s) == 2 && cgx_settings_most(&s) == 6 &&
-           s.adaptive_budget == 0.25 && s.adaptive_period == 7 &&
-           s.profile == CGX_PROFILE_TORCH_CGX && s.enable == CGX_ENABLE_CHECK && silent(),
+           s.adaptive_budget == 0.25 && s.adaptive_period == 7 && s.enable == CGX_ENABLE_CHECK &&
+           silent(),
        "the policy's settings reach their fields");
     s = parse("CGX_COMPRESSION_QUANTIZATION_BITS=2");
     ok(cgx_settings_least(&s) == 1 && cgx_settings_most(&s) == 8 && silent(),
@@ -198,18 +197,10 @@ static void test_stochastic(void)
 /* What to set in the place of a value that is retired. */
 static void test_retired_values(void)
 {
-    static const struct {
-        const char *entry, *instead;
-    } values[] = {{"CGX_COMPRESSION_QUANTIZATION_BITS=32", "set CGX_ENABLE=0"},
-                  {"CGX_PROFILE=exact", "set CGX_ENABLE=0"}};
-
-    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
-        bool refused = !parse(values[i].entry).valid;
-
-        ok(refused && messages.errors == 1 && strstr(messages.text, "every call is exact") &&
-               strstr(messages.text, values[i].instead),
-           "%s is refused: %s", values[i].entry, values[i].instead);
-    }
+    ok(!parse("CGX_COMPRESSION_QUANTIZATION_BITS=32").valid && messages.errors == 1 &&
+           strstr(messages.text, "every call is exact") &&
+           strstr(messages.text, "set CGX_ENABLE=0"),
+       "a retired value is refused, with what to set instead");
     parse("CGX_BUFFERS=cpu\nCGX_ENABLE=strict");
     ok(messages.errors == 1 && strstr(messages.text, "the job ends (CGX_ENABLE=strict)"),
        "with CGX_ENABLE=strict the line says that the job ends");
@@ -219,7 +210,7 @@ static void test_retired_values(void)
     ok(parse("CGX_INNER_COMMUNICATOR_TYPE=fused").inner_transport == CGX_TRANSPORT_P2P &&
            messages.errors == 0 && messages.warnings == 1 && strstr(messages.text, "P2P is used"),
        "a retired value with a successor is accepted with a warning");
-    parse("CGX_PROFILE=fast");
+    parse("CGX_INNER_COMMUNICATOR_TYPE=fast");
     ok(messages.errors == 1 && !strstr(messages.text, "retired"), "others were never allowed");
 }
 
@@ -336,12 +327,11 @@ static void test_print(void)
            strstr(text, "CGX_ADAPTIVE=\"x\" (refused; default: 1)\n") != NULL,
        "what is set is printed alone");
     free(text);
-    environment[0] = "CGX_PROFILE=bytegrad";
+    environment[0] = "CGX_HISTORY=0";
     text = printed(environment, true);
-    ok(strstr(text, "default: auto; with CGX_PROFILE=bytegrad: 1024; "
-                    "with CGX_PROFILE=torch_cgx: 1024\n"
-                    "    now: 1024 (the default with CGX_PROFILE=bytegrad)\n") != NULL,
-       "the table shows the profile's defaults");
+    ok(strstr(text, "default: 128; with CGX_ERROR_FEEDBACK=1: 512; with CGX_HISTORY=0: 512\n"
+                    "    now: 512 (the default with CGX_HISTORY=0)\n") != NULL,
+       "the table shows the defaults of other settings");
     free(text);
     environment[0] = "CGX_BUFFERS=device";
     environment[1] = NULL;

@@ -30,8 +30,7 @@ static bool differ_in(const struct cgx_settings *a, const struct cgx_settings *b
 
 static const struct variable {
     const char *name;
-    const char
-        *good[10]; /* none of them means the default; files and profiles are tested elsewhere */
+    const char *good[10]; /* none of them means the default; files are tested elsewhere */
     const char *bad[20];
 } variables[] = {
     {"CGX_ENABLE",
@@ -77,8 +76,7 @@ static const struct variable {
     {"CGX_TOPOLOGY",
      {"flat", "4x2", "1x1", "2147483647x1"},
      {"0x4", "4x0", "4x", "x4", "4X2", "4x2x2", "-4x2", "2147483648x1", "ring"}},
-    {"CGX_PROFILE", {NULL}, {"fast", "cgx,bytegrad"}}, /* it has other defaults */
-    {"CGX_ERROR_FEEDBACK", {NULL}, {"2", "ok"}},       /* it has other defaults, as profiles do */
+    {"CGX_ERROR_FEEDBACK", {NULL}, {"2", "ok"}}, /* it has other defaults */
     {"CGX_HISTORY", {"1"}, {"2", "never"}},
     /* 0 has other defaults */
     {"CGX_LOG", {"error", "info", "debug"}, {"warning", "3", "trace"}},
@@ -145,7 +143,7 @@ static void test_defaults(void)
            !s.skip_incomplete_buckets && s.buffers == CGX_BUFFERS_DEVICE && s.warmup == 2 &&
            s.rounding == CGX_ROUNDING_NEAREST && s.seed == 0 &&
            s.fusion_buffer_bytes == (uint64_t)64 << 20 && s.cross_reduction == CGX_REDUCTION_AUTO &&
-           s.log_level == CGX_LOG_WARN && s.profile == CGX_PROFILE_CGX && *s.stats_path == '\0',
+           s.log_level == CGX_LOG_WARN && *s.stats_path == '\0',
        "the settings in effect have their defaults");
     ok(s.adaptive && cgx_settings_least(&s) == 3 && cgx_settings_most(&s) == 8 &&
            s.adaptive_budget == 1.0 && s.consensus == 0.05 && s.adaptive_period == 100 &&
@@ -157,42 +155,10 @@ static void test_defaults(void)
        "the settings not in effect have their defaults");
 }
 
-/* The row's default under the profile is what the words are without the variable. */
-static void test_profiles(void)
+static void test_dependent_defaults(void)
 {
-    struct cgx_settings s = parse("CGX_PROFILE=bytegrad");
-    struct cgx_settings told = parse("CGX_PROFILE=bytegrad\nCGX_ADAPTIVE=0");
-    struct cgx_settings plain = parse("");
+    struct cgx_settings s = parse("CGX_ERROR_FEEDBACK=1");
 
-    ok(s.valid && s.profile == CGX_PROFILE_BYTEGRAD && s.bits == 8 && !s.adaptive &&
-           s.codec == CGX_FAMILY_MAXMIN && s.bucket_size == 512 && s.leaders &&
-           s.minimal_size == 1024 && !cgx_settings_history(&s, false),
-       "bytegrad: 8 bits, max-min quantised, no choice, no history, leaders, from 1024 elements "
-       "on");
-    ok(differ_in(&s, &told, CGX_SETTINGS_WORDS), "a default that is spelt out is the same");
-    s.profile = plain.profile;
-    s.bits = plain.bits;
-    s.codec = plain.codec;
-    s.adaptive = plain.adaptive;
-    s.leaders = plain.leaders;
-    s.minimal_size = plain.minimal_size;
-    s.minimal_kind = plain.minimal_kind;
-    s.history = plain.history;
-    s.bucket_size = plain.bucket_size;
-    ok(differ_in(&s, &plain, CGX_SETTINGS_WORDS), "bytegrad has no other defaults of its own");
-    s = parse("CGX_PROFILE=bytegrad");
-    ok(silent(), "nothing is said of a profile's defaults");
-    s = parse("CGX_COMPRESSION_QUANTIZATION_BITS=4\nCGX_PROFILE=bytegrad");
-    ok(s.bits == 4 && s.minimal_size == 1024,
-       "a variable that is set counts, whatever the profile");
-    s = parse("CGX_ADAPTIVE=1\nCGX_PROFILE=ByteGrad");
-    ok(s.adaptive && s.bits == 8, "even where it is set to the usual default");
-    s = parse("CGX_PROFILE=bytegrad\nCGX_COMPRESSION_QUANTIZATION_BITS=9");
-    ok(!s.valid && s.bits == 8, "a refused value leaves the profile's default");
-    s = parse("CGX_PROFILE=torch_cgx");
-    ok(s.bits == 4 && s.codec == CGX_FAMILY_MAXMIN && !s.adaptive && s.minimal_size == 1024,
-       "torch_cgx: max-min quantised, one width, from 1024 elements on");
-    s = parse("CGX_ERROR_FEEDBACK=1");
     ok(s.error_feedback && s.bits == 2 && s.codec == CGX_FAMILY_AUTO && s.adaptive,
        "error feedback has 2 bits and rotates");
     s = parse("CGX_ERROR_FEEDBACK=1\nCGX_CODEC=maxmin\nCGX_COMPRESSION_QUANTIZATION_BITS=4");
@@ -208,10 +174,10 @@ static void test_profiles(void)
        "in a ring float16 has none ...");
     s = parse("CGX_CROSS_REDUCTION_TYPE=RING\nCGX_HISTORY=1");
     ok(cgx_settings_history(&s, true), "... unless it is asked for");
-    s = parse("CGX_PROFILE=bytegrad\nCGX_ERROR_FEEDBACK=1");
-    ok(s.error_feedback && s.bits == 8, "a profile comes first");
-    s = parse("CGX_PROFILE=bytegrads");
-    ok(!s.valid && s.bits == 4, "a refused profile leaves the usual defaults");
+    s = parse("CGX_ERROR_FEEDBACK=1\nCGX_COMPRESSION_QUANTIZATION_BITS=9");
+    ok(!s.valid && s.bits == 2, "a refused value leaves that default");
+    s = parse("CGX_PROFILE=bytegrad");
+    ok(s.valid && s.bits == 4, "a retired variable changes nothing");
 }
 
 int main(void)
@@ -219,7 +185,7 @@ int main(void)
     size_t rows = 0;
 
     test_defaults();
-    test_profiles();
+    test_dependent_defaults();
     for (size_t i = 0; i < NVARIABLES; i++)
         test_variable(&variables[i]);
     while (cgx_settings_row(rows) != NULL)
