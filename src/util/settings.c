@@ -137,9 +137,9 @@ const char *cgx_settings_initial(size_t index, enum cgx_defaults defaults)
 
 const char *cgx_defaults_name(enum cgx_defaults defaults)
 {
-    static const char *const names[CGX_DEFAULTS] = {
-        [CGX_DEFAULTS_FEEDBACK] = "CGX_ERROR_FEEDBACK=1",
-        [CGX_DEFAULTS_NO_HISTORY] = "CGX_HISTORY=0"};
+    static const char *const names[CGX_DEFAULTS] = {[CGX_DEFAULTS_FEEDBACK] =
+                                                        "CGX_ERROR_FEEDBACK=1",
+                                                    [CGX_DEFAULTS_NO_HISTORY] = "CGX_HISTORY=0"};
 
     return names[defaults];
 }
