@@ -58,6 +58,7 @@ unit_programs = \
 	tests/unit/coll/watch_limits \
 	tests/unit/comm/callsite \
 	tests/unit/comm/callsites \
+	tests/unit/comm/freeing \
 	tests/unit/comm/tables \
 	tests/unit/cuda/memory \
 	tests/unit/mpi/find_abi \

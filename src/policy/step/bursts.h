@@ -4,7 +4,7 @@
 /* Finds the end of a training step by time: ranks pause for microseconds between the sums of a
  * step, and for milliseconds between steps. The sums between two long pauses are a burst; a burst
  * that repeats is the step. Clocks differ between ranks, so a burst counts only if all ranks have
- * found the same (comm/positions.h). */
+ * found the same (comm/tables.h). */
 #ifndef CGX_POLICY_BURSTS_H
 #define CGX_POLICY_BURSTS_H
 
