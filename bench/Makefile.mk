@@ -3,19 +3,14 @@
 
 # Benchmarks.
 
-bench_programs = bench/codec bench/guard bench/policy bench/rates bench/stages_error bench/sums_error
-EXTRA_PROGRAMS = $(bench_programs)
-CLEANFILES += $(bench_programs)
+EXTRA_PROGRAMS = bench/codec
+CLEANFILES += bench/codec
 bench_allreduce_SOURCES = bench/allreduce.c bench/allreduce_half.c bench/allreduce_half.h \
 	bench/allreduce_payload.c bench/allreduce_payload.h bench/allreduce_work.c bench/allreduce_work.h
 bench_allreduce_LDADD = $(MPI_LIBS) $(LIBM)
 bench_codec_SOURCES = bench/codec.c bench/codec_options.c bench/codec_options.h bench/times.h
 bench_exact_call_SOURCES = bench/exact_call.c bench/times.h
 bench_exact_call_LDADD = $(MPI_LIBS)
-bench_guard_SOURCES = bench/guard.c bench/times.h
-bench_guard_LDADD = libcgxcore.la $(MPI_LIBS) $(LIBM)
-bench_guard_wraps = cgx_exact
-bench_policy_SOURCES = bench/policy.c bench/policy.h bench/times.h bench/policy_replay.c bench/policy_tape.c
 bench_scale_SOURCES = bench/scale.c bench/scale.h bench/scale_codec.c bench/scale_mpi.c \
 	bench/scale_network.c bench/scale_run.c bench/scale_world.h
 bench_scale_LDADD = libcgxcore.la $(LIBM)
@@ -37,12 +32,8 @@ bench_gpu_probe_SOURCES = bench/gpu_probe.c bench/gpu_probe.h bench/gpu_probe_co
 bench_gpu_probe_LDADD =
 endif
 
-bench: all $(bench_programs) bench/exact_call $(device_benches)
+bench: all bench/codec bench/exact_call $(device_benches)
 	bench/codec
-	bench/policy
-	bench/rates
-	bench/stages_error
-	bench/sums_error
 	$(MPIEXEC) -n 2 tools/cgxrun bench/exact_call
 	$(BENCH_DEVICE)
 

@@ -7,7 +7,6 @@
 #include "matrix.h"
 #include "options.h"
 #include "progress.h"
-#include "record.h"
 #include "sums.h"
 #include <inttypes.h>
 #include <mpi.h>
@@ -54,7 +53,6 @@ static void gradient_is_ready(float *values, int count)
     if (tensors.number == MOST_TENSORS)
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     tensors.count[tensors.number++] = count;
-    record_gradient(values, count);
     if (options.average_every == 0)
         sums_add(values, count);
 }
@@ -137,7 +135,6 @@ static double train_batch(const int *chosen, float rate)
     tensors.number = 0;
     model->backward(model, gradient_is_ready);
     sums_end();
-    record_step();
     optimiser_step(model->parameter, model->gradient,
                    count > 0 ? 1.0f / (float)(count * model->places) : 0.0f, rate);
     steps++;
@@ -300,10 +297,8 @@ static bool run(void)
         printf("%s, %zu parameters; %d samples to train, %d to test; batches of %d on %d ranks\n",
                model->description, model->parameters, samples.train, samples.test, options.batch,
                ranks);
-    record_start(model->parameters);
     progress_start(options.report_every, share.batches * options.epochs);
     tested = train(&random);
-    record_end();
     trained = evaluate(measured.order, measured.count);
     hash = hash_values(model->parameter, model->parameters);
     equal = is_equal_on_all_ranks(hash);
