@@ -32,6 +32,24 @@ bench_gpu_probe_SOURCES = bench/gpu_probe.c bench/gpu_probe.h bench/gpu_probe_co
 bench_gpu_probe_LDADD =
 endif
 
+# Networks that bench/train and scripts/demo train.
+noinst_PROGRAMS = bench/models/train_attention bench/models/train_conv bench/models/train_digits \
+	bench/models/train_embedding bench/models/train_quadratic
+bench_models_libs = $(MPI_LIBS) $(LIBM)
+training = bench/models/device_memory.h bench/models/hash.h bench/models/leave.h bench/models/matrix.h \
+	bench/models/optimiser.c bench/models/optimiser.h bench/models/options.c bench/models/options.h \
+	bench/models/progress.c bench/models/progress.h bench/models/samples.c bench/models/samples.h \
+	bench/models/sums.c bench/models/sums.h bench/models/training.c bench/models/training.h
+dense = bench/models/dense.c bench/models/dense.h
+digits = bench/models/digits.c bench/models/digits.h
+text = bench/models/text.c bench/models/text.h
+bench_models_train_attention_SOURCES = bench/models/attention.c bench/models/attention.h \
+	bench/models/train_attention.c $(dense) $(text) $(training)
+bench_models_train_conv_SOURCES = bench/models/train_conv.c $(digits) $(training)
+bench_models_train_digits_SOURCES = bench/models/train_digits.c $(dense) $(digits) $(training)
+bench_models_train_embedding_SOURCES = bench/models/train_embedding.c $(dense) $(text) $(training)
+bench_models_train_quadratic_SOURCES = bench/models/train_quadratic.c bench/models/hash.h bench/models/matrix.h
+
 bench: all bench/codec bench/exact_call $(device_benches)
 	bench/codec
 	$(MPIEXEC) -n 2 tools/cgxrun bench/exact_call
@@ -41,5 +59,5 @@ bench: all bench/codec bench/exact_call $(device_benches)
 gpu_always = libcgxpmpi.la tools/cgxrun tests/lib/supervise tests/lib/yield.la
 gpu-facts: $(gpu_always) $(device_programs) tests/mpi/device $(device_benches) bench/gpu_probe
 gpu-right: $(gpu_always) $(device_programs) $(device_mpi_tests) $(device_mpi_programs) $(device_benches) \
-		tests/mpi/uniform examples/allreduce_gpu examples/train_digits
-gpu-worth: $(gpu_always) $(device_benches) bench/exact_call examples/train_digits
+		tests/mpi/uniform examples/mpi/allreduce_gpu bench/models/train_digits
+gpu-worth: $(gpu_always) $(device_benches) bench/exact_call bench/models/train_digits

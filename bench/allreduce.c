@@ -16,9 +16,9 @@
 
 #include <mpi.h>
 
-#include "../examples/leave.h"
 #include "allreduce_half.h"
 #include "allreduce_work.h"
+#include "models/leave.h"
 
 static const char usage[] =
     "usage: mpiexec -n RANKS cgxrun bench/allreduce [OPTION ...] BYTES ...\n"

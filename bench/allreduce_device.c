@@ -26,8 +26,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../examples/leave.h"
 #include "driver_calls.h"
+#include "models/leave.h"
 #include "times.h"
 
 #define KIB ((size_t)1 << 10)

@@ -230,7 +230,6 @@ include tests/fuzz/Makefile.mk
 
 # Programs link what their folder says, or what unit tests do; those that say otherwise are below.
 LDADD = $(or $($(subst /,_,$(@D))_libs),$(unit_libs))
-examples_libs = $(MPI_LIBS) $(LIBM)
 unit_libs = tests/unit/lib/libunit.la tests/mpi/lib/libmpitest.la tests/lib/libtap.la libcgxcore.la $(LIBM)
 # MPI's programs know nothing of the library, which is preloaded; these have it inside.
 with_library = adaptive_withdrawn codec_faults device_faults device_late memory_faults pace security \
@@ -367,7 +366,7 @@ mpi_scripts += \
 	tests/mpi/device_uniform.test \
 	tests/mpi/examples_gpu.test \
 	tests/softcuda/gpu_check.test
-check_PROGRAMS += $(device_programs) tests/unit/cuda/numa examples/allreduce_gpu
+check_PROGRAMS += $(device_programs) tests/unit/cuda/numa examples/mpi/allreduce_gpu
 
 check_LTLIBRARIES += tests/softcuda/libcuda.la tests/unit/lib/libdevice.la
 tests_softcuda_libcuda_la_SOURCES = tests/softcuda/allocate.c tests/softcuda/calls.c \
@@ -441,6 +440,6 @@ tests_softcuda_uniform_tsan_CXXFLAGS = $(tests_softcuda_kernels_tsan_CXXFLAGS)
 tests_softcuda_uniform_tsan_LDFLAGS = $(TSAN)
 endif
 # Which driver it runs with is decided when it is started.
-examples_allreduce_gpu_LDADD = tests/softcuda/.libs/libcuda.so $(MPI_LIBS) $(LIBM)
+examples_mpi_allreduce_gpu_LDADD = tests/softcuda/.libs/libcuda.so $(MPI_LIBS) $(LIBM)
 tests/softcuda/.libs/libcuda.so: tests/softcuda/libcuda.la
 endif

@@ -32,7 +32,7 @@ choose_place() {
 train_both() {
     echo 1 >"$results/status"
     rm -f "$results/stats.json"
-    set -- "$top_builddir/examples/train_digits" --data "$data" --seed "$seed" \
+    set -- "$top_builddir/bench/models/train_digits" --data "$data" --seed "$seed" \
         --optimiser "$optimiser" --report-every "$report_every"
     # shellcheck disable=SC2086 # words
     set -- "$@" $training

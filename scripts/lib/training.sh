@@ -2,31 +2,31 @@
 # SPDX-FileCopyrightText: the libcgxpmpi developers
 # SPDX-License-Identifier: BSD-3-Clause
 
-# What scripts/demo and bench/train share: training an example, and reading what it and the library
+# What scripts/demo and bench/train share: training a model, and reading what it and the library
 # print. To be sourced in the top directory, after setup.sh, where top_builddir is a directory that
 # has been built in, $ranks is set, and $logs is a directory for out and err. $data is the file that
-# an example learns from, or empty for one that needs none.
+# a model learns from, or empty for one that needs none.
 
 RUN_MPI_TIMEOUT=${RUN_MPI_TIMEOUT:-900}
 export RUN_MPI_TIMEOUT
 data=$PWD/examples/data/digits.csv
 
-# build_examples DIRECTORY: builds in it all that train needs. Examples have their gradients in host memory:
+# build_models DIRECTORY: builds in it all that train needs. Models have their gradients in host memory:
 # without kernels for GPUs the build takes a fraction of the time.
-build_examples() {
+build_models() {
     install_missing to_build "$logs/packages.log"
-    say "without kernels for GPUs: the gradients of the examples are in host memory"
+    say "without kernels for GPUs: the gradients are in host memory"
     build "$1" "$logs/build.log" --without-cuda
     make -C "$1" tests/lib/supervise tests/lib/yield.la >>"$logs/build.log" 2>&1
 }
 
-# train "EXAMPLE ARGUMENTS" SEED RUN-MPI-ARGUMENTS...: leaves its output in $logs/out and $logs/err.
+# train "MODEL ARGUMENTS" SEED RUN-MPI-ARGUMENTS...: leaves its output in $logs/out and $logs/err.
 train() {
     program=$1
     seed=$2
     shift 2
     # shellcheck disable=SC2086 # words
-    tests/lib/run-mpi -n "$ranks" "$@" -- "$top_builddir/examples/"$program \
+    tests/lib/run-mpi -n "$ranks" "$@" -- "$top_builddir/bench/models/"$program \
         ${data:+--data "$data"} --seed "$seed" >"$logs/out" 2>"$logs/err" || {
         cat "$logs/out" "$logs/err"
         say "the training failed"

@@ -5,11 +5,6 @@
  * digits (He et al.: "Deep residual learning for image recognition", 2016; group normalisation of
  * Wu and He, 2018, which needs no sums over the ranks).
  *
- *     mpicc -O3 -o train_conv train_conv.c training.c options.c \
- *          optimiser.c progress.c samples.c digits.c record.c sums.c -lm
- *     mpiexec -n 4 ./train_conv --data data/digits.csv
- *     mpiexec -n 4 env LD_PRELOAD=libcgxpmpi.so CGX_BUFFERS=host ./train_conv --data ...
- *
  * Like train_digits, but with gradients as deep networks have them: many tensors of different sizes
  * and scales, from 16 biases to convolutions of 331776 weights, summed from the last layer to
  * the first as the backward pass finishes them, or with --fuse several at once. */
@@ -369,7 +364,7 @@ static struct model *create(struct size size, int samples, uint64_t *random)
 int main(int argc, char **argv)
 {
     static const struct example example = {.name = "train_conv",
-                                           .data = "data/digits.csv",
+                                           .data = "examples/data/digits.csv",
                                            .batch = 128,
                                            .epochs = 24,
                                            .quick_epochs = 20,

@@ -3,11 +3,6 @@
 
 /* Data-parallel training in plain MPI: the next character of a text is told from the last four.
  *
- *     mpicc -O3 -o train_embedding train_embedding.c training.c options.c optimiser.c \
- *          progress.c samples.c dense.c text.c record.c sums.c -lm
- *     mpiexec -n 4 ./train_embedding --data FILE
- *     mpiexec -n 4 env LD_PRELOAD=libcgxpmpi.so CGX_BUFFERS=host ./train_embedding --data ...
- *
  * The last two, three and four characters each choose a row of a large table by their hash, and a
  * small perceptron reads the three rows. In a step few rows of the table are touched, some never
  * are: there the gradient is zero, and a row should stay what it was. In the end the program says

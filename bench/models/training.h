@@ -1,8 +1,12 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What the training examples share: data-parallel training in plain MPI, and the report. Every rank
- * holds all parameters and takes its share of each batch; the gradients are summed with
+/* What the programs of all models share: data-parallel training in plain MPI, which knows nothing
+ * of libcgxpmpi, and the report:
+ *
+ *     mpiexec -n 4 cgxrun --buffers host bench/models/train_digits --data examples/data/digits.csv
+ *
+ * Every rank holds all parameters and takes its share of each batch; the gradients are summed with
  * MPI_Allreduce as the backward pass finishes them; then every rank makes the same step. Or, if
  * asked to, ranks step by themselves and now and then average their weights. */
 #ifndef TRAINING_H

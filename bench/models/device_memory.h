@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* A buffer in GPU memory, and copies from and to it, through the CUDA driver if this machine has
- * one: the example needs no CUDA to be compiled. */
+ * one: the program needs no CUDA to be compiled. */
 #ifndef DEVICE_MEMORY_H
 #define DEVICE_MEMORY_H
 

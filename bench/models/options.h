@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The command line of the training examples. */
+/* The command line of the models' programs. */
 #ifndef OPTIONS_H
 #define OPTIONS_H
 

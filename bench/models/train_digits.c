@@ -3,17 +3,10 @@
 
 /* Data-parallel training in plain MPI: a multi-layer perceptron learns 8x8 pictures of digits.
  *
- *     mpicc -O3 -o train_digits train_digits.c training.c options.c \
- *          optimiser.c progress.c samples.c dense.c digits.c record.c sums.c -lm
- *     mpiexec -n 4 ./train_digits --data data/digits.csv
- *     mpiexec -n 4 env LD_PRELOAD=libcgxpmpi.so CGX_BUFFERS=host ./train_digits --data ...
- *     mpiexec -n 4 env LD_PRELOAD=libcgxpmpi.so ./train_digits --device --data ...
- *
  * The gradients are summed with MPI_Allreduce, layer by layer from the last to the first, weights
- * and biases apart, as deep learning frameworks do. Nothing here knows of libcgxpmpi: the third
- * line compresses these sums because the library is preloaded. With --device the gradients are
- * summed in GPU memory, as they are where frameworks compute on GPUs; the network here is computed
- * by the processor all the same. */
+ * and biases apart, as deep learning frameworks do. With --device the gradients are summed in GPU
+ * memory, as they are where frameworks compute on GPUs; the network here is computed by the
+ * processor all the same. */
 #include "dense.h"
 #include "digits.h"
 #include "matrix.h"
@@ -131,7 +124,7 @@ int main(int argc, char **argv)
 {
     /* Slow enough that small changes of the gradients lead to nearly the same network. */
     static const struct example example = {.name = "train_digits",
-                                           .data = "data/digits.csv",
+                                           .data = "examples/data/digits.csv",
                                            .batch = 128,
                                            .epochs = 12,
                                            .quick_epochs = 25,

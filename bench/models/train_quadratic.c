@@ -4,13 +4,9 @@
 /* A convex problem whose ranks disagree, in plain MPI: each has a quadratic function of its own,
  * with a minimum of its own, and all go down the gradient of the mean.
  *
- *     mpicc -O3 -o train_quadratic train_quadratic.c -lm
- *     mpiexec -n 4 ./train_quadratic
- *     mpiexec -n 4 env LD_PRELOAD=libcgxpmpi.so CGX_BUFFERS=host CGX_RULES=FILE ./train_quadratic
- *
  * At the minimum of the mean the ranks' gradients are as large as ever and only their sum is zero.
  * So the error of a compressed sum, which is relative to what is summed, does not vanish: it says
- * how far from the minimum the steps end. FILE says that a step has one sum: "-> step=1". */
+ * how far from the minimum the steps end. A step has one sum. */
 #include "hash.h"
 #include "matrix.h"
 #include <getopt.h>

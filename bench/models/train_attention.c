@@ -4,11 +4,6 @@
 /* Data-parallel training in plain MPI: a language model of characters, with two layers of
  * attention.
  *
- *     mpicc -O3 -o train_attention train_attention.c attention.c training.c options.c optimiser.c \
- *          samples.c dense.c text.c record.c sums.c -lm
- *     mpiexec -n 4 ./train_attention --data FILE
- *     mpiexec -n 4 env LD_PRELOAD=libcgxpmpi.so CGX_BUFFERS=host ./train_attention --data ...
- *
  * Each character of a window is told from those before it. Every layer adds to a stream of values
  * what it reads in them: attention, then a perceptron, both of normalised values (Zhang and
  * Sennrich: "Root mean square layer normalization", 2019). */
