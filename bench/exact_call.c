@@ -37,15 +37,10 @@ static double now(void)
 
 static const struct functions {
     __typeof__(MPI_Allreduce) *allreduce;
-    __typeof__(MPI_Op_create) *op_create;
-    __typeof__(MPI_Op_free) *op_free;
-    __typeof__(MPI_Type_free) *type_free;
     __typeof__(MPI_Comm_set_info) *comm_set_info;
     __typeof__(MPI_Type_size) *type_size;
-} library = {MPI_Allreduce, MPI_Op_create,     MPI_Op_free,
-             MPI_Type_free, MPI_Comm_set_info, MPI_Type_size},
-  plain = {PMPI_Allreduce, PMPI_Op_create,     PMPI_Op_free,
-           PMPI_Type_free, PMPI_Comm_set_info, PMPI_Type_size};
+} library = {MPI_Allreduce, MPI_Comm_set_info, MPI_Type_size},
+  plain = {PMPI_Allreduce, PMPI_Comm_set_info, PMPI_Type_size};
 
 struct kind {
     const char *what;
@@ -60,28 +55,6 @@ static void sum(const struct functions *functions, const struct kind *kind)
     static double in[4096], out[4096];
 
     functions->allreduce(in, out, kind->count, kind->datatype, MPI_SUM, kind->comm);
-}
-
-static void add(void *in, void *inout, int *count, MPI_Datatype *datatype)
-{
-    (void)in, (void)inout, (void)count, (void)datatype;
-}
-
-static void make_op(const struct functions *functions, const struct kind *kind)
-{
-    MPI_Op op;
-
-    (void)kind;
-    functions->op_create(add, 1, &op);
-    functions->op_free(&op);
-}
-
-static void free_type(const struct functions *functions, const struct kind *kind)
-{
-    MPI_Datatype type;
-
-    MPI_Type_contiguous(2, kind->datatype, &type);
-    functions->type_free(&type);
 }
 
 static void set_info(const struct functions *functions, const struct kind *kind)
@@ -170,8 +143,6 @@ static void measure_all(void)
         {"1 double, one rank", sum, 1, MPI_DOUBLE, MPI_COMM_SELF},
         {"16 floats, one rank", sum, 16, MPI_FLOAT, MPI_COMM_SELF},
         {"4096 floats, one rank", sum, 4096, MPI_FLOAT, MPI_COMM_SELF},
-        {"MPI_Op_create, MPI_Op_free", make_op, 0, MPI_FLOAT, MPI_COMM_SELF},
-        {"MPI_Type_contiguous, MPI_Type_free", free_type, 0, MPI_FLOAT, MPI_COMM_SELF},
         {"MPI_Comm_set_info", set_info, 0, MPI_FLOAT, MPI_COMM_SELF},
         {"MPI_Type_size, which is the MPI's own", ask_size, 0, MPI_FLOAT, MPI_COMM_SELF},
         {"1 double, all ranks", sum, 1, MPI_DOUBLE, MPI_COMM_WORLD},

@@ -103,9 +103,6 @@ libcgxcore_la_SOURCES = \
 	src/mpi/abi_standard.c \
 	src/mpi/config.c src/mpi/config.h \
 	src/mpi/errors.c src/mpi/errors.h \
-	src/mpi/op_probe.c src/mpi/op_probe.h \
-	src/mpi/op_scan.c \
-	src/mpi/ops.c src/mpi/ops.h \
 	src/mpi/stall.c src/mpi/stall.h \
 	src/mpi/table.c src/mpi/table.h \
 	src/mpi/types.c src/mpi/types.h \

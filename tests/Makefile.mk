@@ -62,9 +62,6 @@ unit_programs = \
 	tests/unit/comm/tables \
 	tests/unit/cuda/memory \
 	tests/unit/mpi/find_abi \
-	tests/unit/mpi/ops_large \
-	tests/unit/mpi/ops_probe \
-	tests/unit/mpi/ops_records \
 	tests/unit/mpi/stall \
 	tests/unit/observe/size_times \
 	tests/unit/policy/adapt \
@@ -110,7 +107,6 @@ unit_scripts = \
 	tests/unit/bench/results.test \
 	tests/unit/bench/scale.test \
 	tests/unit/bench/train_table.test \
-	tests/unit/mpi/ops_objects.test \
 	tests/unit/pmpi/exports.test \
 	tests/unit/pmpi/linkage.test \
 	tests/unit/streams/streams.test \
@@ -156,9 +152,7 @@ mpi_tests = \
 	tests/mpi/missing \
 	tests/mpi/nonfinite \
 	tests/mpi/observe \
-	tests/mpi/ops_beyond \
-	tests/mpi/ops_half \
-	tests/mpi/ops_strict \
+	tests/mpi/ops \
 	tests/mpi/pace \
 	tests/mpi/rank_faults \
 	tests/mpi/reasons \
@@ -209,7 +203,7 @@ mpi_scripts = \
 
 check_LTLIBRARIES = tests/lib/libtap.la tests/lib/yield.la tests/unit/lib/libunit.la tests/mpi/lib/libmpitest.la
 # What the lab and scripts/gpu-check run is for their tests too, and what says how many messages there are.
-check_PROGRAMS = tests/lib/supervise $(unit_programs) tests/unit/mpi/ops_objects tests/unit/streams/replay \
+check_PROGRAMS = tests/lib/supervise $(unit_programs) tests/unit/streams/replay \
 	$(mpi_tests) $(mpi_programs) tests/storm/storm bench/allreduce bench/exact_call bench/scale
 dist_check_SCRIPTS = $(unit_scripts) $(mpi_tests:=.test) $(mpi_scripts) tests/storm/storm.test
 TESTS = $(unit_programs) $(dist_check_SCRIPTS)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Horovod, built with HOROVOD_WITH_MPI=1: it fuses by time, so a rule says that its sums recur.
 
-    echo "-> recurs=always" >rules.txt
+    echo "-> recurs=always" >rules.txt    # with Compression.fp16: recurs=always op=float16
     CGX_RULES=rules.txt mpiexec -n 2 cgxrun --buffers host python train_hvd.py
 """
 

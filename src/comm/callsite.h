@@ -51,10 +51,11 @@ struct cgx_callsite {
     struct cgx_callsite_key key;
     bool used;           /* false: an empty place of the table */
     uint64_t generation; /* of the meaning of its position */
-    /* What rules and hints set; REFUSAL: the one that makes calls exact, if any. HINTS: the number
+    /* What rules and hints set; REFUSAL: why they make calls exact, if they do. HINTS: the number
      * of hints that the communicator had at the time. */
     struct cgx_override override;
     enum cgx_reason refusal;
+    enum cgx_dtype dtype; /* of its elements */
     unsigned hints;
     enum cgx_site_state state;
     enum cgx_reason reason; /* why this rank declines */

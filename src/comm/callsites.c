@@ -62,9 +62,14 @@ static void evaluate_override(const struct cgx_comm *state, struct cgx_callsite 
     *override = cgx_override_merge(state->terms.hints, cgx_config_rules(), &about);
     site->hints = state->terms.taken;
     site->refusal = CGX_REASON_NONE;
+    site->dtype = about.dtype;
     key->rule = override->rule;
     if (override->exact)
         site->refusal = override->rule ? CGX_REASON_RULE : CGX_REASON_HINT;
+    else if (key->type == CGX_TYPE_OPAQUE16 && !override->op)
+        site->refusal = CGX_REASON_UNKNOWN_SUM;
+    else if (key->type == CGX_TYPE_OPAQUE16)
+        site->dtype = override->op;
 }
 
 static bool is_site(const struct cgx_callsite *site, const struct cgx_callsite_key *key,
@@ -128,11 +133,10 @@ static void schedule(const struct cgx_comm *state, struct cgx_callsite *site,
     site->schedule = cgx_coll_schedule(plan, widest, &scheme, cgx_config()->fusion_buffer_bytes);
 }
 
-bool cgx_callsites_plan(const struct cgx_comm *state, struct cgx_callsite *site,
-                        enum cgx_dtype dtype)
+bool cgx_callsites_plan(const struct cgx_comm *state, struct cgx_callsite *site)
 {
     struct cgx_plan *plan =
-        cgx_plan_create(cgx_config(), &site->override, dtype, (size_t)site->key.count);
+        cgx_plan_create(cgx_config(), &site->override, site->dtype, (size_t)site->key.count);
     struct cgx_plan *widest = plan ? cgx_plan_widest(plan) : NULL;
 
     cgx_plan_free(site->plan);
@@ -148,8 +152,7 @@ bool cgx_callsites_plan(const struct cgx_comm *state, struct cgx_callsite *site,
 }
 
 /* Makes the plan of SITE in the reserve; false if that is too small. */
-static bool plan_in_reserve(const struct cgx_comm *state, struct cgx_callsite *site,
-                            enum cgx_dtype dtype)
+static bool plan_in_reserve(const struct cgx_comm *state, struct cgx_callsite *site)
 {
     struct cgx_callsites *table = state->callsites;
     size_t count = (size_t)site->key.count;
@@ -157,7 +160,7 @@ static bool plan_in_reserve(const struct cgx_comm *state, struct cgx_callsite *s
 
     if (cgx_plan_most_bytes(&site->override, count) > table->reserved)
         return false;
-    plan = cgx_plan_create_in(table->reserve, cgx_config(), &site->override, dtype, count);
+    plan = cgx_plan_create_in(table->reserve, cgx_config(), &site->override, site->dtype, count);
     widest = (void *)((unsigned char *)table->reserve + table->reserved);
     memcpy(widest, plan, cgx_plan_bytes(plan));
     cgx_plan_widen(widest);
@@ -171,22 +174,16 @@ static bool is_stale(const struct cgx_comm *state, const struct cgx_callsite *si
     return site->schedule.network.local_byte_ps != state->places.network.local_byte_ps;
 }
 
-const struct cgx_schedule *cgx_callsites_schedule(struct cgx_comm *state, struct cgx_callsite *site,
-                                                  enum cgx_dtype dtype)
+const struct cgx_schedule *cgx_callsites_schedule(struct cgx_comm *state, struct cgx_callsite *site)
 {
     bool has;
 
     /* The layers of the last override belong to hints that may have been freed. */
     if (site->hints != state->terms.taken)
         evaluate_override(state, site);
-    has = (site->plan && site->plan->dtype == dtype && !is_stale(state, site)) ||
-          cgx_callsites_plan(state, site, dtype) || plan_in_reserve(state, site, dtype);
+    has = (site->plan && site->plan->dtype == site->dtype && !is_stale(state, site)) ||
+          cgx_callsites_plan(state, site) || plan_in_reserve(state, site);
     return has ? &site->schedule : NULL;
-}
-
-const struct cgx_schedule *cgx_callsites_agreed(struct cgx_comm *state, struct cgx_callsite *site)
-{
-    return cgx_callsites_schedule(state, site, state->agreed.kinds[site->key.type].dtype);
 }
 
 bool cgx_callsites_reserve(struct cgx_comm *state, size_t bytes)

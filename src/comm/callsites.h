@@ -29,17 +29,14 @@ struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx
 /* The site at POSITION of the present step, or NULL. Not a look-up. */
 struct cgx_callsite *cgx_callsites_at(const struct cgx_comm *state, size_t position);
 
-/* Makes SITE's plan and schedule for elements of DTYPE, with needs for all widths that the plan may
- * take. False if memory is short; SITE then has no plan. */
-bool cgx_callsites_plan(const struct cgx_comm *state, struct cgx_callsite *site,
-                        enum cgx_dtype dtype);
+/* Makes SITE's plan and schedule, with needs for all widths that the plan may take. False if memory
+ * is short; SITE then has no plan. */
+bool cgx_callsites_plan(const struct cgx_comm *state, struct cgx_callsite *site);
 
-/* SITE's schedule, made if missing, for elements of DTYPE or, the second, for the type agreed for
- * its kind. Valid until the next call for any site. NULL if memory is short and
- * cgx_callsites_reserve has not reserved enough. */
-const struct cgx_schedule *cgx_callsites_schedule(struct cgx_comm *state, struct cgx_callsite *site,
-                                                  enum cgx_dtype dtype);
-const struct cgx_schedule *cgx_callsites_agreed(struct cgx_comm *state, struct cgx_callsite *site);
+/* SITE's schedule, made if missing. Valid until the next call for any site. NULL if memory is short
+ * and cgx_callsites_reserve has not reserved enough. */
+const struct cgx_schedule *cgx_callsites_schedule(struct cgx_comm *state,
+                                                  struct cgx_callsite *site);
 
 /* Reserves BYTES (cgx_plan_most_bytes) for a plan that must be made when memory is short: a rank
  * must not fail after others have begun. False if memory is short. */

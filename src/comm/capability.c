@@ -7,14 +7,8 @@
 #include <string.h>
 
 #include "codec/bucket.h"
-#include "codec/quantiser.h"
 #include "comm/connect.h"
 #include "cuda/pinned_pool.h"
-#include "mpi/config.h"
-#include "mpi/ops.h"
-
-/* Elements that are copied from a device at a time. */
-#define FETCHED ((size_t)2 << 20)
 
 /* Whether BUFFER's context is broken, or its device lost. Then even an exact call is impossible. */
 static bool is_dead(const struct cgx_pointer *buffer)
@@ -63,85 +57,6 @@ void cgx_capability_get_backends(struct cgx_comm *state, struct cgx_capability *
                                   : CGX_REASON_DEVICE;
 }
 
-/* As cgx_input_gather, elements of SIZE bytes unconverted. */
-static bool copy_input(const struct cgx_pointer *where, const void *buffer, size_t size,
-                       const struct cgx_input_sample *sample, void *elements)
-{
-    const char *from = (const char *)buffer + sample->first * size;
-    size_t stride = sample->stride * size;
-
-    if (where->memory != CGX_MEMORY_HOST)
-        return cgx_pinned_gather(where, elements, from, size, stride, sample->count) == CGX_OK;
-    for (size_t i = 0; i < sample->count; i++)
-        memcpy((char *)elements + i * size, from + i * stride, size);
-    return true;
-}
-
-/* The class of the op, if it is known, or as tested on a sample of the input. */
-static enum cgx_op_class classify_op(const struct cgx_capability *capability)
-{
-    const struct cgx_input_sample sample = cgx_input_spread(capability->count, CGX_OP_WORDS);
-    enum cgx_op_class known = cgx_op_known(capability->op, capability->datatype);
-    uint16_t words[CGX_OP_WORDS];
-
-    if (known != CGX_OP_UNTESTED)
-        return known;
-    if (!copy_input(&capability->send, capability->input, sizeof words[0], &sample, words))
-        return CGX_OP_UNTESTED;
-    return cgx_op_ask(capability->op, capability->datatype, words, sample.count);
-}
-
-/* Scans all elements, which are copied from a device to the host. False if they cannot be read. */
-static bool scan_all(const struct cgx_capability *capability, enum cgx_op_class sum,
-                     struct cgx_op_extremes *seen)
-{
-    const size_t size = sizeof(uint16_t),
-                 at_once = capability->count < FETCHED ? capability->count : FETCHED;
-    const struct cgx_input_sample all = {.stride = 1, .count = 1};
-    bool ok = true;
-    void *memory;
-
-    if (capability->send.memory == CGX_MEMORY_HOST) {
-        cgx_op_scan(sum, capability->input, capability->count, seen);
-        return true;
-    }
-    if (cgx_pinned_take(&capability->send, at_once * size, &memory) != CGX_OK)
-        return false;
-    for (size_t first = 0, count; ok && first < capability->count; first += count) {
-        count = capability->count - first < at_once ? capability->count - first : at_once;
-        ok = copy_input(&capability->send, (const char *)capability->input + first * size,
-                        count * size, &all, memory);
-        if (ok)
-            cgx_op_scan(sum, memory, count, seen);
-    }
-    cgx_pinned_give(&capability->send, memory);
-    return ok;
-}
-
-static bool is_sum(enum cgx_op_class class)
-{
-    return class == CGX_OP_SUM_FLOAT16 || class == CGX_OP_SUM_BFLOAT16;
-}
-
-void cgx_capability_ask_op(struct cgx_capability *capability, unsigned ranks)
-{
-    struct cgx_op_extremes seen = {{0}, {0}, 0};
-    enum cgx_op_class sum;
-
-    if (capability->refusal || !capability->op)
-        return;
-    sum = classify_op(capability);
-    if (is_sum(sum))
-        sum = scan_all(capability, sum, &seen)
-                  ? cgx_op_confirm(capability->op, capability->datatype, ranks, &seen)
-                  : CGX_OP_UNTESTED;
-    capability->op = NULL;
-    if (!is_sum(sum))
-        capability->refusal = CGX_REASON_UNKNOWN_SUM;
-    else if (sum == CGX_OP_SUM_BFLOAT16)
-        capability->dtype = CGX_BFLOAT16;
-}
-
 struct cgx_backend *cgx_capability_backend(const struct cgx_capability *capability)
 {
     return !capability->refusal && capability->encoder == capability->decoder ? capability->encoder
@@ -162,10 +77,16 @@ struct cgx_input_sample cgx_input_spread(size_t elements, size_t most)
 bool cgx_input_gather(const struct cgx_pointer *where, const void *buffer, enum cgx_dtype dtype,
                       const struct cgx_input_sample *sample, float *values)
 {
-    size_t size = cgx_dtype_size(dtype);
+    size_t size = cgx_dtype_size(dtype), stride = sample->stride * size;
+    const char *from = (const char *)buffer + sample->first * size;
     char *elements = malloc(sample->count * size);
-    bool ok = elements && copy_input(where, buffer, size, sample, elements);
+    bool ok = elements != NULL;
 
+    if (ok && where->memory != CGX_MEMORY_HOST)
+        ok = cgx_pinned_gather(where, elements, from, size, stride, sample->count) == CGX_OK;
+    else
+        for (size_t i = 0; ok && i < sample->count; i++)
+            memcpy(elements + i * size, from + i * stride, size);
     if (ok)
         cgx_peek_elements(dtype, elements, sample->count, values);
     free(elements);

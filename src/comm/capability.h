@@ -12,27 +12,15 @@
 
 struct cgx_capability {
     enum cgx_reason refusal; /* why it cannot compress the call */
-    enum cgx_dtype dtype;    /* CGX_FLOAT16 as long as only an op can tell */
     /* Where input and output are; equal if IN_PLACE. */
     struct cgx_pointer send, receive;
     bool in_place;
-    const void *input; /* COUNT elements */
-    size_t count;
-    /* The program's own op, to be tested if nothing else refuses the call; NULL: none, or already
-     * tested. */
-    cgx_mpi_op op;
-    cgx_mpi_datatype datatype;             /* that OP is called with */
     struct cgx_backend *encoder, *decoder; /* of the two buffers; NULL until obtained */
 };
 
 /* Obtains the backends of the buffers, unless there is a refusal; sets one on failure. The scratch
  * memory must be reserved. */
 void cgx_capability_get_backends(struct cgx_comm *state, struct cgx_capability *capability);
-
-/* Tests whether the program's op sums the call's elements over RANKS ranks, and finds their type,
- * unless there is a refusal; may set one. Reads the whole input and calls the op with its elements
- * (mpi/ops.h), so this must come last. */
-void cgx_capability_ask_op(struct cgx_capability *capability, unsigned ranks);
 
 /* The backend if encoder and decoder are the same, or NULL. */
 struct cgx_backend *cgx_capability_backend(const struct cgx_capability *capability);

@@ -43,7 +43,7 @@ bool cgx_decide_is_served(struct cgx_comm *state, struct cgx_callsite *site)
     if (!kind->agreed || may_resume_p2p(kind) ||
         cgx_plan_most_bytes(&site->override, (size_t)site->key.count) > state->agreed.plan)
         return false;
-    schedule = cgx_callsites_agreed(state, site);
+    schedule = cgx_callsites_schedule(state, site);
     return schedule && cgx_needs_fit(&schedule->needs, &state->work->reserved);
 }
 
@@ -71,12 +71,11 @@ struct wanted {
 
 /* Sets *WANTED to the memory that the call needs; if ranks had reserved too little before, enough
  * for calls that are larger by half. False if memory is short. */
-static bool find_wanted(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_dtype dtype,
-                        struct wanted *wanted)
+static bool find_wanted(struct cgx_comm *state, struct cgx_callsite *site, struct wanted *wanted)
 {
-    const struct cgx_schedule *schedule = cgx_callsites_schedule(state, site, dtype);
+    const struct cgx_schedule *schedule = cgx_callsites_schedule(state, site);
     uint64_t most = site->key.count + site->key.count / 2;
-    struct cgx_callsite larger = {.key.count = most};
+    struct cgx_callsite larger = {.key.count = most, .dtype = site->dtype};
 
     if (!schedule)
         return false;
@@ -85,7 +84,7 @@ static bool find_wanted(struct cgx_comm *state, struct cgx_callsite *site, enum 
     wanted->needs = cgx_needs_most(&schedule->needs, &state->work->reserved);
     if (state->work->reserved.slots == 0 || cgx_needs_fit(&wanted->needs, &state->work->reserved))
         return true;
-    if (!cgx_callsites_plan(state, &larger, dtype))
+    if (!cgx_callsites_plan(state, &larger))
         return false;
     wanted->needs = cgx_needs_most(&wanted->needs, &larger.schedule.needs);
     cgx_callsite_drop(&larger);
@@ -97,26 +96,21 @@ static bool find_wanted(struct cgx_comm *state, struct cgx_callsite *site, enum 
 static void prepare(struct cgx_comm *state, struct cgx_callsite *site,
                     struct cgx_capability *capability, struct wanted *wanted)
 {
-    const struct cgx_schedule *schedule;
-
     if (!capability->refusal && cgx_config()->raw && state->places.nodes->nodes == 1)
         capability->refusal = CGX_REASON_ONE_NODE;
     if (capability->refusal)
         return;
     state->work->scratch.local_peers = cgx_connect_local_peers(state);
-    if (!find_wanted(state, site, capability->dtype, wanted) ||
-        !cgx_callsites_reserve(state, wanted->plan) ||
+    if (!find_wanted(state, site, wanted) || !cgx_callsites_reserve(state, wanted->plan) ||
         cgx_scratch_reserve(&state->work->scratch, &wanted->needs) != CGX_OK) {
         capability->refusal = CGX_REASON_NO_MEMORY;
         return;
     }
-    schedule = cgx_callsites_schedule(state, site, capability->dtype);
-    if (!schedule) {
+    if (!cgx_callsites_schedule(state, site)) {
         capability->refusal = CGX_REASON_NO_MEMORY;
         return;
     }
     cgx_capability_get_backends(state, capability);
-    cgx_capability_ask_op(capability, (unsigned)state->size);
 }
 
 /* ---- agreeing on a kind of calls ---- */
@@ -144,8 +138,7 @@ static int ask(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
 {
     const struct cgx_backend *backend = cgx_capability_backend(capability);
     struct cgx_kind *kind = cgx_comm_kind(state, site);
-    struct cgx_answer mine = {
-        vote_of(capability->refusal), capability->dtype, site->key.count, {0}};
+    struct cgx_answer mine = {vote_of(capability->refusal), site->dtype, site->key.count, {0}};
     bool agreed, was_by_device = kind->by_device;
     int code;
 
@@ -178,12 +171,11 @@ static int ask(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
 }
 
 /* Records what was agreed for calls of KIND. */
-static void note_kind(struct cgx_comm *state, struct cgx_kind *kind, enum cgx_dtype dtype,
-                      const struct wanted *wanted, bool agreed)
+static void note_kind(struct cgx_comm *state, struct cgx_kind *kind, const struct wanted *wanted,
+                      bool agreed)
 {
     if (agreed) {
         kind->agreed = true;
-        kind->dtype = dtype;
         state->agreed.plan = wanted->plan;
         state->work->reserved = cgx_needs_most(&wanted->needs, &state->work->reserved);
     } else if (!kind->agreed) {
@@ -278,7 +270,7 @@ static void log_compressed(struct cgx_comm *state, struct cgx_callsite *site,
     static const char *const ways[] = {[CGX_PULL_NONE] = "",
                                        [CGX_PULL_HOST] = ", copied by the devices",
                                        [CGX_PULL_DEVICE] = ", from device to device"};
-    const struct cgx_schedule *schedule = cgx_callsites_agreed(state, site);
+    const struct cgx_schedule *schedule = cgx_callsites_schedule(state, site);
     char rows[32] = "";
 
     if (!schedule || cgx_log_level() < CGX_LOG_DEBUG)
@@ -314,14 +306,11 @@ static int settle(struct cgx_comm *state, struct cgx_callsite *site,
         local_byte_ps = state->places.network.local_byte_ps;
         if (renews)
             prepare(state, site, capability, &wanted);
-        else
-            cgx_capability_ask_op(capability, (unsigned)state->size);
         code = ask(state, site, capability, renews ? &wanted : NULL, all);
         /* Another vote is about the call's buffers and says nothing of its kind. */
         if (code == CGX_MPI_SUCCESS && renews &&
             (all->vote == CGX_ABLE || all->vote == CGX_DECLINED))
-            note_kind(state, cgx_comm_kind(state, site), capability->dtype, &wanted,
-                      all->vote == CGX_ABLE);
+            note_kind(state, cgx_comm_kind(state, site), &wanted, all->vote == CGX_ABLE);
     } while (code == CGX_MPI_SUCCESS && renews && all->vote == CGX_ABLE &&
              local_byte_ps != state->places.network.local_byte_ps);
     return code;

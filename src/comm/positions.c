@@ -96,7 +96,7 @@ static bool add_position(struct cgx_comm *state, size_t position, struct cgx_pos
     layers->sites[position] = site;
     if (!site)
         return true;
-    cgx_callsites_agreed(state, site);
+    cgx_callsites_schedule(state, site);
     /* A plan in the reserve is left out, since the next position reuses the reserve. */
     if (site->plan && cgx_plan_is_placed(site->plan))
         plans[position] = site->plan;

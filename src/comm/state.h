@@ -40,10 +40,9 @@ struct cgx_workspace {
 
 /* What ranks have agreed for calls of one type. */
 struct cgx_kind {
-    bool agreed;    /* calls within the reserved memory can be compressed */
-    bool by_device; /* and go from device to device inside nodes */
-    bool trusted;   /* a call of this kind was sampled and judged a gradient */
-    enum cgx_dtype dtype;
+    bool agreed;                      /* calls within the reserved memory can be compressed */
+    bool by_device;                   /* and go from device to device inside nodes */
+    bool trusted;                     /* a call of this kind was sampled and judged a gradient */
     struct cgx_backoff retry;         /* until ranks ask about new calls without a position */
     struct cgx_backoff p2p_suspended; /* after calls stopped going from device to device */
 };

@@ -98,16 +98,17 @@ static void warn_of_step(struct cgx_comm *state)
 }
 
 void cgx_tables_result(struct cgx_comm *state, const struct cgx_pointer *where, const void *sums,
-                       const struct cgx_callsite_key *key)
+                       const struct cgx_callsite *site)
 {
-    const struct cgx_input_sample sample = cgx_input_spread(key->count, CGX_RESEMBLANCE_SAMPLE);
+    const struct cgx_input_sample sample =
+        cgx_input_spread(site->key.count, CGX_RESEMBLANCE_SAMPLE);
     float values[CGX_RESEMBLANCE_SAMPLE];
     union cgx_float_state caller;
 
-    if (key->type == CGX_TYPE_OPAQUE16 || !cgx_recurrence_samples(state->stream.recurrence))
+    if (!cgx_recurrence_samples(state->stream.recurrence))
         return;
     cgx_float_enter(&caller);
-    if (cgx_input_gather(where, sums, cgx_type_dtype(key->type), &sample, values))
+    if (cgx_input_gather(where, sums, site->dtype, &sample, values))
         cgx_recurrence_result(state->stream.recurrence, values, sample.count);
     cgx_float_leave(&caller);
 }

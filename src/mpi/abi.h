@@ -18,8 +18,7 @@ struct cgx_mpi;
     X(Group_free) X(Comm_create_keyval) X(Comm_free_keyval) X(Comm_get_attr)              \
     X(Comm_set_attr) X(Comm_delete_attr) X(Info_get) X(Comm_get_errhandler)               \
     X(Comm_set_errhandler) X(Comm_call_errhandler) X(Errhandler_free) X(Add_error_code) X(Add_error_string)      \
-    X(Error_class) X(Error_string) X(Type_size) X(Type_get_extent) X(Type_get_true_extent)               \
-    X(Type_get_envelope) X(Type_free)
+    X(Error_class) X(Error_string) X(Type_size) X(Type_get_extent) X(Type_get_true_extent)
 /* clang-format on */
 
 typedef const char *cgx_abi(struct cgx_mpi *table, void *library);

@@ -108,10 +108,6 @@ CALL(Type_get_extent, (cgx_mpi_datatype datatype, cgx_mpi_aint *bound, cgx_mpi_a
      (HANDLE, cgx_mpi_aint *, cgx_mpi_aint *), (NATIVE(datatype), bound, extent))
 CALL(Type_get_true_extent, (cgx_mpi_datatype datatype, cgx_mpi_aint *bound, cgx_mpi_aint *extent),
      (HANDLE, cgx_mpi_aint *, cgx_mpi_aint *), (NATIVE(datatype), bound, extent))
-CALL(Type_get_envelope,
-     (cgx_mpi_datatype datatype, int *integers, int *addresses, int *datatypes, int *combiner),
-     (HANDLE, int *, int *, int *, int *),
-     (NATIVE(datatype), integers, addresses, datatypes, combiner))
 
 CALL(Comm_revoke, (cgx_mpi_comm comm), (HANDLE), (NATIVE(comm)))
 CALL(Comm_is_revoked, (cgx_mpi_comm comm, int *flag), (HANDLE, int *), (NATIVE(comm), flag))
@@ -156,20 +152,6 @@ MAKE(Comm_get_errhandler, cgx_mpi_errhandler, (cgx_mpi_comm comm, cgx_mpi_errhan
 FREE(Comm_free, cgx_mpi_comm)
 FREE(Group_free, cgx_mpi_group)
 FREE(Errhandler_free, cgx_mpi_errhandler)
-FREE(Type_free, cgx_mpi_datatype)
-
-static int (*native_Type_get_contents)(HANDLE, int, int, int, int *, cgx_mpi_aint *, HANDLE *);
-
-static int call_Type_get_contiguous(cgx_mpi_datatype datatype, int *count, cgx_mpi_datatype *inner)
-{
-    cgx_mpi_aint no_address;
-    HANDLE native;
-    int code = native_Type_get_contents(NATIVE(datatype), 1, 0, 1, count, &no_address, &native);
-
-    if (code == CGX_MPI_SUCCESS)
-        *inner = WORD(cgx_mpi_datatype, native);
-    return code;
-}
 
 /* ---- callbacks ---- */
 
@@ -198,18 +180,6 @@ static int end_attribute(HANDLE comm, int keyval, void *value, void *extra)
 static int call_Comm_create_keyval(cgx_mpi_attribute_end *end, int *keyval)
 {
     return native_Comm_create_keyval(copy_nothing, end_attribute, keyval, (void *)end);
-}
-
-static void call_op(cgx_mpi_function *function, bool large, void *in, void *inout, int length,
-                    cgx_mpi_datatype datatype)
-{
-    HANDLE native = NATIVE(datatype);
-    cgx_mpi_count count = length;
-
-    if (large)
-        ((cgx_mpi_user_function_c *)function)(in, inout, &count, &native);
-    else
-        ((cgx_mpi_user_function *)function)(in, inout, &length, &native);
 }
 
 /* ---- handles ---- */
@@ -252,13 +222,10 @@ static const char *translate(struct cgx_mpi *table, void *library)
     NATIVE_FUNCTION(name) \
     table->name = call_##name;
     CGX_ABI_FUNCTIONS(FUNCTION)
-    NATIVE_FUNCTION(Type_get_contents)
-    table->Type_get_contiguous = call_Type_get_contiguous;
     native_Allreduce_c = (__typeof__(native_Allreduce_c))dlsym(library, "PMPI_Allreduce_c");
     table->Allreduce_c = native_Allreduce_c ? call_Allreduce_c : NULL;
 #undef FUNCTION
 #undef NATIVE_FUNCTION
-    table->call_op = call_op;
     table->handle = handle;
     table->handle_at = handle_at;
     table->request_bytes = sizeof(HANDLE);

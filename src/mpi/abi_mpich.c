@@ -72,8 +72,6 @@ const char *cgx_abi_mpich(struct cgx_mpi *table, void *library)
     table->ANY_SOURCE = -2;
     table->UNDEFINED = -32766;
     table->COMM_TYPE_SHARED = 1;
-    table->COMBINER_NAMED = 1;
-    table->COMBINER_CONTIGUOUS = 3;
     table->ERR_BUFFER = 1;
     table->ERR_COUNT = 2;
     table->ERR_TYPE = 3;

@@ -110,8 +110,6 @@ const char *cgx_abi_openmpi(struct cgx_mpi *table, void *library)
     table->ERR_IN_STATUS = 18;
     table->FT = 12;
     table->COMM_TYPE_SHARED = 0;
-    table->COMBINER_NAMED = 0;
-    table->COMBINER_CONTIGUOUS = 2;
     table->looks_like_type = looks_like_type;
     table->looks_created = looks_created;
     find_fortran(table, library);

@@ -55,8 +55,6 @@ const char *cgx_abi_standard(struct cgx_mpi *table, void *library)
     table->THREAD_MULTIPLE = 4096;
     table->ERR_IN_STATUS = 19;
     table->COMM_TYPE_SHARED = 221;
-    table->COMBINER_NAMED = 101;
-    table->COMBINER_CONTIGUOUS = 103;
     table->looks_like_type = looks_like_type;
     table->looks_created = looks_created;
     return missing;

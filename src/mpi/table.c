@@ -190,10 +190,6 @@ static void resolve_raw(void *library)
     table.raw.function = (__typeof__(table.raw.function))dlsym(library, "PMPI_" #function)
     RESOLVE(Allreduce);
     RESOLVE(Allreduce_c);
-    RESOLVE(Op_create);
-    RESOLVE(Op_create_c);
-    RESOLVE(Op_free);
-    RESOLVE(Type_free);
     RESOLVE(Comm_set_info);
     RESOLVE(Comm_free);
     RESOLVE(Comm_disconnect);

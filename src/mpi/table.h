@@ -34,14 +34,6 @@ typedef intptr_t cgx_mpi_aint; /* MPI_Aint */
 #define CGX_MPI_REQUEST_MOST 8
 #define CGX_MPI_STATUS_MOST 32
 
-/* An op's function: MPI_User_function or, if LARGE, MPI_User_function_c. DATATYPE points to the
- * MPI's own handle. */
-typedef void cgx_mpi_user_function(void *in, void *inout, int *length, void *datatype);
-typedef void cgx_mpi_user_function_c(void *in, void *inout, cgx_mpi_count *length, void *datatype);
-
-/* Either of them. */
-typedef void cgx_mpi_function(void);
-
 /* Called when an attribute is deleted. */
 typedef void cgx_mpi_attribute_end(void *value);
 
@@ -66,10 +58,6 @@ struct cgx_mpi {
                          uintptr_t op, uintptr_t comm);
         int (*Allreduce_c)(const void *sendbuf, void *recvbuf, cgx_mpi_count count,
                            uintptr_t datatype, uintptr_t op, uintptr_t comm);
-        int (*Op_create)(cgx_mpi_user_function *function, int commute, void *op);
-        int (*Op_create_c)(cgx_mpi_user_function_c *function, int commute, void *op);
-        int (*Op_free)(void *op);
-        int (*Type_free)(void *datatype);
         int (*Comm_set_info)(uintptr_t comm, uintptr_t info);
         int (*Comm_free)(void *comm);
         int (*Comm_disconnect)(void *comm);
@@ -91,8 +79,7 @@ struct cgx_mpi {
     cgx_mpi_info INFO_NULL;
     cgx_mpi_errhandler ERRORS_RETURN;
     void *IN_PLACE, *BOTTOM;
-    int THREAD_MULTIPLE, ANY_SOURCE, UNDEFINED, COMM_TYPE_SHARED, COMBINER_NAMED,
-        COMBINER_CONTIGUOUS;
+    int THREAD_MULTIPLE, ANY_SOURCE, UNDEFINED, COMM_TYPE_SHARED;
     int ERR_BUFFER, ERR_COUNT, ERR_TYPE, ERR_OTHER, ERR_INTERN, ERR_NO_MEM, ERR_IN_STATUS;
     int FT;                             /* MPI_FT, a key of MPI_COMM_WORLD, with Comm_is_revoked */
     int communicators;                  /* at least this many per process */
@@ -170,15 +157,6 @@ struct cgx_mpi {
     int (*Type_get_extent)(cgx_mpi_datatype datatype, cgx_mpi_aint *bound, cgx_mpi_aint *extent);
     int (*Type_get_true_extent)(cgx_mpi_datatype datatype, cgx_mpi_aint *bound,
                                 cgx_mpi_aint *extent);
-    int (*Type_get_envelope)(cgx_mpi_datatype datatype, int *integers, int *addresses,
-                             int *datatypes, int *combiner);
-    /* A contiguous type's count and element type. */
-    int (*Type_get_contiguous)(cgx_mpi_datatype datatype, int *count, cgx_mpi_datatype *inner);
-    int (*Type_free)(cgx_mpi_datatype *datatype);
-
-    /* Calls FUNCTION, a cgx_mpi_user_function or, if LARGE, a cgx_mpi_user_function_c. */
-    void (*call_op)(cgx_mpi_function *function, bool large, void *in, void *inout, int length,
-                    cgx_mpi_datatype datatype);
 
     /* Extensions of some libraries; NULL if missing. They may abort before MPI_Init. The first: for
      * type CGX_MPI_GPU_CUDA. */

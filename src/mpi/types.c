@@ -12,17 +12,6 @@ const char *cgx_type_name(enum cgx_type_class type)
     return names[type];
 }
 
-static int combiner_of(cgx_mpi_datatype datatype)
-{
-    const struct cgx_mpi *mpi = cgx_mpi();
-    int integers, addresses, datatypes, combiner;
-
-    return mpi->Type_get_envelope(datatype, &integers, &addresses, &datatypes, &combiner) ==
-                   CGX_MPI_SUCCESS
-               ? combiner
-               : mpi->UNDEFINED;
-}
-
 /* CLASS if DATATYPE has the size of its elements. The MPI's build may have given the type another
  * size, or the program (MPI_Abi_set_fortran_info), but only once: *KNOWN caches the size; 0: not
  * yet known. */
@@ -66,19 +55,12 @@ bool cgx_type_has_two_bytes(cgx_mpi_datatype datatype)
            cgx_mpi()->Type_size(datatype, &size) == CGX_MPI_SUCCESS && size == 2;
 }
 
-bool cgx_type_is_byte_pair(cgx_mpi_datatype datatype)
+bool cgx_type_is_dense(cgx_mpi_datatype datatype)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
-    cgx_mpi_datatype inner;
-    bool predefined;
-    int count;
+    cgx_mpi_aint bound, extent, true_bound, true_extent;
 
-    if (!cgx_type_has_two_bytes(datatype) || combiner_of(datatype) != mpi->COMBINER_CONTIGUOUS ||
-        mpi->Type_get_contiguous(datatype, &count, &inner) != CGX_MPI_SUCCESS)
-        return false;
-    /* A derived inner type is a new reference, which this function must free. */
-    predefined = combiner_of(inner) == mpi->COMBINER_NAMED;
-    if (!predefined)
-        mpi->Type_free(&inner);
-    return predefined && count == 2;
+    return mpi->Type_get_extent(datatype, &bound, &extent) == CGX_MPI_SUCCESS &&
+           mpi->Type_get_true_extent(datatype, &true_bound, &true_extent) == CGX_MPI_SUCCESS &&
+           extent == 2 && true_extent == 2 && true_bound == 0;
 }

@@ -48,8 +48,8 @@ enum cgx_type_class cgx_type_classify(cgx_mpi_datatype datatype);
  * false for what is no datatype handle. */
 bool cgx_type_has_two_bytes(cgx_mpi_datatype datatype);
 
-/* Whether DATATYPE was made as two contiguous elements of a predefined type. Another rank may have
- * made a matching type differently. */
-bool cgx_type_is_byte_pair(cgx_mpi_datatype datatype);
+/* Whether elements of DATATYPE, of two bytes, lie one behind the other. Another rank may have made
+ * a matching type differently. */
+bool cgx_type_is_dense(cgx_mpi_datatype datatype);
 
 #endif

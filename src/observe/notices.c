@@ -72,6 +72,20 @@ void cgx_notice_memory(enum cgx_reason reason)
             host ? "host" : "device");
 }
 
+void cgx_notice_unknown_sum(const struct cgx_noticed *sum)
+{
+    char text[CGX_NOTICED_BYTES];
+
+    if (atomic_fetch_or(&said, 1ULL << CGX_REASON_UNKNOWN_SUM) >> CGX_REASON_UNKNOWN_SUM & 1)
+        return;
+    describe(sum, text, sizeof text);
+    cgx_log(CGX_LOG_WARN,
+            "%s stays exact, since its op is the program's own, on elements of two bytes. If that "
+            "sums float16, as Horovod's Compression.fp16 does, say so: a file with the line "
+            "'-> op=float16' (or op=bfloat16), named by cgxrun --rules or CGX_RULES",
+            text);
+}
+
 void cgx_notice_freed(void)
 {
     static atomic_uint freed;

@@ -40,6 +40,10 @@ void cgx_notice_memory(enum cgx_reason reason);
 #define CGX_NOTICED_FREED 16
 void cgx_notice_freed(void);
 
+/* Says, once, that SUM, which recurs, is formed by an op of the program's own, and which rule would
+ * say what that sums. */
+void cgx_notice_unknown_sum(const struct cgx_noticed *sum);
+
 /* Whether a line has named REASON for large sums that stay exact. */
 bool cgx_notice_said(enum cgx_reason reason);
 

@@ -56,9 +56,10 @@ const struct cgx_reason_words cgx_reasons[CGX_REASONS] = {
                                   "a buffer is in device memory (CGX_BUFFERS=host)",
                                   "set CGX_BUFFERS=all or device"},
     [CGX_REASON_UNKNOWN_SUM] = {"unknown_sum",
-                                "type and op of the program are not known to sum half precision: "
-                                "use MPI's own, or float32",
-                                "sum float32, or half precision as MPI's own type by MPI_SUM"},
+                                "its op is the program's own, on two bytes, and no rule has op=, "
+                                "or the elements have gaps",
+                                "if it sums float16 or bfloat16, say op=float16 or op=bfloat16 in "
+                                "CGX_RULES"},
     [CGX_REASON_NODES] = {"nodes", "a rank is out of memory, or MPI cannot tell the nodes",
                           "set CGX_TOPOLOGY"},
     [CGX_REASON_ONE_NODE] = {"one_node",

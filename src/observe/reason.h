@@ -45,7 +45,7 @@ enum cgx_reason {
     CGX_REASON_UNREACHABLE,
     CGX_REASON_HOST_MEMORY,
     CGX_REASON_DEVICE_MEMORY,
-    CGX_REASON_UNKNOWN_SUM, /* or the op was not tested yet */
+    CGX_REASON_UNKNOWN_SUM, /* or, earlier on the way, no rule says what the op sums */
     /* ... or because of something else that is needed: */
     CGX_REASON_NODES,
     CGX_REASON_ONE_NODE,

@@ -163,14 +163,31 @@ static struct cgx_comm *note_small(const struct cgx_call *call)
     return state;
 }
 
-/* Leaves CALL, a large sum whose site is KEY's, exact for REASON. */
-static int refuse_call(const struct cgx_call *call, struct cgx_comm *state, enum cgx_reason reason,
-                       const struct cgx_callsite_key *key)
+/* Rank 0 says which rule would have sums of SITE compressed. */
+static void notice_unknown_sum(const struct cgx_comm *state, const struct cgx_callsite *site)
 {
-    int code = cgx_exact_noted(call, state, reason, NULL);
+    char name[CGX_MPI_OBJECT_NAME_BYTES];
+    struct cgx_noticed noticed;
 
+    if (state->rank != 0 || cgx_notice_said(CGX_REASON_UNKNOWN_SUM))
+        return;
+    noticed = cgx_decide_noticed(state, site, name);
+    cgx_notice_unknown_sum(&noticed);
+}
+
+/* Leaves CALL, a large sum of SITE that RECURS or not, exact for REASON. */
+static int refuse_call(const struct cgx_call *call, struct cgx_comm *state, enum cgx_reason reason,
+                       const struct cgx_callsite *site, bool recurs)
+{
+    int code;
+
+    if (recurs)
+        cgx_stats_exact(state->stats, site->key);
+    if (recurs && reason == CGX_REASON_UNKNOWN_SUM)
+        notice_unknown_sum(state, site);
+    code = cgx_exact_noted(call, state, reason, NULL);
     if (code == CGX_MPI_SUCCESS && reason == CGX_REASON_NOT_RECURRING)
-        cgx_tables_result(state, &call->receive, call->recvbuf, key);
+        cgx_tables_result(state, &call->receive, call->recvbuf, site);
     return code;
 }
 
@@ -234,9 +251,7 @@ static int reduce(struct cgx_call *call, struct cgx_comm **state)
     reason = refuse(comm, site, call, recurs);
     if (!reason)
         return serve(call, comm, site);
-    if (recurs)
-        cgx_stats_exact(comm->stats, site->key);
-    return refuse_call(call, comm, reason, &site->key);
+    return refuse_call(call, comm, reason, site, recurs);
 }
 
 int cgx_allreduce(struct cgx_call *call)

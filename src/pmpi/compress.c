@@ -47,7 +47,7 @@ int cgx_exact_noted(const struct cgx_call *call, struct cgx_comm *state, enum cg
     if (sampled) {
         const struct cgx_guard guard = {
             (unsigned)state->rank, (unsigned)state->size, threshold_of(state),
-            sampled->sample.places,
+            sampled->sample.places, sampled->dtype,
             /* The sums before a repeated one were compressed, so they are not compared with it. */
             sampled->state == CGX_SITE_COMPRESSED ? NULL
                                                   : cgx_callsite_recent(sampled, CGX_RECENT_EXACT)};
@@ -171,12 +171,11 @@ static struct cgx_watching watching(const struct cgx_comm *state, struct cgx_cal
     return watching;
 }
 
-/* The vote of a rank in a call whose elements have the agreed type DTYPE. */
-static enum cgx_vote vote_of(const struct cgx_capability *capability, enum cgx_dtype dtype)
+static enum cgx_vote vote_of(const struct cgx_capability *capability)
 {
     if (cgx_reason_is_unrecoverable(capability->refusal))
         return CGX_UNRECOVERABLE;
-    return capability->refusal || capability->dtype != dtype ? CGX_DECLINED : CGX_ABLE;
+    return capability->refusal ? CGX_DECLINED : CGX_ABLE;
 }
 
 /* How payloads come from local peers, in calls of KIND. */
@@ -229,11 +228,11 @@ static void notice_first(const struct cgx_comm *state, const struct cgx_callsite
 
 int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx_callsite *site)
 {
-    const struct cgx_schedule *schedule = cgx_callsites_agreed(state, site);
+    const struct cgx_schedule *schedule = cgx_callsites_schedule(state, site);
     struct cgx_kind *kind = cgx_comm_kind(state, site);
-    /* The element type may have turned out to be another one since the layer was made. */
+    /* A hint may have changed the element type since the layer was made. */
     const struct cgx_adapt_layer *layer =
-        site->layer && site->layer->plan->dtype == kind->dtype ? site->layer : NULL;
+        site->layer && site->layer->plan->dtype == site->dtype ? site->layer : NULL;
     struct cgx_capability capability = cgx_eligible_capability(call);
     struct cgx_trial trial;
     struct cgx_feedback feedback;
@@ -263,10 +262,9 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     }
     cgx_capability_get_backends(state, &capability);
     coll.pull = pull_of(kind, schedule, &capability);
-    cgx_capability_ask_op(&capability, (unsigned)state->size);
     coll.encoder = capability.encoder;
     coll.decoder = capability.decoder;
-    coll.vote = vote_of(&capability, schedule->plan->dtype);
+    coll.vote = vote_of(&capability);
     code = cgx_trial_begin(&trial, state, site, &coll, &capability.refusal);
     if (code == CGX_MPI_SUCCESS && layer)
         code = cgx_kept_attach(&site->kept, &coll, &error_feedback);

@@ -6,7 +6,6 @@
 #include "comm/comm.h"
 #include "cuda/memory.h"
 #include "mpi/config.h"
-#include "mpi/ops.h"
 
 enum cgx_reason cgx_eligible(struct cgx_call *call)
 {
@@ -19,7 +18,7 @@ enum cgx_reason cgx_eligible(struct cgx_call *call)
         call->type = cgx_type_classify(call->datatype);
         if (call->type == CGX_TYPE_OTHER)
             return CGX_REASON_TYPE;
-    } else if (!cgx_op_is_user(call->op)) {
+    } else if (!cgx_mpi()->looks_created(call->op)) {
         return CGX_REASON_OP;
     } else if (reason == CGX_REASON_NONE) {
         if (!cgx_type_has_two_bytes(call->datatype))
@@ -77,33 +76,15 @@ static enum cgx_reason refuse_buffers(const struct cgx_call *call)
     return cgx_eligible_memory(call);
 }
 
-/* Sets in CAPABILITY what is known of the op on elements of two bytes, and the op, which is to be
- * asked. */
-static void take_op(const struct cgx_call *call, struct cgx_capability *capability)
-{
-    enum cgx_op_class sum = cgx_type_is_byte_pair(call->datatype)
-                                ? cgx_op_known(call->op, call->datatype)
-                                : CGX_OP_OTHER;
-
-    if (sum == CGX_OP_OTHER)
-        capability->refusal = CGX_REASON_UNKNOWN_SUM;
-    if (sum == CGX_OP_SUM_BFLOAT16)
-        capability->dtype = CGX_BFLOAT16;
-    capability->op = call->op;
-    capability->datatype = call->datatype;
-}
-
 struct cgx_capability cgx_eligible_capability(const struct cgx_call *call)
 {
     struct cgx_capability capability = {.refusal = refuse_buffers(call),
-                                        .dtype = cgx_type_dtype(call->type),
                                         .send = call->send,
                                         .receive = call->receive,
-                                        .in_place = call->sendbuf == cgx_mpi()->IN_PLACE,
-                                        .input = cgx_call_input(call),
-                                        .count = (size_t)call->count};
+                                        .in_place = call->sendbuf == cgx_mpi()->IN_PLACE};
 
-    if (!capability.refusal && call->type == CGX_TYPE_OPAQUE16)
-        take_op(call, &capability);
+    if (!capability.refusal && call->type == CGX_TYPE_OPAQUE16 &&
+        !cgx_type_is_dense(call->datatype))
+        capability.refusal = CGX_REASON_UNKNOWN_SUM;
     return capability;
 }

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Which calls may be compressed. What follows from counts, types and ops is the same on all ranks.
- * What follows from buffers and user ops is this rank's, and ranks must agree on it. */
+ * What follows from buffers is this rank's, and ranks must agree on it. */
 #ifndef CGX_PMPI_ELIGIBLE_H
 #define CGX_PMPI_ELIGIBLE_H
 
@@ -23,8 +23,7 @@ enum cgx_reason cgx_eligible(struct cgx_call *call);
  * call, otherwise CGX_REASON_NONE. Does not query the driver. */
 enum cgx_reason cgx_eligible_memory(const struct cgx_call *call);
 
-/* This rank's capability for the call by its buffers and type. The program's op may remain to be
- * tested (cgx_capability_ask_op). */
+/* This rank's capability for the call by its buffers and type. */
 struct cgx_capability cgx_eligible_capability(const struct cgx_call *call);
 
 #endif

@@ -12,7 +12,6 @@
 
 #include "comm/comm.h"
 #include "cuda/memory.h"
-#include "mpi/ops.h"
 #include "mpi/table.h"
 #include "pmpi/allreduce.h"
 #include "pmpi/finalize.h"
@@ -26,12 +25,6 @@ int cgx_export_allreduce(const void *sendbuf, void *recvbuf, int count, word dat
                          word comm) EXPORT("MPI_Allreduce");
 int cgx_export_allreduce_c(const void *sendbuf, void *recvbuf, cgx_mpi_count count, word datatype,
                            word op, word comm) EXPORT("MPI_Allreduce_c");
-int cgx_export_op_create(cgx_mpi_user_function *function, int commute, void *op)
-    EXPORT("MPI_Op_create");
-int cgx_export_op_create_c(cgx_mpi_user_function_c *function, int commute, void *op)
-    EXPORT("MPI_Op_create_c");
-int cgx_export_op_free(void *op) EXPORT("MPI_Op_free");
-int cgx_export_type_free(void *datatype) EXPORT("MPI_Type_free");
 int cgx_export_comm_free(void *comm) EXPORT("MPI_Comm_free");
 int cgx_export_comm_disconnect(void *comm) EXPORT("MPI_Comm_disconnect");
 int cgx_export_comm_set_info(word comm, word info) EXPORT("MPI_Comm_set_info");
@@ -103,72 +96,9 @@ int cgx_export_allreduce_c(const void *sendbuf, void *recvbuf, cgx_mpi_count cou
     return reduce(mpi, sendbuf, recvbuf, count, large, datatype, op, comm);
 }
 
-/* ---- ops ---- */
-
-/* Records that *OP, which SOURCE describes, was made; not after an ERROR. */
-static int created(const struct cgx_mpi *mpi, int error, const void *op,
-                   const struct cgx_op_source *source)
-{
-    if (error == CGX_MPI_SUCCESS && is_known(mpi))
-        cgx_op_created((cgx_mpi_op)mpi->handle_at(op), source);
-    return error;
-}
-
-int cgx_export_op_create(cgx_mpi_user_function *function, int commute, void *op)
-{
-    const struct cgx_op_source source = {(cgx_mpi_function *)function, commute != 0, false, CALLER};
-    const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
-
-    if (!mpi->raw.Op_create)
-        return FAILED;
-    return created(mpi, mpi->raw.Op_create(function, commute, op), op, &source);
-}
-
-int cgx_export_op_create_c(cgx_mpi_user_function_c *function, int commute, void *op)
-{
-    const struct cgx_op_source source = {(cgx_mpi_function *)function, commute != 0, true, CALLER};
-    const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
-    cgx_mpi_user_function *caller;
-
-    if (!mpi->raw.Op_create)
-        return FAILED;
-    if (mpi->raw.Op_create_c)
-        return created(mpi, mpi->raw.Op_create_c(function, commute, op), op, &source);
-    caller = cgx_op_from_large(function);
-    if (caller)
-        return created(mpi, mpi->raw.Op_create(caller, commute, op), op, &source);
-    cgx_log(CGX_LOG_ERROR,
-            "MPI_Op_create_c fails: %s lacks it, and this library replaces it for at most %d "
-            "functions",
-            mpi->name, CGX_OP_LARGE_MAX);
-    return FAILED;
-}
-
 /* ---- freeing ----
  *
  * A handle is forgotten before it is freed, since another thread may get it at once. */
-
-int cgx_export_op_free(void *op)
-{
-    const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
-
-    if (!mpi->raw.Op_free)
-        return FAILED;
-    if (is_known(mpi) && op)
-        cgx_op_freed((cgx_mpi_op)mpi->handle_at(op));
-    return mpi->raw.Op_free(op);
-}
-
-int cgx_export_type_free(void *datatype)
-{
-    const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
-
-    if (!mpi->raw.Type_free)
-        return FAILED;
-    if (is_known(mpi) && datatype)
-        cgx_op_type_freed((cgx_mpi_datatype)mpi->handle_at(datatype));
-    return mpi->raw.Type_free(datatype);
-}
 
 static int free_comm(const struct cgx_mpi *mpi, int (*function)(void *comm), void *comm)
 {

@@ -158,20 +158,19 @@ static bool copy_input(struct sample *sample)
 }
 
 /* Prepares SAMPLE. False if nothing can be said of this call; MPI reports wrong arguments. */
-static bool begin(const struct cgx_call *call, uint32_t places, struct sample *sample)
+static bool begin(const struct cgx_call *call, const struct cgx_guard *guard, struct sample *sample)
 {
     size_t most, buckets, size = cgx_config()->bucket_size;
     const struct cgx_capability capability = cgx_eligible_capability(call);
 
-    *sample = (struct sample){.dtype = capability.dtype,
-                              .elements = capability.count,
+    *sample = (struct sample){.dtype = guard->dtype,
+                              .elements = (size_t)call->count,
                               .bucket_size = size,
-                              .places = places,
+                              .places = guard->places,
                               .in_place = capability.in_place,
                               .sum = {.where = &call->receive, .at = call->recvbuf},
                               .input = {.where = &call->send, .at = call->sendbuf}};
-    /* The op is not tested here, since the call may turn out exact for other reasons. */
-    if (capability.refusal || capability.op)
+    if (capability.refusal)
         return false;
     if (sample->in_place)
         sample->input = sample->sum;
@@ -232,7 +231,7 @@ int cgx_guard_exact(const struct cgx_call *call, enum cgx_reason reason,
     struct cgx_change change;
     union cgx_float_state caller;
     struct sample sample;
-    bool can = begin(call, guard->places, &sample), sampled;
+    bool can = begin(call, guard, &sample), sampled;
     int code = cgx_exact(call, reason);
 
     memset(words, 0, CGX_CONSENSUS_WORDS * sizeof words[0]);

@@ -24,6 +24,7 @@ struct cgx_guard {
     unsigned rank, ranks;
     double threshold; /* of the distance */
     uint32_t places;
+    enum cgx_dtype dtype; /* of the elements */
     struct cgx_recent *recent;
 };
 

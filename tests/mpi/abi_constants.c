@@ -60,8 +60,6 @@ static void test_numbers(const struct cgx_mpi *mpi)
     NUMBER(ANY_SOURCE);
     NUMBER(UNDEFINED);
     NUMBER(COMM_TYPE_SHARED);
-    NUMBER(COMBINER_NAMED);
-    NUMBER(COMBINER_CONTIGUOUS);
     NUMBER(ERR_BUFFER);
     NUMBER(ERR_COUNT);
     NUMBER(ERR_TYPE);

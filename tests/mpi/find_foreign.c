@@ -21,9 +21,6 @@ static long seen_count;
 static char objects[6];
 #define HANDLE(n) ((void *)&objects[n])
 
-typedef void op_function(void *in, void *inout, int *length, void **datatype);
-typedef void op_function_c(void *in, void *inout, long long *length, void **datatype);
-
 int get_library_version(char *text, int *length) ENTRY(Get_library_version);
 int get_library_version(char *text, int *length)
 {
@@ -41,33 +38,6 @@ int allreduce(const void *send, void *receive, int count, void *datatype, void *
     memcpy(seen, words, sizeof words);
     seen_count = count;
     return 17;
-}
-
-static op_function *created;
-
-int op_create(op_function *function, int commute, void **op) ENTRY(Op_create);
-int op_create(op_function *function, int commute, void **op)
-{
-    created = function;
-    seen_count = commute;
-    *op = HANDLE(4);
-    return 0;
-}
-
-int op_free(void **op) ENTRY(Op_free);
-int op_free(void **op)
-{
-    seen[0] = *op;
-    *op = NULL;
-    return 0;
-}
-
-int type_free(void **datatype) ENTRY(Type_free);
-int type_free(void **datatype)
-{
-    seen[0] = *datatype;
-    *datatype = NULL;
-    return 0;
 }
 
 int abort_all(void *comm, int code) ENTRY(Abort);
@@ -116,43 +86,6 @@ static void test_allreduce(void)
        "but not with a count that this cannot take");
 }
 
-static void sum(void *in, void *inout, int *length, void **datatype)
-{
-    (void)in, (void)inout, (void)length, (void)datatype;
-}
-
-static void sum_c(void *in, void *inout, long long *length, void **datatype)
-{
-    seen[0] = in;
-    seen[1] = inout;
-    seen[2] = *datatype;
-    seen_count = *length;
-}
-
-static void test_ops(void)
-{
-    int (*mpi_op_create)(op_function *, int, void **) =
-        (__typeof__(mpi_op_create))exported("MPI_Op_create");
-    int (*mpi_op_create_c)(op_function_c *, int, void **) =
-        (__typeof__(mpi_op_create_c))exported("MPI_Op_create_c");
-    int (*mpi_op_free)(void **) = (__typeof__(mpi_op_free))exported("MPI_Op_free");
-    int (*mpi_type_free)(void **) = (__typeof__(mpi_type_free))exported("MPI_Type_free");
-    void *op = NULL, *datatype = HANDLE(5);
-    char in, inout;
-    int length = 9;
-
-    ok(mpi_op_create(sum, 1, &op) == 0 && created == sum && seen_count == 1 && op == HANDLE(4),
-       "MPI_Op_create arrives word for word");
-    ok(mpi_op_create_c(sum_c, 1, &op) == 0 && op == HANDLE(4),
-       "MPI_Op_create_c is served by MPI_Op_create where there is no other");
-    created(&in, &inout, &length, &datatype);
-    ok(seen[0] == &in && seen[1] == &inout && seen[2] == HANDLE(5) && seen_count == 9,
-       "and its function is called as it expects");
-    ok(mpi_op_free(&op) == 0 && seen[0] == HANDLE(4) && op == NULL, "MPI_Op_free arrives");
-    ok(mpi_type_free(&datatype) == 0 && seen[0] == HANDLE(5) && datatype == NULL,
-       "MPI_Type_free arrives");
-}
-
 static void test_abort(void)
 {
     int (*mpi_abort)(void *, int) = (__typeof__(mpi_abort))exported("MPI_Abort");
@@ -164,7 +97,6 @@ static void test_abort(void)
 int main(void)
 {
     test_allreduce();
-    test_ops();
     test_abort();
     return done_testing();
 }

@@ -12,10 +12,9 @@ typedef int any_function(void *, void *, long, void *, void *, void *);
 
 int main(void)
 {
-    static const char *const names[] = {"MPI_Allreduce",   "MPI_Allreduce_c", "MPI_Op_create",
-                                        "MPI_Op_create_c", "MPI_Op_free",     "MPI_Type_free"};
+    static const char *const names[] = {"MPI_Allreduce", "MPI_Allreduce_c"};
 
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 2; i++) {
         any_function *function = (any_function *)dlsym(RTLD_DEFAULT, names[i]);
 
         if (function == NULL)

@@ -34,9 +34,8 @@ enum storm_what {
     STORM_BITS, /* unsigned, by exclusive or */
     STORM_SHORT,
     STORM_DOUBLE,
-    STORM_TRIPLES,     /* float32, three in an element, summed by an op of the program's */
-    STORM_GAPS,        /* likewise the first and third of four */
-    STORM_ONE_AND_ONE, /* as STORM_OPAQUE16, but of a type that does not say it is two bytes */
+    STORM_TRIPLES, /* float32, three in an element, summed by an op of the program's */
+    STORM_GAPS,    /* likewise the first and third of four */
     STORM_WHATS
 };
 

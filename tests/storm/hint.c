@@ -108,6 +108,9 @@ void hint_begin(struct hint *hint, struct draw *draw, const struct storm_call *c
     if (first && draw_once_in(draw, 8))
         say_layers(hint, draw, first);
     say_recurs(hint, draw);
+    hint->said.op = draw_once_in(draw, 2);
+    if (hint->said.op)
+        say(hint, " cgx_op=float16");
 }
 
 void hint_change(struct hint *hint, struct draw *draw)

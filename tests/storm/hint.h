@@ -15,6 +15,7 @@ struct said {
     enum { SAID_NOTHING, SAID_ALWAYS, SAID_NEVER } recurs;
     unsigned bits, layer_bits; /* the least; 0: not said */
     const char *codec;         /* NULL: not said */
+    bool op;                   /* op=float16 */
 };
 
 /* Whether the environment has it so. */

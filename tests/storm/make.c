@@ -16,12 +16,11 @@ static const char *const names[] = {"float32",
                                     "short",
                                     "double",
                                     "three floats by an op",
-                                    "two floats of four by an op",
-                                    "one byte and one by an op"};
+                                    "two floats of four by an op"};
 
 /* What the program has made; begun when it is first needed. */
 static bool begun;
-static MPI_Datatype pair, one_and_one, triple, gaps;
+static MPI_Datatype pair, triple, gaps;
 static MPI_Op half_sum, triple_sum, gaps_sum;
 
 const char *make_name(enum storm_what what)
@@ -31,10 +30,8 @@ const char *make_name(enum storm_what what)
 
 enum element make_type(enum storm_what what)
 {
-    return what == STORM_FLOAT16 || what == STORM_OPAQUE16 || what == STORM_ONE_AND_ONE ||
-                   what == STORM_SHORT
-               ? ELEMENT_FLOAT16
-               : ELEMENT_FLOAT32;
+    return what == STORM_FLOAT16 || what == STORM_OPAQUE16 || what == STORM_SHORT ? ELEMENT_FLOAT16
+                                                                                  : ELEMENT_FLOAT32;
 }
 
 bool make_is_sum(enum storm_what what)
@@ -87,13 +84,11 @@ static void begin(void)
     MPI_Datatype apart;
 
     MPI_Type_contiguous(2, MPI_BYTE, &pair);
-    MPI_Type_vector(2, 1, 1, MPI_BYTE, &one_and_one);
     MPI_Type_contiguous(3, MPI_FLOAT, &triple);
     MPI_Type_vector(2, 1, 2, MPI_FLOAT, &apart);
     MPI_Type_create_resized(apart, 0, 4 * sizeof(float), &gaps);
     MPI_Type_free(&apart);
     MPI_Type_commit(&pair);
-    MPI_Type_commit(&one_and_one);
     MPI_Type_commit(&triple);
     MPI_Type_commit(&gaps);
     MPI_Op_create(element_add_float16, 1, &half_sum);
@@ -107,7 +102,6 @@ void make_end(void)
     if (!begun)
         return;
     MPI_Type_free(&pair);
-    MPI_Type_free(&one_and_one);
     MPI_Type_free(&triple);
     MPI_Type_free(&gaps);
     MPI_Op_free(&half_sum);
@@ -120,22 +114,21 @@ static void find_objects(enum storm_what what, MPI_Datatype *datatype, MPI_Op *o
 {
     if (!begun)
         begin();
-    *datatype = what == STORM_INT           ? MPI_INT
-                : what == STORM_BITS        ? MPI_UNSIGNED
-                : what == STORM_SHORT       ? MPI_SHORT
-                : what == STORM_DOUBLE      ? MPI_DOUBLE
-                : what == STORM_OPAQUE16    ? pair
-                : what == STORM_ONE_AND_ONE ? one_and_one
-                : what == STORM_TRIPLES     ? triple
-                : what == STORM_GAPS        ? gaps
-                                            : 0;
-    *op = what == STORM_MAX                                     ? MPI_MAX
-          : what == STORM_PRODUCT                               ? MPI_PROD
-          : what == STORM_BITS                                  ? MPI_BXOR
-          : what == STORM_OPAQUE16 || what == STORM_ONE_AND_ONE ? half_sum
-          : what == STORM_TRIPLES                               ? triple_sum
-          : what == STORM_GAPS                                  ? gaps_sum
-                                                                : 0;
+    *datatype = what == STORM_INT        ? MPI_INT
+                : what == STORM_BITS     ? MPI_UNSIGNED
+                : what == STORM_SHORT    ? MPI_SHORT
+                : what == STORM_DOUBLE   ? MPI_DOUBLE
+                : what == STORM_OPAQUE16 ? pair
+                : what == STORM_TRIPLES  ? triple
+                : what == STORM_GAPS     ? gaps
+                                         : 0;
+    *op = what == STORM_MAX        ? MPI_MAX
+          : what == STORM_PRODUCT  ? MPI_PROD
+          : what == STORM_BITS     ? MPI_BXOR
+          : what == STORM_OPAQUE16 ? half_sum
+          : what == STORM_TRIPLES  ? triple_sum
+          : what == STORM_GAPS     ? gaps_sum
+                                   : 0;
 }
 
 struct placed make_sum(const struct storm_call *call, uint64_t seed)

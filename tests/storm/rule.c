@@ -104,6 +104,9 @@ static void draw_actions(struct draw *draw, struct rule *rule, FILE *file)
     }
     if (!said->codec || draw_once_in(draw, 2))
         draw_bits(draw, rule, file);
+    said->op = draw_once_in(draw, 2);
+    if (said->op)
+        fputs(" op=float16", file);
 }
 
 static void draw_rules(struct draw *draw, const struct storm_limits *limits, FILE *file)
@@ -171,7 +174,8 @@ static struct outlook outlook_of(const struct hint *hint, const struct rule *rul
                                             : bits;
 
     return (struct outlook){.exact = (!hint->none && hint->off) || first->exact ||
-                                     (first->recurs ? first->recurs : then->recurs) == SAID_NEVER,
+                                     (first->recurs ? first->recurs : then->recurs) == SAID_NEVER ||
+                                     (oracle->own_op && !first->op && !then->op),
                             .parts = rule && rule->parts,
                             .least = layer < bits ? layer : bits,
                             .most = layer > bits ? layer : bits,
@@ -197,12 +201,6 @@ static bool holds(const struct rule *rule, const struct storm_call *call, const 
            (!rule->communicator || strcmp(rule->communicator, communicator) == 0);
 }
 
-/* Whether a rule that holds may yet not: the manual does not say what two bytes with an op are. */
-static bool is_uncertain(const struct rule *rule, const struct storm_call *call)
-{
-    return rule->positioned || (rule->what == STORM_FLOAT16 && call->what == STORM_OPAQUE16);
-}
-
 bool rules_apply(const struct hint *hint, const struct storm_call *call, const char *communicator,
                  struct oracle *oracle)
 {
@@ -213,7 +211,7 @@ bool rules_apply(const struct hint *hint, const struct storm_call *call, const c
         if (!holds(&rules[i], call, communicator))
             continue;
         allow(&all, outlook_of(hint, &rules[i], oracle));
-        certain = !is_uncertain(&rules[i], call);
+        certain = !rules[i].positioned;
     }
     if (!certain)
         allow(&all, outlook_of(hint, NULL, oracle));

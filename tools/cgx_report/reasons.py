@@ -93,8 +93,8 @@ REASONS = {
         ),
         (
             "unknown_sum",
-            "Type and operation are the program's own, and not known to sum half precision.",
-            "Sum float32, or half precision as MPI's own type by MPI_SUM (MPI.FLOAT16_T in mpi4py).",
+            "The operation is the program's own, on elements of two bytes.",
+            "If it sums float16 or bfloat16, say op=float16 or op=bfloat16 in CGX_RULES.",
         ),
         ("null", "A buffer is NULL.", "An error of the program: see what MPI says."),
         ("overlap", "The two buffers overlap.", "Use MPI_IN_PLACE."),

@@ -12,11 +12,17 @@ from .reasons import reason
 OFTEN = 4
 
 # What a rule says of sums that were exact for a reason, if they are gradients.
-RULES = {"not_recurring": "recurs=always", "stray": "recurs=always", "held": "consensus=off"}
+RULES = {
+    "not_recurring": "recurs=always",
+    "stray": "recurs=always",
+    "held": "consensus=off",
+    "unknown_sum": "op=float16",
+}
 
 _RECURS = ("not_recurring", "stray")
 _MEANT = ("rule", "hint", "enable", "hint_enable", "observed")
 _BEGINNING = ("first", "looked_at")
+_IF = {"held": "they are gradients", "unknown_sum": "it sums float16"}
 _TYPES = ("float32", "float16", "bfloat16")
 
 
@@ -39,7 +45,7 @@ def _exact(stats, reasons):
 def condition(elements, datatype, all_sums):
     """That of a rule for sums of ELEMENTS of DATATYPE; ALL_SUMS are pairs of these."""
     types = {other for count, other in all_sums if count == elements}
-    return f"count={elements}" + (f" type={datatype}" if len(types) > 1 else "")
+    return f"count={elements}" + (f" type={datatype.replace('two bytes', 'float16')}" if len(types) > 1 else "")
 
 
 def _step(stats, often):
@@ -93,19 +99,19 @@ def _slower(stats, lines):
     lines += [f"# {rule} -> exact" for rule in rules]
 
 
-def _held(stats, lines):
-    held = _exact(stats, ("held",))
-    if not held:
-        return
-    lines.append(f"# {reason('held').meaning} If they are gradients:")
-    lines += [f"# {condition(*key, held)} -> {RULES['held']}" for key in held]
+def _perhaps(stats, lines):
+    for name, what in _IF.items():
+        sums = _exact(stats, (name,))
+        if sums:
+            lines.append(f"# {reason(name).meaning} If {what}:")
+            lines += [f"# {condition(*key, sums)} -> {RULES[name]}" for key in sums]
 
 
 def _others(stats, lines):
     """Reasons that no rule changes, with the calls that have them."""
     calls = collections.Counter()
     for kind in stats.large.kinds:
-        if kind.reason not in _RECURS + _MEANT + _BEGINNING + ("held",):
+        if kind.reason not in _RECURS + _MEANT + _BEGINNING + tuple(_IF):
             calls[kind.reason] += kind.calls
     for name, count in calls.most_common():
         lines += [
@@ -118,7 +124,7 @@ def suggest(stats, name):
     """A file of rules; NAME is that of the statistics."""
     lines = [f"# Rules for libcgxpmpi, from {name}: cgxrun --rules FILE, or CGX_RULES=FILE"]
     has_rules = _recurring(stats, lines)
-    _held(stats, lines)
+    _perhaps(stats, lines)
     _slower(stats, lines)
     _others(stats, lines)
     if not has_rules:

@@ -101,7 +101,7 @@ uint32_t cgx_hints_hash(const struct cgx_hints *hints)
     if (!hints)
         return 0;
     actions = &hints->actions;
-    words[0] = (uint64_t)actions->enable << 32 | actions->bits;
+    words[0] = (uint64_t)actions->op << 48 | (uint64_t)actions->enable << 32 | actions->bits;
     words[1] = (uint64_t)actions->codec << 48 | (uint64_t)actions->recurs << 32 |
                (uint64_t)actions->consensus << 16 | actions->step;
     if (words[0] == 0 && words[1] == 0 && !actions->layers)
@@ -140,6 +140,8 @@ struct cgx_override cgx_override_merge(const struct cgx_hints *hints, const stru
         override.recurs = hinted.recurs;
     if (override.codec == CGX_CODEC_AS_SET)
         override.codec = hinted.codec;
+    if (override.op == CGX_FLOAT32)
+        override.op = hinted.op;
     if (override.consensus == CGX_SWITCH_UNSET)
         override.consensus = hinted.consensus;
     /* A program that switches compression off knows that its data must not change, so rules cannot

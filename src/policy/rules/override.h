@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "codec/format.h"
+
 /* Layers within one buffer, in order. */
 struct cgx_layer_size {
     uint64_t count; /* elements, at least 1 */
@@ -37,6 +39,7 @@ struct cgx_override {
     enum cgx_switch consensus;           /* whether the guard is on */
     unsigned least, most;                /* widths, 1-8; 0: not set; equal: a fixed width */
     unsigned codec;                      /* CGX_CODEC; the widths are valid for it */
+    enum cgx_dtype op;                   /* what the program's own op sums; CGX_FLOAT32: not set */
     const struct cgx_layer_list *layers; /* NULL: not set; they add up to the call's count */
     unsigned rule;                       /* number of the rule from 1; 0: none */
 };
@@ -56,6 +59,7 @@ enum cgx_hint {
     CGX_HINT_RECURS, /* always, never */
     CGX_HINT_CONSENSUS, /* off, on */
     CGX_HINT_STEP,      /* a number of calls, up to CGX_STEP_LONGEST */
+    CGX_HINT_OP,        /* float16, bfloat16 */
     CGX_HINTS
 };
 

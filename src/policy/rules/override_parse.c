@@ -104,6 +104,7 @@ const struct cgx_key cgx_action_keys[CGX_HINTS] = {
     {ABOUT("cgx_recurs", "always, never"), cgx_value_choice, 1, FIELD(recurs)},
     {ABOUT("cgx_consensus", "on, off"), cgx_value_choice, 1, FIELD(consensus)},
     {ABOUT("cgx_step", "1-4096 calls"), cgx_value_integer, 1, CGX_STEP_LONGEST, FIELD(step)},
+    {ABOUT("cgx_op", "float16, bfloat16"), cgx_value_choice, CGX_FLOAT16, FIELD(op)},
 };
 
 static bool read_layer(struct cgx_scan *scan, const struct cgx_key *key,
@@ -193,6 +194,7 @@ struct cgx_override cgx_actions_override(const struct cgx_actions *actions, uint
                                     .consensus = actions->consensus,
                                     .exact = actions->bits >> 16 == CGX_BITS_EXACT,
                                     .codec = actions->codec,
+                                    .op = actions->op,
                                     .layers = actions->layers};
 
     if (!override.exact) {

@@ -50,6 +50,7 @@ struct cgx_actions {
     enum cgx_recurs recurs;
     enum cgx_switch consensus;
     unsigned codec; /* as in struct cgx_override */
+    enum cgx_dtype op; /* likewise */
     uint32_t step;
 };
 

@@ -154,7 +154,7 @@ static bool read_item(struct cgx_scan *scan, bool action, struct rule *rule, uns
     if (word == WORDS)
         return cgx_scan_refuse(
             scan, at,
-            action                 ? "exact, or bits=, codec=, layers=, recurs=, consensus=; step="
+            action ? "exact, or bits=, codec=, layers=, recurs=, consensus=, op=; step="
             : strpbrk(token, "<>") ? "count=N- for N and more, count=1-N for N and fewer; "
                                      "position= likewise"
                                    : "count=, position=, type=, comm=, then ->");

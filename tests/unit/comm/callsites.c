@@ -89,12 +89,13 @@ static void test_positions(void)
     state.stream.recurrence = NULL;
 }
 
-/* Hints of the communicator, with LAYERS or none. */
-static void take_hints(const char *layers)
+/* A hint of the communicator. */
+static void take_hint(enum cgx_hint hint, const char *value)
 {
-    const char *values[CGX_HINTS] = {[CGX_HINT_LAYERS] = layers};
+    const char *values[CGX_HINTS] = {NULL};
     struct cgx_rules_error error;
 
+    values[hint] = value;
     state.terms.hints = cgx_hints_parse(state.terms.hints, values, &error);
     state.terms.taken++;
 }
@@ -106,16 +107,37 @@ static void test_hints(void)
 
     state.places.nodes = state.places.flat = nodes;
     ok(site->refusal == CGX_REASON_NONE && !site->override.layers, "no hints say anything");
-    take_hints("20000:8,30000:exact");
+    take_hint(CGX_HINT_LAYERS, "20000:8,30000:exact");
     site = find(50000);
     ok(site->override.layers && site->override.layers->nlayers == 2, "hints come to a site again");
-    take_hints("20000:8,30000:exact");
-    ok(cgx_callsites_schedule(&state, site, CGX_FLOAT32) && site->plan->nsegments > 1,
+    take_hint(CGX_HINT_LAYERS, "20000:8,30000:exact");
+    ok(cgx_callsites_schedule(&state, site) && site->plan->nsegments > 1,
        "a plan is made by the hints that there are now");
     cgx_callsites_clear(state.callsites);
     cgx_hints_free(state.terms.hints);
     state.terms.hints = NULL;
     cgx_nodes_free(nodes);
+}
+
+/* Sums by ops of the program's own are exact until a hint says what they are. */
+static void test_ops(void)
+{
+    const struct cgx_callsite_key opaque = {.count = 4096,
+                                            .type = CGX_TYPE_OPAQUE16,
+                                            .position = CGX_POSITION_NONE},
+                                  single = {.count = 4096,
+                                            .type = CGX_TYPE_FLOAT32,
+                                            .position = CGX_POSITION_NONE};
+
+    ok(cgx_callsites_find(&state, &opaque, true)->refusal == CGX_REASON_UNKNOWN_SUM,
+       "an op of the program's own is unknown");
+    take_hint(CGX_HINT_OP, "bfloat16");
+    ok(cgx_callsites_find(&state, &opaque, true)->refusal == CGX_REASON_NONE &&
+           cgx_callsites_find(&state, &opaque, true)->dtype == CGX_BFLOAT16,
+       "unless a hint says what it sums");
+    ok(cgx_callsites_find(&state, &single, true)->dtype == CGX_FLOAT32,
+       "which changes no other sum");
+    cgx_hints_free(state.terms.hints);
 }
 
 /* Settings are read without an MPI. */
@@ -134,6 +156,7 @@ int main(void)
     test_memory();
     test_positions();
     test_hints();
+    test_ops();
     cgx_callsites_free(state.callsites);
     return done_testing();
 }

@@ -53,7 +53,7 @@ static bool says_nothing(void)
 {
     return !override.exact && override.recurs == CGX_RECURS_FOUND &&
            override.consensus == CGX_SWITCH_UNSET && override.least == 0 && override.most == 0 &&
-           override.layers == NULL;
+           override.layers == NULL && override.op == CGX_FLOAT32;
 }
 
 static void test_codec(void)
@@ -141,6 +141,21 @@ static void test_consensus(void)
     begin(CGX_HINT_CONSENSUS, " ");
     ask("");
     ok(says_nothing(), "an empty value says nothing");
+}
+
+static void test_op(void)
+{
+    begin(CGX_HINT_OP, "bfloat16");
+    ask("");
+    ok(override.op == CGX_BFLOAT16 && !override.exact && override.least == 0,
+       "cgx_op says that alone");
+    ask("-> op=float16");
+    ok(override.op == CGX_FLOAT16, "a rule's op counts");
+    ask("-> exact");
+    ok(override.op == CGX_FLOAT32, "an exact call needs none");
+    begin(CGX_HINT_OP, "");
+    ask("");
+    ok(says_nothing(), "an empty op says nothing");
 }
 
 static void test_step(void)
@@ -262,6 +277,7 @@ int main(void)
     test_recurs();
     test_exact();
     test_consensus();
+    test_op();
     test_step();
     test_hash();
     test_mistakes();

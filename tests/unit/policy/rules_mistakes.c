@@ -25,7 +25,8 @@ static const struct {
     {"count=4", 1, 8, "something is missing here: allowed: count=, position="},
     {"count=4 exact", 1, 9, "\"exact\" refused: allowed: count=, position=, type=, comm="},
     {"-> count=4", 1, 4,
-     "\"count=4\" refused: allowed: exact, or bits=, codec=, layers=, recurs=, consensus=; step="},
+     "\"count=4\" refused: allowed: exact, or bits=, codec=, layers=, recurs=, consensus=, op=; "
+     "step="},
     {"count=4 ->", 1, 11, "something is missing here: allowed: exact, or bits="},
     {"count=4 -> # exact", 1, 12, "\"#\" refused: allowed: exact, or bits="},
     {"-> exact\n\n  conut=4 -> exact", 3, 3, "\"conut=4\" refused: allowed: count="},
@@ -67,6 +68,7 @@ static const struct {
     {"-> codec=rotated exact", 1, 18, "an exact call can have no other action"},
     {"-> consensus=0", 1, 14, "consensus: \"0\" refused: allowed: on, off"},
     {"-> consensus=off exact", 1, 18, "an exact call can have no other action"},
+    {"-> op=float32", 1, 7, "op: \"float32\" refused: allowed: float16, bfloat16"},
     {"-> step=0", 1, 9, "step: \"0\" refused: allowed: 1-4096 calls"},
     {"-> step=4097", 1, 9, "\"4097\" refused: allowed: 1-4096 calls"},
     {"-> step=1-2", 1, 9, "\"1-2\" refused"},
