@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: the libcgxpmpi developers
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Tests, of which those of devices run with a CUDA driver in software or with a real one.
+# Tests in three tiers: what every commit needs (core_tests), those of devices, which run with a CUDA driver in
+# software or with a real one (device_tests), and what takes long or needs much installed (further_tests).
 
 TEST_EXTENSIONS = .test
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
@@ -101,7 +102,6 @@ unit_programs = \
 	tests/unit/util/settings_values \
 	tests/unit/util/trace
 unit_scripts = \
-	tests/ptx/kernels.test \
 	tests/unit/bench/issue_limit.test \
 	tests/unit/bench/plot.test \
 	tests/unit/bench/results.test \
@@ -116,7 +116,6 @@ unit_scripts = \
 	tests/unit/tools/cgxrun_launchers.test \
 	tests/unit/tools/report.test \
 	tests/unit/tools/report_output.test \
-	tests/unit/tools/report_page.test \
 	tests/unit/tools/report_sums.test \
 	tests/unit/tree/budget.test \
 	tests/unit/tree/layers.test \
@@ -145,7 +144,6 @@ mpi_tests = \
 	tests/mpi/freed \
 	tests/mpi/half_sum \
 	tests/mpi/history \
-	tests/mpi/lab_vanish \
 	tests/mpi/long_run \
 	tests/mpi/many \
 	tests/mpi/memory_faults \
@@ -173,40 +171,57 @@ mpi_tests = \
 	tests/mpi/uniform \
 	tests/mpi/warmup
 # ... what other scripts run, and these.
-mpi_programs = tests/mpi/adaptive_streams tests/mpi/adaptive_values tests/mpi/adaptive_withdrawn \
+mpi_programs = tests/mpi/lab_vanish tests/mpi/adaptive_streams tests/mpi/adaptive_values tests/mpi/adaptive_withdrawn \
 	tests/mpi/connect tests/mpi/families_change tests/mpi/find_foreign tests/mpi/find_none \
 	tests/mpi/find_private tests/mpi/find_sum tests/mpi/forward tests/mpi/held tests/mpi/keyval \
 	tests/mpi/leave tests/mpi/pass_messages tests/mpi/pass_objects tests/mpi/progress tests/mpi/session \
 	tests/mpi/spawn tests/mpi/threads tests/mpi/trace_memory
 mpi_scripts = \
-	tests/mpi/abis.test \
-	tests/mpi/clients.test \
-	tests/mpi/demo.test \
 	tests/mpi/digits.test \
 	tests/mpi/find_mpi.test \
 	tests/mpi/fortran.test \
-	tests/mpi/lab.test \
 	tests/mpi/life.test \
 	tests/mpi/no_dev_shm.test \
 	tests/mpi/notices.test \
-	tests/mpi/packages.test \
 	tests/mpi/pass_through.test \
 	tests/mpi/preload_order.test \
-	tests/mpi/python.test \
-	tests/mpi/recipes.test \
 	tests/mpi/strict.test \
 	tests/mpi/report.test \
 	tests/mpi/training.test \
+	tests/mpi/versions.test
+# What is tested of devices, in builds with CUDA: below.
+device_units =
+device_scripts =
+device_mpi_tests =
+sanitized =
+core_tests = $(unit_programs) $(unit_scripts) $(mpi_tests:=.test) $(mpi_scripts) tests/storm/storm.test
+
+device_tests = $(device_units) $(device_scripts) $(device_mpi_tests:=.test)
+further_tests = $(sanitized) $(further_scripts)
+all_tests = $(core_tests) $(device_tests) $(further_tests)
+
+# Other MPIs and their clients, hosts of a lab, packages, a browser.
+further_scripts = \
+	tests/mpi/abis.test \
+	tests/mpi/clients.test \
+	tests/mpi/demo.test \
+	tests/mpi/lab.test \
+	tests/mpi/lab_vanish.test \
+	tests/mpi/packages.test \
+	tests/mpi/python.test \
+	tests/mpi/recipes.test \
 	tests/mpi/ulfm.test \
-	tests/mpi/versions.test \
-	tests/mpi/wheel.test
+	tests/mpi/wheel.test \
+	tests/ptx/kernels.test \
+	tests/unit/tools/report_page.test
 
 check_LTLIBRARIES = tests/lib/libtap.la tests/lib/yield.la tests/unit/lib/libunit.la tests/mpi/lib/libmpitest.la
 # What the lab and scripts/gpu-check run is for their tests too, and what says how many messages there are.
-check_PROGRAMS = tests/lib/supervise $(unit_programs) tests/unit/streams/replay \
-	$(mpi_tests) $(mpi_programs) tests/storm/storm bench/allreduce bench/exact_call bench/scale
-dist_check_SCRIPTS = $(unit_scripts) $(mpi_tests:=.test) $(mpi_scripts) tests/storm/storm.test
-TESTS = $(unit_programs) $(dist_check_SCRIPTS)
+check_PROGRAMS = tests/lib/supervise $(unit_programs) $(device_units) $(sanitized) tests/unit/streams/replay \
+	$(mpi_tests) $(device_mpi_tests) $(mpi_programs) tests/storm/storm bench/allreduce bench/exact_call bench/scale
+dist_check_SCRIPTS = $(unit_scripts) $(mpi_tests:=.test) $(mpi_scripts) tests/storm/storm.test $(device_scripts) \
+	$(device_mpi_tests:=.test) $(further_scripts)
+TESTS = $(core_tests) $(device_tests)
 # Tests may run beside others (make -j 2 check), but two of these look at which hosts of a lab there are.
 tests/mpi/lab_vanish.log: $(filter tests/mpi/lab.log,$(TEST_LOGS))
 tests/mpi/demo.log: $(filter tests/mpi/lab.log tests/mpi/lab_vanish.log,$(TEST_LOGS))
@@ -317,7 +332,7 @@ tests_mpi_device_adaptive_SOURCES = tests/mpi/device_adaptive.c $(steps)
 AM_CXXFLAGS += -include $(srcdir)/tests/softcuda/device.h -Wno-unknown-pragmas \
 	$(if $(SANITIZE_CFLAGS),-fsanitize-sections=softcuda_shared)
 if CUDA
-unit_programs += \
+device_units += \
 	tests/ptx/machine \
 	tests/softcuda/planted \
 	tests/softcuda/trust \
@@ -329,7 +344,7 @@ unit_programs += \
 	tests/unit/softcuda/ipc_ends \
 	tests/unit/softcuda/mapped \
 	tests/unit/softcuda/streams
-unit_scripts += \
+device_scripts += \
 	tests/unit/cuda/devices.test \
 	tests/unit/cuda/numa.test
 # What devices.test runs.
@@ -338,7 +353,7 @@ device_programs = tests/unit/cuda/events tests/unit/cuda/exported tests/unit/cud
 	tests/unit/cuda/kernels_hostile tests/unit/cuda/kernels_measure tests/unit/cuda/kernels_random \
 	tests/unit/cuda/kernels_ranges tests/unit/cuda/kernels_refuse tests/unit/cuda/kernels_requests \
 	tests/unit/cuda/kernels_uniform tests/unit/cuda/pinned_pool
-device_mpi_tests = \
+device_mpi_tests += \
 	tests/mpi/device \
 	tests/mpi/device_adaptive \
 	tests/mpi/device_faults \
@@ -351,9 +366,8 @@ device_mpi_programs = tests/mpi/device_calls tests/mpi/device_capture tests/mpi/
 	tests/mpi/device_late tests/mpi/device_none tests/mpi/device_observe tests/mpi/device_order \
 	tests/mpi/device_places tests/mpi/device_threads tests/mpi/exact_aware \
 	tests/mpi/exact_device_errors
-mpi_tests += $(device_mpi_tests)
 mpi_programs += $(device_mpi_programs)
-mpi_scripts += \
+device_scripts += \
 	tests/mpi/device_driver.test \
 	tests/mpi/device_peers_state.test \
 	tests/mpi/device_segments.test \
@@ -380,7 +394,7 @@ tests_softcuda_libcuda_la_LDFLAGS = $(SANITIZE_CFLAGS) \
 tests_unit_lib_libdevice_la_SOURCES = tests/unit/lib/kernels_inspect.c tests/unit/lib/kernels_run.c \
 	tests/unit/lib/kernels_scene.c tests/unit/lib/softcuda_peer.c
 tests_unit_cuda_libs = tests/unit/lib/libdevice.la $(unit_libs)
-$(filter tests/unit/softcuda/%,$(unit_programs)): tests/softcuda/libcuda.la
+$(filter tests/unit/softcuda/%,$(device_units)): tests/softcuda/libcuda.la
 tests_unit_softcuda_libs = tests/softcuda/libcuda.la tests/unit/lib/libdevice.la tests/lib/libtap.la
 softcuda_engine = tests/softcuda/fibers.c tests/softcuda/grid.c tests/softcuda/order.c tests/softcuda/threads.c
 tests_ptx_machine_SOURCES = tests/ptx/machine.cpp $(softcuda_engine)
@@ -393,7 +407,7 @@ tests_softcuda_planted_SOURCES = tests/softcuda/planted.cpp $(softcuda_engine)
 tests_softcuda_trust_SOURCES = tests/softcuda/trust.cpp $(softcuda_engine)
 # With each sanitizer, since each catches its own bugs.
 if !SANITIZE
-unit_programs += \
+sanitized += \
 	tests/softcuda/kernels_asan \
 	tests/softcuda/kernels_tsan \
 	tests/softcuda/look_back \

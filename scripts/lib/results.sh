@@ -41,3 +41,13 @@ collect_results() {
             b line" "${file%.trs}.log"
     done
 }
+
+# list_longest DIRECTORY: the ten tests that took longest, with their seconds on the clock. A log is made when a
+# test begins, and its .trs when it ends.
+list_longest() {
+    find "$1" -name '*.trs' | while read -r file; do
+        test=${file#"$1/"}
+        begun=$(stat -c %W "${file%.trs}.log")
+        echo "$(($(stat -c %Y "$file") - begun)) ${test%.trs}"
+    done | sort -nr | head -n 10
+}

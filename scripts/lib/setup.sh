@@ -82,16 +82,11 @@ command clang-tidy clang-tidy
 command cppcheck cppcheck
 command gfortran gfortran
 command git git
-command ip iproute2
 command mandoc mandoc
-command mpicc.openmpi libopenmpi-dev
 command modulecmd environment-modules
-command mpiexec.openmpi openmpi-bin
 command pkg-config pkg-config
 command python3 python3
 command shellcheck shellcheck
-browser chromium-headless-shell chromium-headless-shell
-python-venv - python3-venv
 END
 }
 
@@ -110,7 +105,12 @@ to_check_all() {
     cat <<'END'
 command dh debhelper
 command dpkg-buildpackage dpkg-dev
+command ip iproute2
 command lintian lintian
+command mpicc.openmpi libopenmpi-dev
+command mpiexec.openmpi openmpi-bin
+browser chromium-headless-shell chromium-headless-shell
+python-venv - python3-venv
 END
 }
 
