@@ -233,8 +233,8 @@ int cgx_agree_burst(cgx_mpi_comm comm, const struct cgx_burst *mine, bool *same)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
     /* The minimum of each word counts. */
-    uint32_t words[] = {mine->length, ~mine->length,   mine->hash,
-                        ~mine->hash,  mine->resembles, ~(uint32_t)mine->resembles};
+    uint32_t words[] = {mine->kind, ~(uint32_t)mine->kind, mine->length, ~mine->length, mine->hash,
+                        ~mine->hash};
     int code = cgx_mpi_reduce(comm, words, sizeof words / sizeof words[0], mpi->UINT32_T, mpi->MIN);
 
     *same = words[0] > 0 && words[0] == ~words[1] && words[2] == ~words[3] && words[4] == ~words[5];

@@ -7,21 +7,29 @@
 #include <string.h>
 
 #include "util/hash.h"
+#include "util/integers.h"
 
-/* How many of the latest complete bursts are compared, and how many of them must be equal. */
+/* How many of the latest complete bursts are compared, and how many of them must be equal, or have
+ * the same total. */
 #define LATEST 5
 #define ALIKE 3
+#define TOTAL_ALIKE 4
 
 /* How much longer the long pauses must be than the short ones: a factor of four. If every sum is a
  * burst of its own, no pause is short; the short ones then count as 66 microseconds. */
 #define APART (2 * CGX_PAUSE_OCTAVE)
 #define SHORT_NS 65536
 
+struct burst {
+    uint32_t length, hash; /* as in struct cgx_burst, of its sums */
+    uint64_t elements;     /* of small sums too */
+};
+
 /* The bursts between pauses of some length or more. */
 struct bursts {
     size_t complete, longest, last; /* their number, the largest length, and the sums since the
                                        last one */
-    struct cgx_burst latest[LATEST];
+    struct burst latest[LATEST];
 };
 
 /* Counts the pauses of each length, except the pause before the first sum. */
@@ -47,50 +55,68 @@ static int separate(const uint32_t pauses[CGX_PAUSES], unsigned cut, uint32_t lo
     return (int)cut - cgx_pause(SHORT_NS);
 }
 
-static void find_bursts(const struct cgx_sum_log *log, unsigned cut, struct bursts *bursts)
+static void find_bursts(const struct cgx_sum_log *log, const struct cgx_sums *sums, unsigned cut,
+                        struct bursts *bursts)
 {
-    struct cgx_burst burst = {.hash = CGX_HASH_START};
+    struct burst burst = {.hash = CGX_HASH_START};
 
     *bursts = (struct bursts){0};
     for (size_t i = 0; i < log->length; i++) {
+        uint64_t elements = log->calls[i].elements;
+
         if (i > 0 && log->calls[i].pause >= cut) {
+            burst.elements += log->calls[i].before;
+            elements -= log->calls[i].before;
             bursts->latest[bursts->complete++ % LATEST] = burst;
             bursts->longest = burst.length > bursts->longest ? burst.length : bursts->longest;
-            burst = (struct cgx_burst){.hash = CGX_HASH_START};
+            burst = (struct burst){.hash = CGX_HASH_START};
         }
         burst.length++;
+        burst.elements += elements + cgx_sum_elements(&sums->sums[log->calls[i].sum]);
         burst.hash = cgx_hash(burst.hash, &log->calls[i].sum, sizeof log->calls[i].sum);
     }
     bursts->last = burst.length;
 }
 
-static bool are_alike(const struct cgx_burst *a, const struct cgx_burst *b)
+/* The burst AGO bursts before the latest. */
+static const struct burst *find_burst(const struct bursts *bursts, size_t ago)
+{
+    return &bursts->latest[(bursts->complete - 1 - ago) % LATEST];
+}
+
+static bool are_alike(const struct burst *a, const struct burst *b)
 {
     return a->length == b->length && a->hash == b->hash;
 }
 
-/* The burst that ALIKE of the latest bursts equal, two of them in succession. */
+/* The burst that ALIKE of the latest bursts equal, two of them in succession, or else the total of
+ * TOTAL_ALIKE of them. */
 static struct cgx_burst find_frequent(const struct bursts *bursts)
 {
-    size_t n = bursts->complete < LATEST ? bursts->complete : LATEST;
+    size_t n = cgx_smaller(bursts->complete, LATEST);
+    struct cgx_burst found = {CGX_BURST_NONE, 0, 0};
 
     for (size_t i = 0; i + 1 < n; i++) {
-        const struct cgx_burst *burst = &bursts->latest[(bursts->complete - 1 - i) % LATEST];
-        unsigned alike = 0;
+        const struct burst *burst = find_burst(bursts, i);
+        unsigned alike = 0, total = 0;
 
-        if (!are_alike(burst, &bursts->latest[(bursts->complete - 2 - i) % LATEST]))
-            continue;
-        for (size_t k = 0; k < n; k++)
-            alike += are_alike(burst, &bursts->latest[k]);
-        if (alike >= ALIKE)
-            return *burst;
+        for (size_t k = 0; k < n; k++) {
+            alike += are_alike(burst, find_burst(bursts, k));
+            total += burst->elements == find_burst(bursts, k)->elements;
+        }
+        if (alike >= ALIKE && are_alike(burst, find_burst(bursts, i + 1)))
+            return (struct cgx_burst){CGX_BURST_SUMS, burst->length, burst->hash};
+        if (total >= TOTAL_ALIKE)
+            found = (struct cgx_burst){
+                CGX_BURST_TOTAL, 0,
+                cgx_hash(CGX_HASH_START, &burst->elements, sizeof burst->elements)};
     }
-    return (struct cgx_burst){0};
+    return found;
 }
 
-struct cgx_burst cgx_bursts_judge(const struct cgx_sum_log *log)
+struct cgx_burst cgx_bursts_judge(const struct cgx_sum_log *log, const struct cgx_sums *sums)
 {
-    struct cgx_burst found = {0};
+    struct cgx_burst found = {CGX_BURST_NONE, 0, 0};
     uint32_t pauses[CGX_PAUSES];
     struct bursts bursts;
     uint32_t longer = 0;
@@ -104,7 +130,7 @@ struct cgx_burst cgx_bursts_judge(const struct cgx_sum_log *log)
         apart = separate(pauses, cut, longer);
         if (apart <= most)
             continue;
-        find_bursts(log, cut, &bursts);
+        find_bursts(log, sums, cut, &bursts);
         /* Such pauses do not recur, as at the start of a program. */
         if (bursts.last > 2 * bursts.longest)
             continue;

@@ -4,7 +4,8 @@
 /* Finds the end of a training step by time: ranks pause for microseconds between the sums of a
  * step, and for milliseconds between steps. The sums between two long pauses are a burst; a burst
  * that repeats is the step. Clocks differ between ranks, so a burst counts only if all ranks have
- * found the same (comm/tables.h). */
+ * found the same (comm/tables.h). A program that fuses tensors by time cuts each step in another
+ * way, but sums as many elements in each. */
 #ifndef CGX_POLICY_BURSTS_H
 #define CGX_POLICY_BURSTS_H
 
@@ -26,16 +27,23 @@ static inline uint16_t cgx_pause(int64_t nanoseconds)
     return (uint16_t)(pause < CGX_PAUSES ? pause : CGX_PAUSES - 1);
 }
 
+enum cgx_burst_kind {
+    CGX_BURST_NONE,
+    CGX_BURST_SUMS,    /* the same sums in order */
+    CGX_BURST_TOTAL,   /* as many elements, in different sums */
+    CGX_BURST_RESULTS, /* found by results (resemblance.h), which show no order */
+};
+
 struct cgx_burst {
-    uint32_t length; /* in large sums; 0: no burst */
-    uint32_t hash;   /* of its sums in order */
-    bool resembles;  /* found by results (resemblance.h), which show no order */
+    enum cgx_burst_kind kind;
+    uint32_t length; /* in large sums, if it is the same each time; otherwise 0 */
+    uint32_t hash;   /* of the sums in order, or of the total */
 };
 
 /* Returns the burst that occurs three times among the last five complete ones of LOG, two of them
- * in succession; other bursts are ignored, as evaluations are. Long pauses are those above the
- * widest gap between pauses, a factor of at least four; a quarter as many others may lie in that
- * gap. */
-struct cgx_burst cgx_bursts_judge(const struct cgx_sum_log *log);
+ * in succession, or the total of four of them; other bursts are ignored, as evaluations are. Long
+ * pauses are those above the widest gap between pauses, a factor of at least four; a quarter as
+ * many others may lie in that gap. */
+struct cgx_burst cgx_bursts_judge(const struct cgx_sum_log *log, const struct cgx_sums *sums);
 
 #endif

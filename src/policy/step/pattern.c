@@ -19,9 +19,7 @@
 /* The share of elements, in 20ths, that must have a position for a pattern to become trusted, and
  * to stay trusted. */
 #define TRUST 15
-#define TRUST_STRICT 18
 #define TRUST_ON 10
-#define TRUST_ON_STRICT 15
 
 /* Limits of the search for the position, in candidates examined: the credit of each call, and the
  * most that is saved up. Otherwise sums in arbitrary order could make every call scan a long step.
@@ -62,7 +60,7 @@ void cgx_pattern_drop(struct cgx_pattern *pattern, struct cgx_sums *sums)
 
 void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
                        const struct cgx_sum_log *log, const struct cgx_period *period,
-                       enum cgx_step_source source, bool strict)
+                       enum cgx_step_source source)
 {
     size_t length = period->length, next = period->run % length;
 
@@ -71,11 +69,9 @@ void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
     pattern->length = (uint32_t)length;
     pattern->told = (uint32_t)length;
     pattern->firm = source == CGX_STEP_SET || cgx_period_is_rich(period);
-    pattern->tellable =
-        pattern->firm || source == CGX_STEP_PACED || (cgx_period_is_plain(period) && !strict);
-    pattern->strict = strict;
+    pattern->tellable = pattern->firm || source == CGX_STEP_PACED || period->fused;
     pattern->struck = pattern->judged = pattern->proven = false;
-    pattern->following = pattern->firm || !strict;
+    pattern->following = true;
     pattern->placed = pattern->members = (struct cgx_window){0};
     pattern->elements = 0;
     /* Position 0 is where the first period began, which mostly is the start of a step. */
@@ -175,8 +171,6 @@ static size_t find_ahead(const struct cgx_pattern *pattern, const struct cgx_sum
 static void judge(struct cgx_pattern *pattern, uint64_t elements, bool placed, bool member)
 {
     const struct cgx_window *window = &pattern->placed;
-    uint64_t trust = pattern->strict ? TRUST_STRICT : TRUST;
-    uint64_t trust_on = pattern->strict ? TRUST_ON_STRICT : TRUST_ON;
 
     window_add(&pattern->placed, elements, placed);
     window_add(&pattern->members, elements, member);
@@ -186,9 +180,9 @@ static void judge(struct cgx_pattern *pattern, uint64_t elements, bool placed, b
         pattern->judged = true;
     if (!pattern->judged)
         return;
-    if (window->part * 20 >= window->all * trust)
+    if (window->part * 20 >= window->all * TRUST)
         pattern->following = pattern->proven = true;
-    else if (window->part * 20 < window->all * trust_on || !pattern->proven)
+    else if (window->part * 20 < window->all * TRUST_ON || !pattern->proven)
         pattern->following = false;
 }
 

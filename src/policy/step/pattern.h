@@ -30,7 +30,6 @@ struct cgx_pattern {
     uint32_t told;        /* the last reported position, or the length */
     bool firm;            /* no layer can look like it */
     bool tellable;        /* its positions have a meaning */
-    bool strict;          /* sums vary: it may be of layers that were fused alike */
     bool struck;          /* the last sum of the step was not expected */
     bool judged;          /* followed for long enough to be judged */
     bool following;       /* it explains most elements now, so positions may be reported */
@@ -50,10 +49,10 @@ struct cgx_step_place {
     size_t position;
 };
 
-/* Follows the latest PERIOD of LOG from now on, as a new generation. STRICT: as in the struct. */
+/* Follows the latest PERIOD of LOG from now on, as a new generation. */
 void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
                        const struct cgx_sum_log *log, const struct cgx_period *period,
-                       enum cgx_step_source source, bool strict);
+                       enum cgx_step_source source);
 
 /* Stops following. */
 void cgx_pattern_drop(struct cgx_pattern *pattern, struct cgx_sums *sums);

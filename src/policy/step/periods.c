@@ -11,19 +11,8 @@
 #define LONG 33
 #define LONG_DIVERSE 13
 
-/* More repeats than models have layers, for a period that closes and for one that does not; and a
- * number of sums, since a layer may repeat its experts. */
-#define LAYERS_CLOSED 130
-#define LAYERS 150
-#define EXPERTS 1024
-
-/* After so many repeats, sums that all differ are no stack of layers. */
-#define STACK 49
-
-/* The number of sums that a short period must explain: at most EXPLAINED_DISTINCT if its sums all
- * differ, otherwise EXPLAINED_STEP per step of warm-up. Flat buffers and layers without biases look
- * the same. */
-#define EXPLAINED_DISTINCT 24
+/* The number of sums that a short period must explain per step of warm-up. Flat buffers and layers
+ * without biases look the same. */
 #define EXPLAINED_STEP 8
 
 /* The number of sums that a period must explain once sums are known to be of steps. */
@@ -37,9 +26,9 @@
  * less than 1/SLACK of all elements. */
 #define SLACK 1024
 
-/* The least number of large sums per small one if buckets are summed, which contain biases and
- * norms. */
-#define BUCKETS 8
+/* The least number of large sums per one with small sums just before it, if buckets are summed,
+ * which contain biases and norms. */
+#define BUCKETS 16
 
 /* ---- log ---- */
 
@@ -47,7 +36,6 @@ void cgx_sum_log_add_small(struct cgx_sum_log *log, uint64_t count)
 {
     log->elements =
         count < UINT32_MAX - log->elements ? log->elements + (uint32_t)count : UINT32_MAX;
-    log->smalls = (uint16_t)(log->smalls + (log->smalls < UINT16_MAX));
 }
 
 static void drop(struct cgx_sum_log *log, uint32_t oldest)
@@ -62,13 +50,12 @@ void cgx_sum_log_add(struct cgx_sum_log *log, const struct cgx_sums *sums, uint1
     if (log->length == CGX_HISTORY_MOST)
         drop(log, CGX_HISTORY_PART);
     log->calls[log->length].elements = log->elements;
-    log->calls[log->length].smalls = log->smalls;
+    log->calls[log->length].before = log->before;
     log->calls[log->length].pause = log->pause;
     log->calls[log->length].sum = sum;
     log->length++;
     log->end += log->elements + cgx_sum_elements(&sums->sums[sum]);
-    log->elements = 0;
-    log->smalls = 0;
+    log->elements = log->before = 0;
     log->pause = 0;
 }
 
@@ -125,11 +112,11 @@ static unsigned count_distinct(const struct cgx_sum_log *log, size_t length)
 
 static bool is_fused(const struct cgx_sum_log *log, size_t run)
 {
-    size_t smalls = 0;
+    size_t separate = 0;
 
     for (size_t i = log->length - run + 1; i < log->length; i++)
-        smalls += log->calls[i].smalls;
-    return smalls * BUCKETS <= run;
+        separate += log->calls[i].elements > 0;
+    return separate * BUCKETS <= run;
 }
 
 static struct cgx_period describe(const struct cgx_sum_log *log, size_t length, size_t run)
@@ -140,21 +127,10 @@ static struct cgx_period describe(const struct cgx_sum_log *log, size_t length, 
                                .fused = is_fused(log, run)};
 }
 
-static bool all_differ(const struct cgx_period *period)
-{
-    return period->length >= 3 &&
-           period->distinct >= cgx_smaller(period->length, CGX_PERIOD_DIVERSE);
-}
-
 bool cgx_period_is_rich(const struct cgx_period *period)
 {
     return period->length >= LONG ||
            (period->length >= LONG_DIVERSE && period->distinct == CGX_PERIOD_DIVERSE);
-}
-
-bool cgx_period_is_plain(const struct cgx_period *period)
-{
-    return period->fused || (all_differ(period) && period->run / period->length >= STACK);
 }
 
 /* ---- steps ---- */
@@ -199,24 +175,10 @@ static bool has_lasted(const struct cgx_period *period, size_t steps)
 static bool is_step(const struct cgx_sum_log *log, const struct cgx_sums *sums,
                     const struct cgx_period *period, unsigned warmup)
 {
-    size_t repeats = period->run / period->length, explained;
-    bool rich = cgx_period_is_rich(period);
+    size_t explained = cgx_smaller((size_t)warmup * EXPLAINED_STEP, CGX_STEP_LONGEST);
 
-    if (!has_lasted(period, warmup))
-        return false;
-    if (is_closed(log, sums, period)) {
-        if (rich)
-            return true;
-        if (!cgx_period_is_plain(period))
-            return repeats >= LAYERS_CLOSED;
-        explained = (size_t)warmup * EXPLAINED_STEP;
-        if (all_differ(period))
-            explained = cgx_smaller(explained, EXPLAINED_DISTINCT);
-        return period->run >= cgx_smaller(explained, CGX_STEP_LONGEST);
-    }
-    if (period->distinct == CGX_PERIOD_DIVERSE && (period->length >= LONG_DIVERSE || period->fused))
-        return repeats >= 3 && has_lasted(period, (size_t)warmup + 1);
-    return repeats >= LAYERS && repeats >= EXPERTS / period->length;
+    return has_lasted(period, warmup) && is_closed(log, sums, period) &&
+           (cgx_period_is_rich(period) || (period->fused && period->run >= explained));
 }
 
 /* Only periods that explain more sums than all shorter ones count, so no multiple of such a period

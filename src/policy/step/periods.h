@@ -3,8 +3,7 @@
 
 /* The recent large sums, and whether a period in them is a training step. A single pass over a
  * model's weights also repeats itself, layer by layer. So a period counts as a step only if it
- * closes, with whole steps before it; if it is too long, with too diverse sums, for layers; or if
- * it has repeated more often than models have layers. */
+ * closes, with whole steps before it, and is of buckets, too long, or too diverse for layers. */
 #ifndef CGX_POLICY_STEP_PERIODS_H
 #define CGX_POLICY_STEP_PERIODS_H
 
@@ -23,14 +22,14 @@ struct cgx_sum_log {
     uint64_t ignored; /* elements of sums too small to count, since creation */
     uint32_t length;  /* in large sums */
     uint32_t elements; /* of small sums since the latest large one; saturates */
-    uint16_t smalls;   /* their number; saturates */
+    uint32_t before;   /* those before the longest pause since then */
     uint16_t pause;    /* the longest before one of them, as cgx_pause */
     bool dropped;      /* the log does not reach back to creation */
     struct {
         uint32_t elements; /* of the small sums just before it */
-        uint16_t smalls;
-        uint16_t pause; /* the longest before one of them, or before it */
-        uint16_t sum;   /* its index in the table of sums */
+        uint32_t before;   /* those before the pause */
+        uint16_t pause;    /* the longest before one of them, or before it */
+        uint16_t sum;      /* its index in the table of sums */
     } calls[CGX_HISTORY_MOST];
     uint16_t match[CGX_STEP_LONGEST + 1]; /* for a search */
 };
@@ -48,8 +47,10 @@ struct cgx_period {
 /* Adds a PAUSE, as cgx_pause, before the next sum. */
 static inline void cgx_sum_log_wait(struct cgx_sum_log *log, uint16_t pause)
 {
-    if (pause > log->pause)
+    if (pause > log->pause) {
         log->pause = pause;
+        log->before = log->elements;
+    }
 }
 
 void cgx_sum_log_add_small(struct cgx_sum_log *log, uint64_t count);
@@ -75,9 +76,5 @@ struct cgx_period cgx_period_set(const struct cgx_sum_log *log, size_t length, u
 
 /* Whether it is too long, or has too many kinds of sums, for a layer of a model. */
 bool cgx_period_is_rich(const struct cgx_period *period);
-
-/* Whether it is no layer although short: of buckets, or of sums that all differ and have long
- * repeated. */
-bool cgx_period_is_plain(const struct cgx_period *period);
 
 #endif

@@ -6,7 +6,6 @@
 #include <stddef.h>
 
 #include "policy/step/bursts.h"
-#include "policy/step/disorder.h"
 #include "policy/step/pattern.h"
 #include "policy/step/periods.h"
 #include "policy/step/resemblance.h"
@@ -16,16 +15,6 @@
 
 /* How often a sum must have come to be known. */
 #define KNOWN 2
-
-/* Disorder that no program shows by passing over its weights twice, with off-step sums in between.
- * If buckets are summed, fewer mistakes are enough. */
-#define MISTAKES 512
-#define MISTAKES_FUSED 128
-#define OFF_STEP 24
-
-/* Whether the program sums buckets is judged by about this many of the latest large sums. */
-#define RECENT 512
-#define BUCKETS 8 /* large sums per small one if buckets are summed */
 
 /* The first large sum after which ranks compare their pauses. The first after which a step set by
  * the user is checked, in sums and in steps. */
@@ -49,18 +38,17 @@ struct cgx_recurrence {
     uint32_t since_search;
     uint64_t calls; /* number of large sums */
     uint64_t established;
-    uint32_t large, small;  /* recent sums, halved together */
     uint32_t paced;         /* the step's length as all ranks found it, in large sums; 0: unknown */
     enum cgx_evidence pace; /* how all ranks found it */
+    bool varies;            /* steps are known by their total alone: their sums differ */
     bool logged;            /* the latest large sum is in the log */
-    struct cgx_disorder disorder;
     struct cgx_resemblance resemblance; /* of the latest sums in the log */
     struct cgx_sums sums;
     struct cgx_sum_log log;
     struct cgx_pattern pattern;
 };
 
-_Static_assert(sizeof(struct cgx_recurrence) <= 280 * 1024, "a communicator's memory");
+_Static_assert(sizeof(struct cgx_recurrence) <= 256 * 1024, "a communicator's memory");
 
 struct cgx_recurrence *cgx_recurrence_create(const struct cgx_recurrence_rule *rule)
 {
@@ -116,7 +104,8 @@ static bool follow_paced(struct cgx_recurrence *recurrence, unsigned warmup)
         return false;
     if (!is_established(recurrence))
         establish(recurrence, recurrence->pace);
-    cgx_pattern_adopt(pattern, &recurrence->sums, &recurrence->log, &period, CGX_STEP_PACED, false);
+    cgx_pattern_adopt(pattern, &recurrence->sums, &recurrence->log, &period, CGX_STEP_PACED);
+    recurrence->varies = false;
     return true;
 }
 
@@ -128,7 +117,7 @@ static void search(struct cgx_recurrence *recurrence)
     unsigned warmup = is_established(recurrence) ? 0 : rule->warmup;
     struct cgx_period period;
 
-    if (follow_paced(recurrence, warmup))
+    if (follow_paced(recurrence, warmup) || (recurrence->varies && rule->step == 0))
         return;
     period = rule->step > 0 ? cgx_period_set(log, rule->step, warmup)
                             : cgx_period_find(log, &recurrence->sums, warmup);
@@ -140,21 +129,7 @@ static void search(struct cgx_recurrence *recurrence)
              !cgx_pattern_gives_way(pattern, &recurrence->sums, log, &period))
         return;
     cgx_pattern_adopt(pattern, &recurrence->sums, log, &period,
-                      rule->step > 0 ? CGX_STEP_SET : CGX_STEP_FOUND,
-                      recurrence->evidence == CGX_EVIDENCE_VARYING);
-}
-
-/* Adds a sum to the disorder, and establishes the communicator if there is enough. */
-static void observe_disorder(struct cgx_recurrence *recurrence, uint64_t key, bool known)
-{
-    const struct cgx_disorder *disorder = &recurrence->disorder;
-    bool fused = (uint64_t)recurrence->small * BUCKETS <= recurrence->large;
-
-    cgx_disorder_take(&recurrence->disorder, key, known);
-    if (disorder->off_step >= OFF_STEP)
-        establish(recurrence, CGX_EVIDENCE_OFF_STEP);
-    else if (disorder->mistakes >= (fused ? MISTAKES_FUSED : MISTAKES))
-        establish(recurrence, CGX_EVIDENCE_VARYING);
+                      rule->step > 0 ? CGX_STEP_SET : CGX_STEP_FOUND);
 }
 
 /* The index of the sum of KEY, which is counted once more. *KNOWN: the sum was known before. */
@@ -189,8 +164,6 @@ static void learn(struct cgx_recurrence *recurrence, uint16_t sum, bool known, b
     const struct cgx_pattern *pattern = &recurrence->pattern;
     struct cgx_sum_log *log = &recurrence->log;
 
-    if (!is_established(recurrence))
-        observe_disorder(recurrence, recurrence->sums.sums[sum].key, known);
     /* In the log, new sums would hide the period of the others from later searches. */
     recurrence->logged = !is_established(recurrence) || known;
     if (recurrence->logged) {
@@ -221,15 +194,10 @@ struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uin
         return occurrence;
     }
     if (count < recurrence->rule.minimal_size) {
-        recurrence->small += recurrence->small < UINT32_MAX;
         cgx_sum_log_add_small(&recurrence->log, count);
         return occurrence;
     }
     recurrence->calls++;
-    if (++recurrence->large >= RECENT) {
-        recurrence->large /= 2;
-        recurrence->small /= 2;
-    }
     sum = count_sum(recurrence, cgx_callsite_word(count, type), &known);
     if (pattern->length > 0)
         place = cgx_pattern_follow(pattern, &recurrence->sums, sum);
@@ -283,8 +251,8 @@ struct cgx_burst cgx_recurrence_burst(const struct cgx_recurrence *recurrence)
 {
     const uint32_t length = cgx_resemblance_judge(&recurrence->resemblance, &recurrence->log);
 
-    return length > 0 ? (struct cgx_burst){length, CGX_HASH_START, true}
-                      : cgx_bursts_judge(&recurrence->log);
+    return length > 0 ? (struct cgx_burst){CGX_BURST_RESULTS, length, CGX_HASH_START}
+                      : cgx_bursts_judge(&recurrence->log, &recurrence->sums);
 }
 
 bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, const struct cgx_burst *burst,
@@ -293,10 +261,17 @@ bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, const struct c
     const struct cgx_pattern *pattern = &recurrence->pattern;
     size_t length = burst->length;
 
+    if (burst->kind == CGX_BURST_TOTAL && !is_established(recurrence)) {
+        establish(recurrence, CGX_EVIDENCE_PAUSES);
+        recurrence->varies = true;
+        *latest = (struct cgx_occurrence){.recurs = true, .position = CGX_POSITION_NONE};
+        return true;
+    }
     if (length <= recurrence->paced || length > CGX_STEP_LONGEST)
         return false;
     recurrence->paced = burst->length;
-    recurrence->pace = burst->resembles ? CGX_EVIDENCE_RESULTS : CGX_EVIDENCE_PAUSES;
+    recurrence->pace =
+        burst->kind == CGX_BURST_RESULTS ? CGX_EVIDENCE_RESULTS : CGX_EVIDENCE_PAUSES;
     if (!follow_paced(recurrence, is_established(recurrence) ? 0 : recurrence->rule.warmup))
         return false;
     *latest = (struct cgx_occurrence){.recurs = true,
@@ -374,10 +349,9 @@ enum cgx_evidence cgx_recurrence_evidence(const struct cgx_recurrence *recurrenc
 const char *cgx_evidence_name(enum cgx_evidence evidence)
 {
     static const char *const names[] = {
-        [CGX_EVIDENCE_NONE] = "nothing yet",  [CGX_EVIDENCE_USER] = "the user",
-        [CGX_EVIDENCE_PAUSES] = "pauses",     [CGX_EVIDENCE_RESULTS] = "results",
-        [CGX_EVIDENCE_PERIOD] = "a period",   [CGX_EVIDENCE_OFF_STEP] = "strays in a sequence",
-        [CGX_EVIDENCE_VARYING] = "variation",
+        [CGX_EVIDENCE_NONE] = "nothing yet", [CGX_EVIDENCE_USER] = "the user",
+        [CGX_EVIDENCE_PAUSES] = "pauses",    [CGX_EVIDENCE_RESULTS] = "results",
+        [CGX_EVIDENCE_PERIOD] = "a period",
     };
 
     return names[evidence];

@@ -6,7 +6,7 @@
  * recur without a known position.
  *
  * A communicator is established once its sequence shows training steps; from then on large sums
- * recur, except off-step sums of a step that is followed well. Six kinds of evidence establish it
+ * recur, except off-step sums of a step that is followed well. Four kinds of evidence establish it
  * (enum cgx_evidence). Pure logic. Memory is constant, allocated at creation and touched when
  * needed. Time per call is constant except for searches, whose cost is spread over the calls. */
 #ifndef CGX_POLICY_STEP_RECURRENCE_H
@@ -24,13 +24,11 @@
 
 /* What has established a communicator. */
 enum cgx_evidence {
-    CGX_EVIDENCE_NONE,     /* nothing yet */
-    CGX_EVIDENCE_USER,     /* CGX_WARMUP=0 */
-    CGX_EVIDENCE_PAUSES,   /* pauses between steps, the same on all ranks */
-    CGX_EVIDENCE_RESULTS,  /* results that resemble those of the step before, on all ranks */
-    CGX_EVIDENCE_PERIOD,   /* a period that closes, or has repeated for long */
-    CGX_EVIDENCE_OFF_STEP, /* new sums within a well-predicted sequence */
-    CGX_EVIDENCE_VARYING,  /* irregular order, as when a library fuses tensors by time */
+    CGX_EVIDENCE_NONE,    /* nothing yet */
+    CGX_EVIDENCE_USER,    /* CGX_WARMUP=0 */
+    CGX_EVIDENCE_PAUSES,  /* pauses between steps, the same on all ranks */
+    CGX_EVIDENCE_RESULTS, /* results that resemble those of the step before, on all ranks */
+    CGX_EVIDENCE_PERIOD,  /* a period that is no layer's */
 };
 
 struct cgx_recurrence;
@@ -83,8 +81,8 @@ struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uin
                                           unsigned type);
 
 /* All ranks have found BURST. If the sums have repeated with its length, the step is followed, with
- * positions, until a longer one is known. True if it is followed from now on; *LATEST then
- * describes the latest sum. */
+ * positions, until a longer one is known; if only its total repeats, sums recur without positions.
+ * True if they do from now on; *LATEST then describes the latest sum. */
 bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, const struct cgx_burst *burst,
                                struct cgx_occurrence *latest);
 

@@ -12,9 +12,19 @@
 /* Classes of sums, by how often they were seen; rare ones are forgotten first. */
 #define CLASSES 17
 
+/* A bijection in which each bit of X affects all bits (a finaliser like MurmurHash3's). */
+static uint64_t scramble(uint64_t x)
+{
+    x ^= x >> 31;
+    x *= UINT64_C(0x7fb5d329728ea185);
+    x ^= x >> 27;
+    x *= UINT64_C(0x81dadef4bc2dd44d);
+    return x ^ x >> 33;
+}
+
 static uint16_t *chain_of(struct cgx_sums *sums, uint64_t key)
 {
-    return &sums->chains[cgx_scramble(key) % CGX_SUMS_CHAINS];
+    return &sums->chains[scramble(key) % CGX_SUMS_CHAINS];
 }
 
 static void chain(struct cgx_sums *sums, uint16_t at)

@@ -39,16 +39,6 @@ struct cgx_sums {
     struct cgx_sum sums[CGX_SUMS_MOST + 1]; /* from 1 on */
 };
 
-/* A bijection in which each bit of X affects all bits (a finaliser like MurmurHash3's). */
-static inline uint64_t cgx_scramble(uint64_t x)
-{
-    x ^= x >> 31;
-    x *= UINT64_C(0x7fb5d329728ea185);
-    x ^= x >> 27;
-    x *= UINT64_C(0x81dadef4bc2dd44d);
-    return x ^ x >> 33;
-}
-
 static inline uint64_t cgx_sum_elements(const struct cgx_sum *sum)
 {
     uint64_t elements = sum->key >> 4;

@@ -39,6 +39,21 @@ static inline struct cgx_occurrence next(uint64_t count)
     return cgx_recurrence_next(recurrence, count, 1);
 }
 
+/* The next sum of MADE, and what follows if ranks compare their bursts after it. */
+static inline struct cgx_occurrence next_compared(struct cgx_recurrence *made, uint64_t count,
+                                                  unsigned type)
+{
+    struct cgx_occurrence occurrence = cgx_recurrence_next(made, count, type);
+    struct cgx_burst burst;
+
+    if (cgx_recurrence_should_compare(made)) {
+        burst = cgx_recurrence_burst(made);
+        if (burst.kind != CGX_BURST_NONE)
+            cgx_recurrence_take_burst(made, &burst, &occurrence);
+    }
+    return occurrence;
+}
+
 static inline uint64_t count_of(char sum)
 {
     return sum <= 'Z' ? 100000 + (uint64_t)sum * 1000 : (uint64_t)sum * 10;

@@ -6,18 +6,20 @@
 
 #include <string.h>
 
-#include "lib/tap.h"
-#include "policy/step/recurrence.h"
+#include "unit/lib/recurrence.h"
 
 #define US INT64_C(1000)
 #define MS (1000 * US)
 
 static struct cgx_sum_log sums; /* the sums so far */
+static struct cgx_sums table;   /* their elements: a thousand times their number */
 static uint32_t state;          /* of what is drawn */
 
-static void begin(void)
+static void restart(void)
 {
     memset(&sums, 0, sizeof sums);
+    for (uint64_t i = 0; i < 128; i++)
+        table.sums[i].key = cgx_callsite_word(1000 * i, 1);
     state = 1;
 }
 
@@ -43,13 +45,13 @@ static void step(const char *letters, int64_t pause)
 
 static uint32_t judged(void)
 {
-    return cgx_bursts_judge(&sums).length;
+    return cgx_bursts_judge(&sums, &table).length;
 }
 
 /* What is judged after steps of LETTERS, so many, with a pause before each. */
 static uint32_t after(const char *letters, int steps, int64_t pause)
 {
-    begin();
+    restart();
     for (int i = 0; i < steps; i++)
         step(letters, draw(pause, 2 * pause));
     return judged();
@@ -68,14 +70,14 @@ static void test_pauses(void)
 
 static void test_steps(void)
 {
-    begin();
+    restart();
     ok(judged() == 0, "without a sum there is no burst");
     ok(after("ABC", 3, 20 * MS) == 0 && after("ABC", 4, 20 * MS) == 3,
        "three bursts are a step, once the fourth has begun");
     ok(after("A", 4, 20 * MS) == 1, "so they are of one sum");
     ok(after("AAAA", 4, 20 * MS) == 4, "and of sums that are alike");
     ok(after("A", 40, 100 * US) == 0, "sums that come one after the other are none");
-    begin();
+    restart();
     for (int i = 0; i < 10; i++)
         step(i % 2 ? "ABC" : "DE", 20 * MS);
     ok(judged() == 0, "two that take turns are none");
@@ -83,7 +85,7 @@ static void test_steps(void)
 
 static void test_disturbed(void)
 {
-    begin();
+    restart();
     for (int i = 0; i < 3; i++)
         step("ABCD", 20 * MS);
     step("XY", 30 * MS);
@@ -91,7 +93,7 @@ static void test_disturbed(void)
     step("ABCD", 25 * MS);
     ok(judged() == 4, "an evaluation is passed over");
 
-    begin();
+    restart();
     for (int i = 0; i < 12; i++)
         for (uint16_t k = 0; k < 6; k++)
             sum(k, k == 0                 ? draw(20 * MS, 60 * MS)
@@ -99,7 +101,7 @@ static void test_disturbed(void)
                                           : draw(3 * US, MS));
     ok(judged() == 6, "so is a rank that had to wait for a processor");
 
-    begin();
+    restart();
     step("ABCD", 0);
     for (int i = 0; i < 6; i++)
         step("ABCD", i == 0 ? 5000 * MS : draw(20 * MS, 30 * MS));
@@ -112,7 +114,7 @@ static void test_disturbed(void)
 /* Within a step layers are alike, with pauses between them. */
 static void test_layers(void)
 {
-    begin();
+    restart();
     for (int i = 0; i < 3; i++)
         for (int layer = 0; layer < 4; layer++)
             step("AB", layer == 0 ? 100 * MS : MS);
@@ -120,84 +122,115 @@ static void test_layers(void)
     ok(judged() == 8, "layers are parts of a step");
 }
 
-static const struct cgx_recurrence_rule rule = {.warmup = 2, .minimal_size = 1024};
-
-/* A sum of COUNT elements, and a small one before it: tensors, of which the sequence tells late. */
-static struct cgx_occurrence next(struct cgx_recurrence *recurrence, uint64_t count)
+/* A step that is cut in another way each time, but once another one. */
+static void test_totals(void)
 {
-    cgx_recurrence_next(recurrence, 500, 1);
-    return cgx_recurrence_next(recurrence, count, 1);
+    static const char *const cuts[] = {"ABC", "XY", "BBB", "CBA", "AAD"};
+
+    restart();
+    for (int i = 0; i < 5; i++)
+        step(cuts[i], 20 * MS);
+    ok(cgx_bursts_judge(&sums, &table).kind == CGX_BURST_NONE, "three equal totals are no step");
+    step("A", 20 * MS);
+    ok(cgx_bursts_judge(&sums, &table).kind == CGX_BURST_TOTAL, "four of the last five are one");
+    step("BC", 20 * MS);
+    ok(cgx_bursts_judge(&sums, &table).kind == CGX_BURST_NONE, "but not with two others");
 }
 
-/* Steps of so many sums, each of which is another; whether the last one RECURS. */
-static bool take(struct cgx_recurrence *recurrence, int steps, int length, int64_t pause)
+static const struct cgx_recurrence_rule rule = {.warmup = 2, .minimal_size = 1024};
+
+/* A sum of COUNT elements after a PAUSE. */
+static struct cgx_occurrence sum_after(struct cgx_recurrence *made, uint64_t count, int64_t pause)
+{
+    cgx_recurrence_wait(made, pause);
+    return next_compared(made, count, 1);
+}
+
+/* Steps of so many tensors, each of which is another, with a small one before each, so that the
+ * sequence tells nothing; whether the last one RECURS. */
+static bool take(struct cgx_recurrence *made, int steps, int length, int64_t pause)
 {
     struct cgx_occurrence occurrence = {.recurs = false};
-    struct cgx_burst burst;
 
     for (int i = 0; i < steps; i++) {
         for (int k = 0; k < length; k++) {
-            cgx_recurrence_wait(recurrence, k == 0 ? pause : 10 * US);
-            occurrence = next(recurrence, 2000 + (uint64_t)k);
-            if (!cgx_recurrence_should_compare(recurrence))
-                continue;
-            burst = cgx_recurrence_burst(recurrence);
-            if (burst.length > 0)
-                cgx_recurrence_take_burst(recurrence, &burst, &occurrence);
+            sum_after(made, 500, k == 0 ? pause : 10 * US);
+            occurrence = sum_after(made, 2000 + (uint64_t)k, 10 * US);
         }
     }
     return occurrence.recurs && occurrence.position == (size_t)length - 1;
 }
 
 /* All ranks have found LENGTH. */
-static bool take_burst(struct cgx_recurrence *recurrence, uint32_t length,
-                       struct cgx_occurrence *latest)
+static bool take_burst(struct cgx_recurrence *made, uint32_t length, struct cgx_occurrence *latest)
 {
-    const struct cgx_burst burst = {.length = length};
+    const struct cgx_burst burst = {CGX_BURST_SUMS, length, 0};
 
-    return cgx_recurrence_take_burst(recurrence, &burst, latest);
+    return cgx_recurrence_take_burst(made, &burst, latest);
 }
 
 static void test_recurrence(void)
 {
-    struct cgx_recurrence *recurrence = cgx_recurrence_create(&rule);
+    struct cgx_recurrence *made = cgx_recurrence_create(&rule);
     uint64_t established;
 
-    ok(!take(recurrence, 3, 4, 10 * MS), "three steps are not known before they are over");
-    ok(take(recurrence, 1, 4, 10 * MS), "the fourth is, with positions");
-    ok(cgx_recurrence_evidence(recurrence, &established) == CGX_EVIDENCE_PAUSES &&
-           established == 16 && cgx_recurrence_period(recurrence) == 4,
+    ok(!take(made, 3, 4, 10 * MS), "three steps are not known before they are over");
+    ok(take(made, 1, 4, 10 * MS), "the fourth is, with positions");
+    ok(cgx_recurrence_evidence(made, &established) == CGX_EVIDENCE_PAUSES && established == 16 &&
+           cgx_recurrence_period(made) == 4,
        "by pauses, when ranks compared them after sixteen sums");
-    ok(take(recurrence, 20, 4, 10 * US) && cgx_recurrence_period(recurrence) == 4,
+    ok(take(made, 20, 4, 10 * US) && cgx_recurrence_period(made) == 4,
        "they are not needed any more");
-    cgx_recurrence_free(recurrence);
+    cgx_recurrence_free(made);
 
-    recurrence = cgx_recurrence_create(&(struct cgx_recurrence_rule){0, 1024, 0});
-    take(recurrence, 4, 4, 10 * MS);
-    ok(!cgx_recurrence_needs_pauses(recurrence), "CGX_WARMUP=0 does without");
-    cgx_recurrence_free(recurrence);
-    recurrence = cgx_recurrence_create(&(struct cgx_recurrence_rule){2, 1024, 5});
-    take(recurrence, 4, 4, 10 * MS);
-    ok(!cgx_recurrence_needs_pauses(recurrence), "so does a step that is said");
-    cgx_recurrence_free(recurrence);
+    made = cgx_recurrence_create(&(struct cgx_recurrence_rule){0, 1024, 0});
+    take(made, 4, 4, 10 * MS);
+    ok(!cgx_recurrence_needs_pauses(made), "CGX_WARMUP=0 does without");
+    cgx_recurrence_free(made);
+    made = cgx_recurrence_create(&(struct cgx_recurrence_rule){2, 1024, 5});
+    take(made, 4, 4, 10 * MS);
+    ok(!cgx_recurrence_needs_pauses(made), "so does a step that is said");
+    cgx_recurrence_free(made);
+}
+
+/* Steps of one model, fused by time. The last tensors, at times summed on their own, are small. */
+static void test_varying(void)
+{
+    struct cgx_recurrence *made = cgx_recurrence_create(&rule);
+    struct cgx_occurrence occurrence = {.recurs = false};
+    uint64_t established;
+
+    for (uint64_t i = 0; i < 6; i++) {
+        sum_after(made, 4000 + 100 * i, 20 * MS);
+        occurrence = sum_after(made, 9000 - 100 * i - i % 2 * 900, 10 * US);
+        sum_after(made, i % 2 * 900, 10 * US);
+    }
+    ok(occurrence.recurs && occurrence.position == CGX_POSITION_NONE &&
+           cgx_recurrence_evidence(made, &established) == CGX_EVIDENCE_PAUSES &&
+           established == 12 && cgx_recurrence_period(made) == 0,
+       "steps with nothing in common but their total are known, without positions");
+    ok(take(made, 9, 4, 10 * MS), "and followed once they are the same");
+    cgx_recurrence_free(made);
 }
 
 /* What all ranks agree on counts where the sums have repeated themselves, and the longer step does.
  */
 static void test_agreed(void)
 {
-    struct cgx_recurrence *recurrence = cgx_recurrence_create(&rule);
+    struct cgx_recurrence *made = cgx_recurrence_create(&rule);
     struct cgx_occurrence latest = {.recurs = false};
 
-    for (uint64_t i = 0; i < 24; i++)
-        next(recurrence, i % 6 == 5 ? 3000 : 2000 + i % 6 % 2);
-    ok(!take_burst(recurrence, 5, &latest) && !latest.recurs, "five sums have not come twice");
-    ok(take_burst(recurrence, 6, &latest) && latest.recurs && latest.position == 5,
+    for (uint64_t i = 0; i < 24; i++) {
+        sum_after(made, 500, 10 * US);
+        sum_after(made, i % 6 == 5 ? 3000 : 2000 + i % 6 % 2, 10 * US);
+    }
+    ok(!take_burst(made, 5, &latest) && !latest.recurs, "five sums have not come twice");
+    ok(take_burst(made, 6, &latest) && latest.recurs && latest.position == 5,
        "six have, and the latest has its position");
-    ok(!take_burst(recurrence, 2, &latest) && cgx_recurrence_period(recurrence) == 6,
+    ok(!take_burst(made, 2, &latest) && cgx_recurrence_period(made) == 6,
        "a shorter one does not take its place");
-    ok(!take_burst(recurrence, CGX_STEP_LONGEST + 1, &latest), "nor does one that is too long");
-    cgx_recurrence_free(recurrence);
+    ok(!take_burst(made, CGX_STEP_LONGEST + 1, &latest), "nor does one that is too long");
+    cgx_recurrence_free(made);
 }
 
 int main(void)
@@ -206,7 +239,9 @@ int main(void)
     test_steps();
     test_disturbed();
     test_layers();
+    test_totals();
     test_recurrence();
+    test_varying();
     test_agreed();
     return done_testing();
 }

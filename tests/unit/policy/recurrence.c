@@ -103,7 +103,7 @@ static void test_passes(void)
     ok(pass(true) == 50, "the third is a step");
 
     begin(2, 0);
-    ok(feed("AaAaBbBb", 100) == 0, "a hundred layers with biases do not recur");
+    ok(feed("AaAaBbBb", 1000) == 0, "a thousand layers with biases do not recur");
 
     /* All at once in another order and in other pieces: elements before the steps are whole steps.
      */
@@ -132,28 +132,6 @@ static void test_strays(void)
     for (unsigned i = 0; i < 30; i++)
         recurring += next(20000).recurs;
     ok(recurring == 0 && feed(LETTERS, 1) == 16, "and an evaluation of thirty sums alike");
-
-    begin(2, 0);
-    for (size_t step = 0; step < 60; step++) {
-        size_t now = feed("ABCDE", 1);
-
-        recurring += step >= 40 ? now : 0;
-        next(1000000 + step * 7);
-    }
-    ok(cgx_recurrence_evidence(recurrence, NULL) == CGX_EVIDENCE_OFF_STEP && recurring == 100,
-       "a new sum in every step is evidence itself, and the step recurs");
-}
-
-static void test_varying(void)
-{
-    size_t recurring = 0;
-
-    begin(2, 0);
-    srand(1);
-    for (size_t i = 0; i < 4000; i++)
-        recurring += next(20000 + 1000 * (uint64_t)(rand() % 20)).recurs;
-    ok(cgx_recurrence_evidence(recurrence, NULL) == CGX_EVIDENCE_VARYING && recurring > 3500,
-       "twenty counts in any order go on for long: they recur");
 }
 
 static void test_two_programs(void)
@@ -187,15 +165,16 @@ static void test_new_counts(void)
         recurring += next(20000 + i).recurs;
     ok(recurring == 0 && cgx_recurrence_evidence(recurrence, NULL) == CGX_EVIDENCE_NONE,
        "a million counts that never repeat establish nothing");
-    feed(LETTERS, 20);
-    ok(feed(LETTERS, 1) == 16, "and hinder nothing after them");
 
+    begin(2, 0);
+    feed(LETTERS, 20);
     for (uint64_t i = 0; i < 100000; i++) {
         exact += 16 - feed(LETTERS, 1);
         recurring += next(20000 + i).recurs;
     }
     diag("%zu new ones recur, %zu of the step do not", recurring, exact);
-    ok(recurring < 100 && exact == 0, "nor do they between the steps, a hundred thousand of them");
+    ok(recurring < 100 && exact == 0,
+       "nor do they recur between steps, a hundred thousand of them");
 }
 
 static void test_long_steps(void)
@@ -241,14 +220,13 @@ int main(void)
     before = allocations;
     cgx_recurrence_free(create(2, 0));
     diag("%zu bytes a communicator", allocated);
-    ok(allocations - before == 1 && allocated <= 280 * 1024,
-       "a communicator has one block of at most 280 KiB");
+    ok(allocations - before == 1 && allocated <= 256 * 1024,
+       "a communicator has one block of at most 256 KiB");
     before = allocations;
     test_steps();
     test_warmup();
     test_passes();
     test_strays();
-    test_varying();
     test_two_programs();
     test_new_counts();
     test_long_steps();

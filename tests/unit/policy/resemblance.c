@@ -7,8 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lib/tap.h"
-#include "policy/step/recurrence.h"
+#include "unit/lib/recurrence.h"
 
 enum { SAMPLE = CGX_RESEMBLANCE_SAMPLE };
 
@@ -16,7 +15,7 @@ static struct cgx_resemblance results;
 static struct cgx_sum_log sums;
 static uint64_t state; /* of what is drawn */
 
-static void begin(void)
+static void restart(void)
 {
     memset(&results, 0, sizeof results);
     memset(&sums, 0, sizeof sums);
@@ -57,7 +56,7 @@ static void sum(uint16_t which, int share, size_t count, int sparse)
 /* Sums of TENSORS, each letter is one, so many TIMES, and one more without its result. */
 static uint32_t judged(const char *tensors, int times, int share)
 {
-    begin();
+    restart();
     for (int i = 0; i < times; i++)
         for (const char *tensor = tensors; *tensor; tensor++)
             sum((uint16_t)*tensor, share, SAMPLE, 1);
@@ -67,7 +66,7 @@ static uint32_t judged(const char *tensors, int times, int share)
 
 static void test_steps(void)
 {
-    begin();
+    restart();
     ok(cgx_resemblance_judge(&results, &sums) == 0, "without a sum there is no step");
     ok(judged("A", 4, 100) == 0 && judged("A", 5, 100) == 1, "four pairs of one sum are a step");
     ok(judged("ABC", 2, 100) == 0 && judged("ABC", 3, 100) == 3,
@@ -90,14 +89,14 @@ static void test_layers(void)
     ok(found == 0, "layers of noise are no steps");
     ok(judged("A", 12, 10000) == 0, "neither are layers that are copies of each other");
 
-    begin();
+    restart();
     for (int i = 0; i < 12; i++) {
         sum('A', 100, SAMPLE, 1);
         sum('B', 0, SAMPLE, 1);
     }
     sum('A', 0, 0, 1);
     ok(cgx_resemblance_judge(&results, &sums) == 0, "half of the sums do not make a step");
-    begin();
+    restart();
     for (int i = 0; i < 12; i++) {
         sum('A', 100, SAMPLE, 1);
         sum((uint16_t)(i == 11 ? 'C' : 'B'), 100, SAMPLE, 1);
@@ -111,7 +110,7 @@ static void test_unknown(void)
 {
     float nothing[SAMPLE];
 
-    begin();
+    restart();
     for (int i = 0; i < 12; i++) {
         sum('A', 100, SAMPLE, 1);
         sum('B', 100, SAMPLE, 1);
@@ -119,7 +118,7 @@ static void test_unknown(void)
     }
     sum('A', 0, 0, 1);
     ok(cgx_resemblance_judge(&results, &sums) == 3, "a table that few touch is passed over");
-    begin();
+    restart();
     for (int i = 0; i < 12; i++) {
         sum('A', 100, SAMPLE, 1);
         sum('T', 100, SAMPLE, 100);
@@ -127,7 +126,7 @@ static void test_unknown(void)
     }
     sum('A', 0, 0, 1);
     ok(cgx_resemblance_judge(&results, &sums) == 0, "two that are unknown are too many");
-    begin();
+    restart();
     for (int i = 0; i < SAMPLE; i++)
         nothing[i] = NAN;
     for (int i = 0; i < 12; i++) {
@@ -136,7 +135,7 @@ static void test_unknown(void)
     }
     sum('A', 0, 0, 1);
     ok(cgx_resemblance_judge(&results, &sums) == 0, "not-a-numbers say nothing");
-    begin();
+    restart();
     for (int i = 0; i < 12; i++)
         sum('A', 100, 200, 1);
     sum('A', 0, 0, 1);
@@ -146,30 +145,23 @@ static void test_unknown(void)
 /* As many sums of a step of three as the ranks need to find it. */
 static void test_recurrence(void)
 {
-    struct cgx_recurrence *recurrence =
-        cgx_recurrence_create(&(struct cgx_recurrence_rule){3, 1024, 0});
+    struct cgx_recurrence *made = cgx_recurrence_create(&(struct cgx_recurrence_rule){3, 1024, 0});
     struct cgx_occurrence occurrence = {.recurs = false};
     float values[SAMPLE];
-    struct cgx_burst burst = {0};
     unsigned calls = 0;
 
     while (!occurrence.recurs && calls < 100) {
-        occurrence = cgx_recurrence_next(recurrence, 2000 + calls++ % 3, 1);
-        if (cgx_recurrence_should_compare(recurrence)) {
-            burst = cgx_recurrence_burst(recurrence);
-            if (burst.length > 0)
-                cgx_recurrence_take_burst(recurrence, &burst, &occurrence);
-        }
-        if (!cgx_recurrence_samples(recurrence))
+        occurrence = next_compared(made, 2000 + calls++ % 3, 1);
+        if (!cgx_recurrence_samples(made))
             continue;
         for (int i = 0; i < SAMPLE; i++)
             values[i] = draw() + common((uint16_t)(calls % 3), i, 100);
-        cgx_recurrence_result(recurrence, values, SAMPLE);
+        cgx_recurrence_result(made, values, SAMPLE);
     }
-    ok(calls == 10 && burst.resembles && cgx_recurrence_period(recurrence) == 3,
+    ok(calls == 10 && cgx_recurrence_period(made) == 3,
        "a step of three is known after three steps");
-    ok(cgx_recurrence_evidence(recurrence, NULL) == CGX_EVIDENCE_RESULTS, "by its results");
-    cgx_recurrence_free(recurrence);
+    ok(cgx_recurrence_evidence(made, NULL) == CGX_EVIDENCE_RESULTS, "by its results");
+    cgx_recurrence_free(made);
 }
 
 int main(void)

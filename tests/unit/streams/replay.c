@@ -1,32 +1,28 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* usage: replay [WARMUP [STEP]] <streams
+/* usage: replay [pauses] <streams
  *
- * Runs policy/step/recurrence.h over streams of sums as zoo.py writes them. Prints a line a stream,
- * '|' between: kind, name; of the gradient's elements %, that recurred after step 50; the first
- * step in which any did; of the gradient's sums that recurred %, with a right position, and with a
- * wrong one; of the elements that are no gradient %, and of late passes %, that recurred;
- * generations; steps begun for 100 of the program's since positions are told; ns a call, mean and
- * worst; the evidence.
+ * Runs policy/step/recurrence.h over streams of sums as zoo.py writes them, one sum right after the
+ * other or with PAUSES between steps. Prints a line a stream, '|' between: kind, name; of the
+ * gradient's elements %, that recurred after step 50; the first step in which any sum did, and the
+ * first large sum; of the gradient's sums that recurred %, with a right position, and with a wrong
+ * one; of the elements that are no gradient %, and of late passes %, that recurred; generations;
+ * the evidence.
  * '-' where there is nothing that it could be of. Right is what a position is most often. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "policy/step/recurrence.h"
+#include "unit/lib/recurrence.h"
 
-#define MINIMAL_SIZE 16384
-#define LATE 50   /* steps */
-#define REPEATS 3 /* of which the least time of a call counts: others use the machine too */
+#define LATE 50 /* steps */
 
 struct call {
     uint64_t count;
     long identity;
-    uint32_t ns;
     uint32_t step;
     unsigned char type;
     char label;
@@ -53,12 +49,11 @@ struct part {
 
 struct score {
     struct part late, other, passes;
-    long first, told_first; /* steps; -1: none */
-    size_t compressed, placed, right, begun;
+    long first, told_first;    /* steps; -1: none */
+    size_t large, first_large; /* large sums, and up to the first that recurred */
+    size_t compressed, placed, right;
     struct told *told;
     uint64_t generations;
-    double mean;
-    uint32_t worst;
 };
 
 static void fail(const char *why)
@@ -72,7 +67,7 @@ static void fail(const char *why)
 static void add_call(struct stream *stream, const char *line)
 {
     char *end;
-    struct call call = {.step = stream->steps, .ns = UINT32_MAX};
+    struct call call = {.step = stream->steps};
 
     if (stream->ncalls == stream->room) {
         stream->room = stream->room ? 2 * stream->room : 4096;
@@ -109,23 +104,6 @@ static bool read_stream(struct stream *stream, char *line, int size)
 
 /* ---- replaying ---- */
 
-static uint64_t now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
-static struct cgx_recurrence *create(const struct cgx_recurrence_rule *rule)
-{
-    struct cgx_recurrence *recurrence = cgx_recurrence_create(rule);
-
-    if (!recurrence)
-        fail("memory is short");
-    return recurrence;
-}
-
 static void add_part(struct part *part, uint64_t elements, bool counts)
 {
     part->all += elements;
@@ -140,8 +118,6 @@ static void score_gradient(struct score *score, const struct call *call,
     if (!occurrence->recurs)
         return;
     score->compressed++;
-    if (score->first < 0)
-        score->first = call->step;
     if (occurrence->position != CGX_POSITION_NONE)
         score->told[score->placed++] =
             (struct told){generation, occurrence->position, call->identity};
@@ -150,9 +126,11 @@ static void score_gradient(struct score *score, const struct call *call,
 static void score_call(struct score *score, const struct call *call,
                        const struct cgx_occurrence *occurrence, uint64_t generation)
 {
-    if (occurrence->position != CGX_POSITION_NONE && score->told_first < 0)
-        score->told_first = call->step;
-    score->begun += occurrence->begins_step;
+    score->large++;
+    if (occurrence->recurs && score->first < 0) {
+        score->first = call->step;
+        score->first_large = score->large;
+    }
     if (call->label == 'g')
         score_gradient(score, call, occurrence, generation);
     else
@@ -198,54 +176,41 @@ static size_t count_right(struct told *told, size_t n)
     return right;
 }
 
-static void time_calls(struct stream *stream, const struct cgx_recurrence_rule *rule)
+/* The time before CALL, as if it were the Nth. */
+static int64_t draw_pause(const struct call *call, size_t n, uint32_t *step)
 {
-    for (unsigned r = 0; r < REPEATS; r++) {
-        struct cgx_recurrence *recurrence = create(rule);
+    bool between = call->step != *step;
+    int64_t drawn = (int64_t)(n * 2654435761u >> 16 & 0xff);
 
-        for (size_t i = 0; i < stream->ncalls; i++) {
-            struct call *call = &stream->calls[i];
-            uint64_t start = now(), ns;
-
-            cgx_recurrence_next(recurrence, call->count, call->type);
-            ns = now() - start;
-            if (ns < call->ns)
-                call->ns = (uint32_t)ns;
-        }
-        cgx_recurrence_free(recurrence);
-    }
+    *step = call->step;
+    return between ? 20000000 + drawn * 100000 : 5000 + drawn * 200;
 }
 
-static void replay(struct stream *stream, const struct cgx_recurrence_rule *rule,
-                   struct score *score, const char **evidence)
+static void replay(const struct stream *stream, bool pauses, struct score *score,
+                   const char **evidence)
 {
-    struct cgx_recurrence *recurrence = create(rule);
-    uint64_t total = 0;
+    struct cgx_recurrence *made = create(2, 0);
+    uint32_t step = 0;
 
-    *score = (struct score){.first = -1, .told_first = -1};
+    *score = (struct score){.first = -1};
     score->told = malloc((stream->ncalls + 1) * sizeof *score->told);
     if (!score->told)
         fail("memory is short");
     for (size_t i = 0; i < stream->ncalls; i++) {
         const struct call *call = &stream->calls[i];
-        struct cgx_occurrence occurrence = cgx_recurrence_next(recurrence, call->count, call->type);
+        struct cgx_occurrence occurrence;
 
-        if (call->count >= rule->minimal_size)
-            score_call(score, call, &occurrence, cgx_recurrence_generation(recurrence));
+        if (pauses)
+            cgx_recurrence_wait(made, draw_pause(call, i, &step));
+        occurrence = next_compared(made, call->count, call->type);
+        if (call->count >= MINIMAL_SIZE)
+            score_call(score, call, &occurrence, cgx_recurrence_generation(made));
     }
     score->right = count_right(score->told, score->placed);
     free(score->told);
-    score->generations = cgx_recurrence_generation(recurrence);
-    *evidence = cgx_evidence_name(cgx_recurrence_evidence(recurrence, NULL));
-    cgx_recurrence_free(recurrence);
-
-    time_calls(stream, rule);
-    for (size_t i = 0; i < stream->ncalls; i++) {
-        total += stream->calls[i].ns;
-        if (stream->calls[i].ns > score->worst)
-            score->worst = stream->calls[i].ns;
-    }
-    score->mean = (double)total / (double)(stream->ncalls ? stream->ncalls : 1);
+    score->generations = cgx_recurrence_generation(made);
+    *evidence = cgx_evidence_name(cgx_recurrence_evidence(made, NULL));
+    cgx_recurrence_free(made);
 }
 
 /* ---- printing ---- */
@@ -266,35 +231,29 @@ static void print_score(const struct stream *stream, const struct score *score,
     printf("%c|%s", stream->kind, stream->name);
     print_part((double)score->late.part, (double)score->late.all);
     if (score->first < 0)
-        printf("|-");
+        printf("|-|-");
     else
-        printf("|%ld", score->first);
+        printf("|%ld|%zu", score->first, score->first_large);
     print_part((double)score->right, compressed);
     print_part((double)(score->placed - score->right), compressed);
     print_part((double)score->other.part, (double)score->other.all);
     print_part((double)score->passes.part, (double)score->passes.all);
     printf("|%" PRIu64, score->generations);
-    print_part((double)score->begun,
-               score->told_first < 0 ? 0 : (double)(stream->steps - score->told_first));
-    printf("|%.0f|%" PRIu32 "|%s\n", score->mean, score->worst, evidence);
+    printf("|%s\n", evidence);
 }
 
 int main(int argc, char **argv)
 {
-    struct cgx_recurrence_rule rule = {.warmup = 2, .minimal_size = MINIMAL_SIZE};
+    bool pauses = argc > 1 && strcmp(argv[1], "pauses") == 0;
     struct stream stream = {0};
     struct score score;
     const char *evidence;
     char line[128] = "";
 
-    if (argc > 1)
-        rule.warmup = (unsigned)strtoul(argv[1], NULL, 10);
-    if (argc > 2)
-        rule.step = (size_t)strtoul(argv[2], NULL, 10);
     if (!fgets(line, sizeof line, stdin))
         fail("there are no streams");
     while (read_stream(&stream, line, sizeof line)) {
-        replay(&stream, &rule, &score, &evidence);
+        replay(&stream, pauses, &score, &evidence);
         print_score(&stream, &score, evidence);
     }
     free(stream.calls);
