@@ -72,7 +72,6 @@ libcgxcore_la_SOURCES = \
 	src/policy/consensus.c src/policy/consensus.h \
 	src/policy/cost.c src/policy/cost.h \
 	src/policy/plan.c src/policy/plan.h \
-	src/policy/plan_fixed.c \
 	src/policy/plan_stepped.c \
 	src/policy/recent.c src/policy/recent.h \
 	src/policy/rules/hints.c \
@@ -135,8 +134,6 @@ libcgxcore_la_SOURCES = \
 	src/coll/trailer/watch_inspect.c \
 	src/coll/trailer/watch_sample.c \
 	src/coll/trailer/watch_sight.c \
-	src/observe/check.c src/observe/check.h \
-	src/observe/check_bound.c src/observe/check_bound.h \
 	src/observe/compare.c src/observe/compare.h \
 	src/observe/exact_sums.c src/observe/exact_sums.h \
 	src/observe/json.c src/observe/json.h \

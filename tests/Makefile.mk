@@ -131,7 +131,6 @@ mpi_tests = \
 	tests/mpi/bitwise \
 	tests/mpi/bound \
 	tests/mpi/bytes \
-	tests/mpi/check \
 	tests/mpi/codec_faults \
 	tests/mpi/communicators \
 	tests/mpi/consensus \
@@ -304,7 +303,6 @@ tests_mpi_find_private_LDADD =
 
 # Not in the library: programs that count messages (traffic.c) would have PMPI_Isend twice.
 call_faults = tests/mpi/faults/call_faults.c
-tests_mpi_check_SOURCES = tests/mpi/check.c $(call_faults)
 tests_mpi_codec_faults_SOURCES = tests/mpi/codec_faults.c $(call_faults)
 tests_mpi_trace_SOURCES = tests/mpi/trace.c $(call_faults)
 tests_mpi_transport_faults_SOURCES = tests/mpi/transport_faults.c $(call_faults)

@@ -18,12 +18,8 @@ static const struct cgx_plan *plan_of(const struct cgx_slice *slice)
 
 void cgx_feedback_begin(const struct cgx_coll *coll)
 {
-    const struct cgx_plan *plan = coll->schedule->plan;
-    size_t nsegments = plan->nsegments;
+    size_t nsegments = coll->schedule->plan->nsegments;
 
-    if (coll->scales)
-        memset(coll->scales, 0,
-               cgx_bucket_count(plan->count, plan->bucket_size) * sizeof coll->scales[0]);
     if (!coll->feedback)
         return;
     for (size_t i = 0; i < nsegments; i++)

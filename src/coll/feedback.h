@@ -7,7 +7,7 @@
 
 #include "coll/slice.h"
 
-/* Clears the feedback and the scales. */
+/* Clears the feedback. */
 void cgx_feedback_begin(const struct cgx_coll *coll);
 
 /* Records that no rank has a result. */

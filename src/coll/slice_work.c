@@ -117,22 +117,6 @@ static enum cgx_status inspect(struct cgx_slice *slice, const struct cgx_block *
     return status;
 }
 
-/* Adds the scales of PART to those of the buffer's buckets. */
-static void add_scales(const struct cgx_slice *slice, const struct cgx_block *part, float *scales)
-{
-    unsigned bucket_size = slice->coding.bucket_size;
-
-    for (size_t i = 0; i < part->npieces; i++) {
-        const struct cgx_piece *piece = &cgx_slice_pieces(slice, part)[i];
-        size_t bucket = cgx_encoding_bucket(piece->bits, bucket_size);
-        size_t buckets = cgx_piece_buckets(piece, bucket_size);
-
-        for (size_t k = 0; k < buckets && !cgx_encoding_is_exact(piece->bits); k++)
-            scales[(piece->first + k * bucket) / bucket_size] +=
-                cgx_bucket_scale(piece, slice->slot->staging + piece->offset, k);
-    }
-}
-
 static void seal_part(struct cgx_slice *slice, const struct cgx_block *part,
                       const struct cgx_payloads *from, bool last)
 {
@@ -155,7 +139,7 @@ static void seal_part(struct cgx_slice *slice, const struct cgx_block *part,
 }
 
 /* Writes the trailers of the parts in BLOCK, which are sums of FROM and of elements, and adds their
- * scales and second moments. */
+ * second moments. */
 static void seal(struct cgx_slice *slice, const struct cgx_block *block,
                  const struct cgx_payloads *from, bool partial)
 {
@@ -174,8 +158,6 @@ static void seal(struct cgx_slice *slice, const struct cgx_block *block,
         if (part->message > block->message)
             memset(slice->slot->staging + part->message, 0, CGX_MESSAGE_HEADER_BYTES);
         seal_part(slice, part, from, !partial);
-        if (slice->coll->scales)
-            add_scales(slice, part, slice->coll->scales);
         if (!partial)
             cgx_feedback_second_moment(slice, part, from);
     }
@@ -186,7 +168,7 @@ static void seal(struct cgx_slice *slice, const struct cgx_block *block,
 static size_t list_shown(const struct cgx_slice *slice, const struct cgx_block *part,
                          struct cgx_shown *ranges)
 {
-    bool headers = slice->coll->scales != NULL;
+    bool headers = false;
     size_t nranges = 0;
 
     for (int i = 0; i < CGX_TRAILERS; i++)

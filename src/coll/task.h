@@ -80,10 +80,6 @@ struct cgx_coll {
     bool has_history;
     uint32_t age;
     struct cgx_history history;
-    /* NULL, or one per bucket of the buffer, set if the outcome is DONE: the sum of the scales of
-     * this rank's quantisations of the bucket, NaN if one was poisoned. The sum over ranks covers
-     * all quantisations of the bucket. */
-    float *scales;
     struct cgx_watching watching;
     struct cgx_verdict seen; /* set: the result; if it forbids compression, nothing is written */
     /* Set if the outcome is DONE: what all ranks have quantised uniformly. */

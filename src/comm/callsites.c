@@ -121,15 +121,12 @@ struct cgx_callsite *cgx_callsites_at(const struct cgx_comm *state, size_t posit
 
 /* ---- plans and schedules ---- */
 
-/* Schedules PLAN, which may become as wide as WIDEST; WIDEST is used only here. Observed calls try
- * all widths. */
+/* Schedules PLAN, which may become as wide as WIDEST; WIDEST is used only here. */
 static void schedule(const struct cgx_comm *state, struct cgx_callsite *site,
                      const struct cgx_plan *plan, struct cgx_plan *widest)
 {
     const struct cgx_scheme scheme = cgx_placement_scheme(state);
 
-    if (cgx_config()->enable == CGX_ENABLE_OBSERVE)
-        cgx_plan_widen_to(widest, CGX_WIDTHS);
     site->schedule = cgx_coll_schedule(plan, widest, &scheme, cgx_config()->fusion_buffer_bytes);
 }
 

@@ -15,7 +15,8 @@
 /* Elements that are fetched at a time, and elements of a block. */
 enum { FETCHED = 65536, BLOCK = 1024 };
 
-bool cgx_compare_fetch(void *host, const void *buffer, size_t bytes)
+/* Copies BYTES of BUFFER to HOST; false if they cannot be read. */
+static bool fetch(void *host, const void *buffer, size_t bytes)
 {
     const struct cgx_pointer where = cgx_cuda_pointer(buffer);
 
@@ -56,8 +57,8 @@ bool cgx_compare(enum cgx_dtype dtype, size_t count, const void *result, const v
     for (size_t first = 0; ok && first < count; first += FETCHED) {
         size_t some = count - first < FETCHED ? count - first : FETCHED;
 
-        ok = cgx_compare_fetch(room->result, (const char *)result + first * size, some * size) &&
-             cgx_compare_fetch(room->exact, (const char *)exact + first * size, some * size);
+        ok = fetch(room->result, (const char *)result + first * size, some * size) &&
+             fetch(room->exact, (const char *)exact + first * size, some * size);
         for (size_t i = 0; ok && i < some; i += BLOCK)
             add(dtype, some - i < BLOCK ? some - i : BLOCK, room->result + i * size,
                 room->exact + i * size, error, norm);

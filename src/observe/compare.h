@@ -11,9 +11,6 @@
 
 #include "codec/format.h"
 
-/* Copies BYTES of BUFFER to HOST; false if they cannot be read. */
-bool cgx_compare_fetch(void *host, const void *buffer, size_t bytes);
-
 /* Sets *ERROR to the sum of the squares of RESULT - EXACT over COUNT elements, and *NORM to that of
  * EXACT. Blocks of 1024 elements do not count if one of these is not finite. False if they cannot
  * be read, or memory is short. */

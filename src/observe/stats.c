@@ -205,44 +205,17 @@ static void count_elements(struct cgx_stats_count *count, uint64_t elements)
     count->elements += elements;
 }
 
-static void count_checked(struct cgx_stats_layer *layer, const struct cgx_checked *checked)
-{
-    struct cgx_stats_change *change = cgx_stats_last(layer);
-
-    if (!checked->done)
-        return;
-    layer->checked++;
-    layer->beyond += checked->beyond;
-    layer->square += checked->error;
-    layer->norm += checked->exact;
-    if (change) {
-        change->checked++;
-        change->square += checked->scaled;
-    }
-}
-
 static void count_observed(struct cgx_stats_layer *layer, const struct cgx_stats_observed *observed)
 {
-    struct cgx_stats_trial *trial = layer->trials;
-
     layer->plain_seconds += 1e-9 * (double)observed->plain;
-    if (observed->bits == 0)
-        return;
-    while (trial->bits != 0 && trial->bits != observed->bits)
-        trial++;
-    trial->bits = observed->bits;
-    trial->calls++;
-    trial->seconds += 1e-9 * (double)observed->nanoseconds;
-    trial->sent += (double)observed->sent;
-    trial->compared += observed->checked.done;
-    trial->square += observed->checked.error;
-    trial->norm += observed->checked.exact;
+    layer->compared += observed->compared;
+    layer->square += observed->square;
+    layer->norm += observed->norm;
 }
 
 static void count_compressed(struct cgx_stats *stats, struct cgx_callsite_key key,
                              const struct cgx_coll *coll, enum cgx_outcome outcome,
-                             int64_t nanoseconds, const struct cgx_checked *checked,
-                             const struct cgx_stats_observed *observed)
+                             int64_t nanoseconds, const struct cgx_stats_observed *observed)
 {
     const struct cgx_plan *plan = coll->schedule->plan;
     double share = 2.0 * (coll->schedule->ranks - 1) / coll->schedule->ranks;
@@ -278,18 +251,16 @@ static void count_compressed(struct cgx_stats *stats, struct cgx_callsite_key ke
     layer->compressed++;
     layer->plain += share * (double)(plan->count * cgx_dtype_size(plan->dtype));
     layer->base += share * (double)encoded_bytes(plan, (unsigned)cgx_config()->bits);
-    count_checked(layer, checked);
 }
 
 void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_callsite_key key,
                           const struct cgx_coll *coll, enum cgx_outcome outcome,
-                          int64_t nanoseconds, const struct cgx_checked *checked,
-                          const struct cgx_stats_observed *observed)
+                          int64_t nanoseconds, const struct cgx_stats_observed *observed)
 {
     if (!stats)
         return;
     pthread_mutex_lock(&stats->lock);
-    count_compressed(stats, key, coll, outcome, nanoseconds, checked, observed);
+    count_compressed(stats, key, coll, outcome, nanoseconds, observed);
     pthread_mutex_unlock(&stats->lock);
 }
 

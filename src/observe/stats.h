@@ -17,7 +17,6 @@
 
 #include "coll/coll.h"
 #include "mpi/types.h"
-#include "observe/check.h"
 #include "observe/reason.h"
 #include "policy/step/recurrence.h"
 #include "policy/widths/adapt.h"
@@ -45,20 +44,7 @@ struct cgx_stats_change {
     uint32_t hash;        /* of the plan */
     char *widths;         /* "120x3,4x8": segments and their widths; NULL: memory was short */
     double error, budget; /* estimated squared errors; NaN: no estimate */
-    uint64_t checked;     /* compared calls, and their squared error; errors are divided by
-                             history scales, as in the estimates */
-    double square;
 };
-
-/* Sums of a layer that were also observed at a fixed width, without residuals or history. */
-struct cgx_stats_trial {
-    unsigned bits; /* 0: none */
-    uint64_t calls;
-    double seconds, sent;
-    uint64_t compared; /* compared calls, with sums of squares as in a layer: */
-    double square, norm;
-};
-#define CGX_STATS_TRIALS 2
 
 /* With CGX_ENABLE=observe calls are not compressed but observed: compressed besides an exact call.
  */
@@ -70,15 +56,14 @@ struct cgx_stats_layer {
     size_t segments;
     uint64_t compressed, exact, redone, failed; /* calls; COMPRESSED: or observed */
     double seconds;
-    double plain_seconds; /* of the exact sums of observed calls */
-    struct cgx_stats_trial trials[CGX_STATS_TRIALS];
+    double plain_seconds;     /* of the exact sums of observed calls */
     double residuals;         /* bytes of memory, in the last call with residuals */
     double history;           /* bytes of memory, in the last call with history */
     double sent, plain, base; /* bytes that this rank sent, or would send uncompressed, or at
                                  base widths */
     double error, budget;     /* at the last plan, as in a change; NaN: none */
-    uint64_t checked, beyond;
-    double square, norm; /* sums of squares over compared calls: of errors and of exact sums */
+    uint64_t compared;        /* observed calls, with sums of squares: */
+    double square, norm;      /* of errors and of exact sums */
     uint64_t nchanges;
     struct cgx_stats_change *changes; /* indexed by cgx_stats_place */
 };
@@ -159,19 +144,16 @@ void cgx_stats_end(struct cgx_stats *stats);
 
 /* What is counted of an observed call only. */
 struct cgx_stats_observed {
-    int64_t plain; /* nanoseconds of the exact sum */
-    unsigned bits; /* width that it was also observed at, 0: none; at that width: */
-    size_t sent;
-    int64_t nanoseconds;
-    struct cgx_checked checked;
+    int64_t plain;       /* nanoseconds of the exact sum */
+    bool compared;       /* with the exact sum; sums of squares: */
+    double square, norm; /* of errors and of exact sums */
 };
 
 /* Counts a call of site KEY that ran as COLL in NANOSECONDS. OBSERVED is NULL if the caller got its
  * result. */
 void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_callsite_key key,
                           const struct cgx_coll *coll, enum cgx_outcome outcome,
-                          int64_t nanoseconds, const struct cgx_checked *checked,
-                          const struct cgx_stats_observed *observed);
+                          int64_t nanoseconds, const struct cgx_stats_observed *observed);
 
 /* Counts a recurring call that was exact from the start. */
 void cgx_stats_exact(struct cgx_stats *stats, struct cgx_callsite_key key);

@@ -14,13 +14,7 @@
 #include "util/trace.h"
 
 /* Counts up when a field changes its meaning or is removed. */
-#define FORMAT_VERSION 2
-
-/* The mean of COUNT values; null if there are none. */
-static void put_mean(struct cgx_json *json, const char *name, double sum, uint64_t count)
-{
-    cgx_json_number(json, name, count ? sum / (double)count : NAN);
-}
+#define FORMAT_VERSION 3
 
 static const char *const causes[] = {"base", "period", "guard"};
 
@@ -34,8 +28,6 @@ static void put_change(struct cgx_json *json, const struct cgx_stats_change *cha
     cgx_json_string(json, "widths", change->widths ? change->widths : "...");
     cgx_json_number(json, "estimated_error", change->error);
     cgx_json_number(json, "budget", change->budget);
-    cgx_json_count(json, "checked", change->checked);
-    put_mean(json, "measured_error", change->square, change->checked);
     cgx_json_close(json, '}');
 }
 
@@ -64,21 +56,9 @@ static void put_observed(struct cgx_json *json, const struct cgx_stats_layer *la
     cgx_json_open(json, "observed", '{');
     cgx_json_count(json, "calls", layer->compressed);
     cgx_json_number(json, "exact_seconds", layer->plain_seconds);
-    cgx_json_open(json, "widths", '[');
-    for (size_t i = 0; i < CGX_STATS_TRIALS && layer->trials[i].bits != 0; i++) {
-        const struct cgx_stats_trial *trial = &layer->trials[i];
-
-        json->line = true;
-        cgx_json_open(json, NULL, '{');
-        cgx_json_count(json, "bits", trial->bits);
-        cgx_json_count(json, "calls", trial->calls);
-        cgx_json_number(json, "seconds", trial->seconds);
-        cgx_json_bytes(json, "sent", trial->sent);
-        cgx_json_number(json, "relative",
-                        trial->compared ? cgx_stats_ratio(trial->square, trial->norm) : NAN);
-        cgx_json_close(json, '}');
-    }
-    cgx_json_close(json, ']');
+    cgx_json_count(json, "compared", layer->compared);
+    cgx_json_number(json, "relative",
+                    layer->compared ? cgx_stats_ratio(layer->square, layer->norm) : NAN);
     cgx_json_close(json, '}');
 }
 
@@ -101,13 +81,6 @@ static void put_calls(struct cgx_json *json, const struct cgx_stats_layer *layer
     cgx_json_bytes(json, "base", layer->base);
     cgx_json_bytes(json, "saved", layer->plain - layer->sent);
     cgx_json_bytes(json, "saved_to_base", layer->base - layer->sent);
-    cgx_json_close(json, '}');
-    cgx_json_open(json, "check", '{');
-    cgx_json_count(json, "calls", layer->checked);
-    cgx_json_count(json, "beyond", layer->beyond);
-    put_mean(json, "squared_error", layer->square, layer->checked);
-    cgx_json_number(json, "relative",
-                    layer->checked ? cgx_stats_ratio(layer->square, layer->norm) : NAN);
     cgx_json_close(json, '}');
     if (observes())
         put_observed(json, layer);
@@ -300,7 +273,6 @@ static void put_process(struct cgx_json *json)
     cgx_json_number(json, "budget", settings->adaptive_budget);
     cgx_json_number(json, "consensus", settings->consensus);
     cgx_json_count(json, "period", settings->adaptive_period);
-    cgx_json_bool(json, "check", settings->enable == CGX_ENABLE_CHECK);
     cgx_json_bool(json, "observe", observes());
     cgx_json_close(json, '}');
     cgx_json_open(json, "process", '{');

@@ -40,12 +40,7 @@ static void print_layer(FILE *out, const struct cgx_stats_layer *layer)
             100 * cgx_stats_ratio(layer->plain - layer->sent, layer->plain),
             100 * cgx_stats_ratio(layer->base - layer->sent, layer->base));
     print_ratio(out, cgx_stats_ratio(layer->error, layer->budget));
-    /* Relative to the budget of the present widths. */
-    print_ratio(out, last && last->checked
-                         ? cgx_stats_ratio(last->square / (double)last->checked, layer->budget)
-                         : NAN);
-    fprintf(out, " %7" PRIu64 "  %.40s%s\n", layer->beyond,
-            last && last->widths ? last->widths : "-",
+    fprintf(out, "  %.40s%s\n", last && last->widths ? last->widths : "-",
             last && last->widths && strlen(last->widths) > 40 ? "..." : "");
 }
 
@@ -88,9 +83,9 @@ static void print_communicator(FILE *out, const struct cgx_stats *stats)
     if (isfinite(stats->over))
         fprintf(out, ", estimated error %.3f of the budget", stats->over);
     print_step(out, stats);
-    fprintf(out, "\n%8s %11s %-9s %8s %10s %7s %7s %9s %7s %7s %9s %9s %7s  %s\n", "position",
-            "elements", "type", "segments", served(), "exact", "redone", "MiB sent", "saved",
-            "to base", "estimated", "measured", "beyond", "widths");
+    fprintf(out, "\n%8s %11s %-9s %8s %10s %7s %7s %9s %7s %7s %9s  %s\n", "position", "elements",
+            "type", "segments", served(), "exact", "redone", "MiB sent", "saved", "to base",
+            "estimated", "widths");
     for (size_t i = 0; i < stats->nlayers; i++)
         print_layer(out, &stats->layers[i]);
     print_rest(out, "others", &stats->other);

@@ -65,8 +65,7 @@ static void add_layer(struct cgx_stats_layer *to, const struct cgx_stats_layer *
     to->sent += from->sent;
     to->plain += from->plain;
     to->base += from->base;
-    to->checked += from->checked;
-    to->beyond += from->beyond;
+    to->compared += from->compared;
     to->square += from->square;
     to->norm += from->norm;
 }

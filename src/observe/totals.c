@@ -23,10 +23,6 @@ static struct served {
     atomic_ullong first_one; /* the number of the first one among large sums */
 } compressed, observed;
 
-static struct {
-    atomic_ullong calls, beyond;
-} checked;
-
 static void add(atomic_ullong *count, unsigned long long value)
 {
     atomic_fetch_add_explicit(count, value, memory_order_relaxed);
@@ -94,12 +90,6 @@ static void count_served(struct served *served, const struct cgx_served_sum *sum
 void cgx_totals_compressed(const struct cgx_served_sum *sum)
 {
     count_served(&compressed, sum, atomic_load(&all_large.calls) + 1);
-}
-
-void cgx_totals_checked(uint64_t beyond)
-{
-    add(&checked.calls, 1);
-    add(&checked.beyond, beyond);
 }
 
 void cgx_totals_observed(const struct cgx_served_sum *sum)
@@ -189,12 +179,6 @@ static void log_large(const struct cgx_totals *totals)
             (unsigned long long)atomic_load(&compressed.first_one),
             in_units((double)totals->bytes_sent, sent),
             in_units((double)atomic_load(&compressed.plain), instead), took[0] ? "; " : "", took);
-    if (atomic_load(&checked.calls) > 0)
-        cgx_log(
-            CGX_LOG_INFO,
-            "%llu compressed sums were compared with exact ones: %llu elements beyond the bound",
-            (unsigned long long)atomic_load(&checked.calls),
-            (unsigned long long)atomic_load(&checked.beyond));
     if (slower > 1.5 && cgx_log_level() < CGX_LOG_INFO)
         cgx_log(CGX_LOG_WARN, "compression was slower here: %s", took);
 }

@@ -29,10 +29,6 @@ struct cgx_served_sum {
 void cgx_totals_compressed(const struct cgx_served_sum *sum);
 void cgx_totals_observed(const struct cgx_served_sum *sum);
 
-/* CGX_ENABLE=check: counts a compressed sum that was compared, with BEYOND elements beyond their
- * bound. */
-void cgx_totals_checked(uint64_t beyond);
-
 /* Float sums that are not too small to be compressed: bytes of their buffers, and their time. */
 struct cgx_large_sums {
     uint64_t calls, bytes;

@@ -10,7 +10,6 @@
 #include "cuda/peers.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
-#include "observe/check.h"
 #include "observe/notices.h"
 #include "observe/size_times.h"
 #include "observe/stats.h"
@@ -117,40 +116,21 @@ static int conclude(const struct cgx_call *call, struct cgx_comm *state, struct 
     return cgx_mpi()->ERR_INTERN;
 }
 
-/* Runs COLL, checks the result if that is set, and counts the call. */
-static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll,
-                            struct cgx_callsite_key key)
+/* Counts a call that ran as COLL with OUTCOME. */
+static void count(const struct cgx_comm *state, struct cgx_callsite_key key,
+                  const struct cgx_coll *coll, enum cgx_outcome outcome, int64_t elapsed)
 {
-    struct cgx_check *check;
-    struct cgx_checked checked;
+    const struct cgx_plan *plan = coll->schedule->plan;
     union cgx_float_state caller;
-    enum cgx_outcome outcome;
-    int64_t elapsed;
-    int code;
 
-    coll->code = cgx_check_begin(coll, &check);
-    if (coll->code != CGX_MPI_SUCCESS)
-        return CGX_OUTCOME_BROKEN;
-    outcome = cgx_timeline_run(coll, &elapsed);
-    /* Exact sums and their bounds may overflow or be NaN, and the program may have enabled traps.
-     */
     cgx_float_enter(&caller);
-    code = cgx_check_end(check, outcome, &checked);
-    if (code != CGX_MPI_SUCCESS) {
-        coll->code = code;
-        outcome = CGX_OUTCOME_BROKEN;
-    }
-    cgx_stats_compressed(state->stats, key, coll, outcome, elapsed, &checked, NULL);
+    cgx_stats_compressed(state->stats, key, coll, outcome, elapsed, NULL);
     cgx_float_leave(&caller);
-    if (checked.done)
-        cgx_totals_checked(checked.beyond);
     if (outcome != CGX_OUTCOME_DONE)
-        return outcome;
-    cgx_totals_compressed(&(struct cgx_served_sum){coll->schedule->plan->count *
-                                                       cgx_dtype_size(coll->schedule->plan->dtype),
+        return;
+    cgx_totals_compressed(&(struct cgx_served_sum){plan->count * cgx_dtype_size(plan->dtype),
                                                    (unsigned)state->size, coll->sent, elapsed});
     cgx_size_times_compressed(key.count, key.type, elapsed);
-    return outcome;
 }
 
 /* What the call checks about its data; the same on all ranks, except SEES_INPUT and memory. */
@@ -195,23 +175,26 @@ static enum cgx_pull pull_of(const struct cgx_kind *kind, const struct cgx_sched
     return pull;
 }
 
-/* Runs COLL and completes the call; TRIAL has begun. */
+/* Runs COLL and completes the call. */
 static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx_callsite *site,
-                 enum cgx_reason refusal, struct cgx_trial *trial, struct cgx_coll *coll)
+                 enum cgx_reason refusal, struct cgx_coll *coll)
 {
     const struct cgx_callsite_key key = site->key;
-    enum cgx_outcome outcome = trial->observes ? cgx_trial_run(trial, coll) : run(state, coll, key);
-    int64_t begun;
+    bool observes = cgx_trial_observes();
+    int64_t elapsed, begun;
+    enum cgx_outcome outcome = cgx_timeline_run(coll, &elapsed);
     int code;
 
+    if (!observes)
+        count(state, key, coll, outcome, elapsed);
     cgx_kept_take_back(&site->kept, coll, outcome == CGX_OUTCOME_DONE);
     if (outcome == CGX_OUTCOME_DONE)
         cgx_positions_quantised(state, site, &coll->quantised);
     begun = cgx_trace_clock();
     code = conclude(call, state, site, refusal, outcome, coll);
     /* After an error the communicator may be gone. */
-    if (trial->observes && code == CGX_MPI_SUCCESS)
-        cgx_trial_note(trial, call, state, key, coll, outcome,
+    if (observes && code == CGX_MPI_SUCCESS)
+        cgx_trial_note(call, state, key, coll, outcome, elapsed,
                        cgx_trace_clock_since(begun) - begun);
     return code;
 }
@@ -234,7 +217,6 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     const struct cgx_adapt_layer *layer =
         site->layer && site->layer->plan->dtype == site->dtype ? site->layer : NULL;
     struct cgx_capability capability = cgx_eligible_capability(call);
-    struct cgx_trial trial;
     struct cgx_feedback feedback;
     struct cgx_error_feedback error_feedback;
     int code;
@@ -265,13 +247,11 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     coll.encoder = capability.encoder;
     coll.decoder = capability.decoder;
     coll.vote = vote_of(&capability);
-    code = cgx_trial_begin(&trial, state, site, &coll, &capability.refusal);
+    code = cgx_trial_begin(state, &coll, &capability.refusal);
     if (code == CGX_MPI_SUCCESS && layer)
         code = cgx_kept_attach(&site->kept, &coll, &error_feedback);
-    if (code != CGX_MPI_SUCCESS) {
-        code = cgx_failure(call, state, code, "MPI could not agree on memory");
-        goto end_trial;
-    }
+    if (code != CGX_MPI_SUCCESS)
+        return cgx_failure(call, state, code, "MPI could not agree on memory");
     /* A young history changes from step to step, and what is divided by it does too. */
     if (!coll.has_history || coll.age >= CGX_HISTORY_YOUNG)
         coll.step = cgx_positions_step_size(state, site, schedule->plan);
@@ -279,8 +259,5 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     cgx_backoff_due(&kind->p2p_suspended);
     if (state->rank == 0 && !cgx_notice_was_compressed())
         notice_first(state, site, schedule->plan);
-    code = serve(call, state, site, capability.refusal, &trial, &coll);
-end_trial:
-    cgx_trial_end(&trial);
-    return code;
+    return serve(call, state, site, capability.refusal, &coll);
 }

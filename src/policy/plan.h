@@ -147,16 +147,6 @@ size_t cgx_plan_unit_bytes(const struct cgx_plan *plan, unsigned encoding);
  * rank: a segment keeps its own if it may not have the one given. */
 void cgx_plan_set(struct cgx_plan *plan, const uint8_t *encodings);
 
-/* Sets all segments that are not exact to BITS, for good: in their family or, if that has no such
- * width, max-min quantised. */
-void cgx_plan_fix(struct cgx_plan *plan, unsigned bits);
-
-/* The same for segments that take fewer bytes than max-min quantised at BITS; they become that. */
-void cgx_plan_widen_to(struct cgx_plan *plan, unsigned bits);
-
-/* Sets all that depends on the segments of PLAN. */
-void cgx_plan_finish(struct cgx_plan *plan);
-
 /* Approximate bytes sent for `bytes` encoded ones; fewer if pieces vary. */
 size_t cgx_plan_sent(const struct cgx_plan *plan);
 

@@ -46,10 +46,9 @@ static const struct cgx_key rows[] = {
       "1: elements are quantised relative to earlier sums at the same position of the step; "
       "auto: in host memory, and on devices where it takes little of the free memory", 28},
      cgx_value_choice, FIELD(history)},
-    {{"CGX_ENABLE", "0, 1, check, strict, observe", "1",
-      "0: every call is exact; check: compressed calls are also done exactly and compared; strict: a "
-      "refused value ends the job; observe: every call is exact, and statistics show what "
-      "compression would do", 1},
+    {{"CGX_ENABLE", "0, 1, strict, observe", "1",
+      "0: every call is exact; strict: a refused value ends the job; observe: every call is exact, and "
+      "statistics show what compression would do", 1},
      cgx_value_choice, FIELD(enable)},
     {{"CGX_COMPRESSION_QUANTIZATION_BITS", "1-8", "4",
       "bits per element; with CGX_ADAPTIVE: before its first plan, and for its error budget", 2},

@@ -18,7 +18,6 @@
 enum cgx_enable {
     CGX_ENABLE_NO,
     CGX_ENABLE_YES,
-    CGX_ENABLE_CHECK,  /* compressed calls are also done exactly, and compared */
     CGX_ENABLE_STRICT, /* a refused value ends the job */
     CGX_ENABLE_OBSERVE /* exact calls, which are also compressed for the statistics alone */
 };

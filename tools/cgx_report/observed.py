@@ -10,15 +10,14 @@ from .large import mean
 from .reasons import reason
 from .suggest import RULES, condition, is_slower
 
-# A sum at one width: bytes and seconds of a call; RELATIVE is the squared error over the squares of the
+# A sum as it is formed: bytes and seconds of a call; RELATIVE is the squared error over the squares of the
 # sum, None where it is not known.
 Row = collections.namedtuple("Row", "width sent relative seconds")
 
 HEAD = ("bits of an element", "sent", "of exact", "relative error", "time")
 
 MEANING = (
-    "As chosen: with this run's settings, and the history or residuals that they keep. Fixed: one width "
-    "for all, without history, at some of the calls. The relative error is the squared error over the "
+    "As chosen: with this run's settings, and the history or residuals that they keep. The relative error is the squared error over the "
     "squares of the sum. Times are those of this run on its network, without waits for late ranks. A "
     "rule like 'count=N -> bits=8' gives a sum another width (cgx-rules(5))."
 )
@@ -59,17 +58,12 @@ def sums(stats):
 
 
 def rows(layer):
-    """LAYER at all widths, exact first."""
+    """LAYER exact, and as it would be compressed."""
     own = f"{units.bits(layer.bits)}, as chosen" if layer.changes else "as chosen"
-    table = [
+    return [
         Row("32, exact" if layer.datatype == "float32" else "16, exact",
             mean(layer.bytes.plain, layer.compressed), 0, layer.plain_time),
         Row(own, mean(layer.bytes.sent, layer.compressed), layer.relative, layer.time),
-    ]
-    return table + [
-        Row(f"{one.bits}, fixed", one.sent / one.calls, one.relative, one.seconds / one.calls)
-        for one in layer.tried
-        if one.calls
     ]
 
 

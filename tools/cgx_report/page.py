@@ -235,7 +235,6 @@ def _widths(stats):
                     "sent",
                     "uncompressed",
                     "error / budget",
-                    "measured / budget",
                     "seconds",
                 ),
                 [
@@ -247,7 +246,6 @@ def _widths(stats):
                         units.size(layer.bytes.sent),
                         units.size(layer.bytes.plain),
                         units.ratio(layer.over_budget),
-                        units.ratio(layer.measured_over_budget),
                         f"{layer.seconds:.3g}",
                     )
                     for layer in stats.layers
@@ -279,15 +277,6 @@ def _errors(stats):
         _p("A single layer may be above its budget: the budget is one for all layers.", "note"),
         _figure("layer-errors", plots.layer_errors, stats),
     ]
-    checked = sum(layer.checked for layer in stats.layers)
-    if checked:
-        beyond = sum(layer.beyond for layer in stats.layers)
-        parts.append(
-            _p(
-                f"{units.counted(checked, 'call')} compared with exact sums (CGX_ENABLE=check): "
-                f"{units.counted(beyond, 'element')} beyond the bound."
-            )
-        )
     return parts
 
 

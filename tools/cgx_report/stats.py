@@ -9,16 +9,13 @@ import re
 from .files import Unreadable, items, known, number, read_statistics, text, whole
 from .large import LargeSums
 
-VERSION = 2
+VERSIONS = (2, 3)
 
 _RUN = re.compile(r"(\d{1,18})x(r?)(\d{1,2})$")
 
 # Calls that were exact: UNITS are bytes of the process, and elements of a communicator.
 Exact = collections.namedtuple("Exact", "reason calls units")
 Choice = collections.namedtuple("Choice", "step guard over_budget")
-
-# Sums that were observed at one width: calls, and of all of them seconds and bytes.
-Tried = collections.namedtuple("Tried", "bits calls seconds sent relative")
 
 
 class Change:
@@ -30,7 +27,6 @@ class Change:
         self.widths = text(of["widths"])
         self.estimated = known(of["estimated_error"])
         self.budget = known(of["budget"])
-        self.measured = known(of["measured_error"])
         # Of all segments, as far as they are listed; None: they are not.
         runs = [run for run in map(_RUN.match, self.widths.split(",")) if run]
         segments = sum(int(run[1]) for run in runs)
@@ -76,25 +72,13 @@ class Counts:
         observed = items(of["observed"], dict) if "observed" in of else None
         self.compressed = whole(observed["calls"] if observed else calls["compressed"])
         self.plain_seconds = number(observed["exact_seconds"]) if observed else 0
-        self.tried = [
-            Tried(
-                whole(one["bits"]),
-                whole(one["calls"]),
-                number(one["seconds"]),
-                number(one["sent"]),
-                known(one["relative"]),
-            )
-            for one in (items(observed["widths"], list) if observed else [])
-        ]
         self.exact = whole(calls["exact"])
         self.redone = whole(calls["redone"])
         self.failed = whole(calls["failed"])
         self.seconds = number(of["seconds"])
         self.bytes = Bytes(items(of["bytes"], dict))
-        check = items(of["check"], dict)
-        self.checked = whole(check["calls"])
-        self.beyond = whole(check["beyond"])
-        self.relative = known(check["relative"])
+        # Version 2 has it in another place.
+        self.relative = known(of["check"]["relative"] if "check" in of else observed and observed["relative"])
 
 
 class Layer(Counts):
@@ -115,12 +99,6 @@ class Layer(Counts):
 
     def order(self):
         return (self.position is None, self.position or 0, -self.bytes.plain)
-
-    @property
-    def measured_over_budget(self):
-        """The error that CGX_ENABLE=check saw of the widths in force; None where it is not known."""
-        last = self.changes[-1] if self.changes else None
-        return last.measured / last.budget if last and last.measured and last.budget else None
 
     @property
     def bits(self):
@@ -171,9 +149,9 @@ class Stats:
 
     def __init__(self, file):
         of = read_statistics(file)
-        if of["cgx_stats"] != VERSION:
+        if of["cgx_stats"] not in VERSIONS:
             raise Unreadable(
-                f"has statistics of a version that is not {VERSION}: use the cgx-report of "
+                f"has statistics of a version that is not 2 or 3: use the cgx-report of "
                 "the library that wrote it"
             )
         try:
@@ -205,7 +183,6 @@ class Stats:
         # Earlier versions had budgets of noise too.
         self.budget_of = text(of.get("budget_of", "error"))
         self.period = whole(of["period"])
-        self.check = bool(of["check"])
         # In earlier versions there was no such mode.
         self.observe = bool(of.get("observe", False))
 

@@ -201,14 +201,6 @@ def _put_errors(out, stats):
         if value is not None:
             figures = units.ratio(value) + (f" (most {units.ratio(most)})" if most else "")
             out.bar("over the budget", figures, value, max(1, most or 0))
-    checked = sum(layer.checked for layer in stats.layers)
-    if checked:
-        beyond = sum(layer.beyond for layer in stats.layers)
-        out.line(
-            f"{units.counted(checked, 'call')} compared with the exact sums: "
-            f"{units.counted(beyond, 'element')} beyond the bound.",
-            2,
-        )
 
 
 # ---- the timeline ----

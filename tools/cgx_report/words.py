@@ -97,14 +97,8 @@ def warnings(stats):
     """Lines on what a user should know before all else."""
     lines = []
     failed = sum(layer.failed for layer in stats.layers)
-    beyond = sum(layer.beyond for layer in stats.layers)
     if failed:
         lines.append(f"{units.counted(failed, 'compressed call')} failed with an MPI error.")
-    if beyond:
-        lines.append(
-            f"{units.counted(beyond, 'element')} beyond the bound in CGX_ENABLE=check: an error of the "
-            "library, which should be reported."
-        )
     slower = _slower(stats.large) if stats.large else None
     if slower:
         lines.append(slower)

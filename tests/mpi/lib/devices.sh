@@ -35,11 +35,3 @@ now() {
     shift
     run_now "$now_name" CGX_BUFFERS=all "$@"
 }
-
-# compares NAME: CGX_ENABLE=check in the last run, whose statistics are in $scratch/stats.
-compares() {
-    expect_unless_skipped "$1: all calls are compared, none is beyond its bound" \
-        awk '/"beyond"/ { n++; bad += !/"beyond": 0[,} ]/ } END { exit !(n > 0 && bad == 0) }' \
-        "$scratch/stats"
-    rm -f "$scratch/stats"
-}

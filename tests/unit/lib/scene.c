@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/bucket.h"
 #include "coll/scratch.h"
 #include "lib/tap.h"
 #include "unit/lib/codec_data.h"
@@ -167,6 +168,21 @@ static bool fails(int what)
     return true;
 }
 
+/* Adds the scales of the payloads that WORK has written to those of this rank. */
+static void add_scales(const struct cgx_work *work)
+{
+    unsigned size = work->coding->bucket_size;
+
+    for (size_t i = 0; i < work->npieces; i++) {
+        const struct cgx_piece *piece = &work->pieces[i];
+        size_t bucket = cgx_encoding_bucket(piece->bits, size), n = cgx_piece_buckets(piece, size);
+
+        for (size_t k = 0; k < n && !cgx_encoding_is_exact(piece->bits); k++)
+            scene_now->scales[rank_now][(piece->first + k * bucket) / size] +=
+                cgx_bucket_scale(piece, (const unsigned char *)work->out + piece->offset, k);
+    }
+}
+
 static enum cgx_status faulty_run(struct cgx_backend *backend, unsigned slot,
                                   const struct cgx_work *work)
 {
@@ -175,9 +191,13 @@ static enum cgx_status faulty_run(struct cgx_backend *backend, unsigned slot,
                                                [CGX_DECODE] = SCENE_DECODE,
                                                [CGX_MEASURE] = -1,
                                                [CGX_SHOW] = -1};
+    enum cgx_status status = fails(faults[work->operation])
+                                 ? CGX_ERR_DEVICE
+                                 : cgx_backend_host()->ops->run(backend, slot, work);
 
-    return fails(faults[work->operation]) ? CGX_ERR_DEVICE
-                                          : cgx_backend_host()->ops->run(backend, slot, work);
+    if (status == CGX_OK && (work->operation == CGX_ENCODE || work->operation == CGX_REDUCE))
+        add_scales(work);
+    return status;
 }
 
 static enum cgx_status faulty_wait(struct cgx_backend *backend, unsigned slot)
@@ -266,11 +286,11 @@ static void run_rank(void *context, unsigned rank)
                                          .ignored = scene->ignored,
                                          .sees_input = true,
                                          .recent = scene->recent[rank]},
-                            .pull = scene->mirrored ? CGX_PULL_DEVICE : CGX_PULL_NONE,
-                            .scales = scene->mirrored ? NULL : scene->scales[rank]};
+                            .pull = scene->mirrored ? CGX_PULL_DEVICE : CGX_PULL_NONE};
 
     rank_now = rank;
     operations = messages = 0;
+    memset(scene->scales[rank], 0, buckets(scene) * sizeof(float));
     mpi.Isend = counted_send;
     ops.run = faulty_run;
     ops.wait = faulty_wait;

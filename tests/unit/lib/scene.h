@@ -37,7 +37,7 @@ struct scene {
     bool leaders;
     bool raw;      /* nothing is compressed inside nodes */
     bool shm;      /* ranks of a node share memory */
-    bool mirrored; /* and their payloads go from mirror to mirror (mirror.h); without scales */
+    bool mirrored; /* and their payloads go from mirror to mirror (mirror.h) */
     enum cgx_reduction intra, inter;
     bool grid; /* nodes stand in one, and INTER does not count */
     enum cgx_dtype dtype;

@@ -288,37 +288,6 @@ static void test_change(void)
     cgx_plan_free(widest);
 }
 
-static void test_fixed(void)
-{
-    static const struct cgx_layer_size layers[] = {{65536, CGX_BITS_EXACT}, {84464, 0}};
-    struct cgx_settings rotated = settings;
-    struct cgx_plan *plan = plan_of(layers, 2);
-    size_t bytes;
-
-    cgx_plan_fix(plan, 2);
-    ok(covers(plan) && !plan->adaptive && plan->segments[0].bits == CGX_BITS_EXACT &&
-           segment_is(plan, 1, 65536, 2, 2, 2),
-       "2 bits fixed: what is exact stays so");
-    cgx_plan_free(plan);
-    rotated.codec = CGX_FAMILY_ROTATED;
-    plan = cgx_plan_create(&rotated, NULL, CGX_FLOAT32, 150000);
-    cgx_plan_fix(plan, 2);
-    ok(plan->segments[0].family == CGX_FAMILY_ROTATED && plan->segments[0].bits == 2,
-       "2 bits fixed: in the family that there is");
-    cgx_plan_widen_to(plan, 8);
-    bytes = plan->bytes;
-    ok(plan->segments[0].family == CGX_FAMILY_MAXMIN && plan->segments[0].bits == 8,
-       "widened to 8 bits: max-min quantised");
-    cgx_plan_widen_to(plan, 4);
-    ok(plan->bytes == bytes, "widened to fewer: nothing changes");
-    cgx_plan_free(plan);
-    plan = cgx_plan_create(&rotated, NULL, CGX_FLOAT32, 150000);
-    cgx_plan_fix(plan, 8);
-    ok(plan->segments[0].family == CGX_FAMILY_MAXMIN && plan->bytes == bytes,
-       "8 bits fixed, which rotated ones have not: max-min quantised");
-    cgx_plan_free(plan);
-}
-
 int main(void)
 {
     test_adaptive();
@@ -329,6 +298,5 @@ int main(void)
     test_chosen_families();
     test_base_below();
     test_change();
-    test_fixed();
     return done_testing();
 }

@@ -50,9 +50,9 @@ static void test_fields(void)
            s.log_level == CGX_LOG_DEBUG && silent(),
        "words reach their fields");
     ok(parse("CGX_BUFFERS=all").buffers == CGX_BUFFERS_ALL, "CGX_BUFFERS=all means both kinds");
-    s = parse("CGX_ADAPTIVE=bits=2:6,budget=0.25,period=7\nCGX_ENABLE=check");
+    s = parse("CGX_ADAPTIVE=bits=2:6,budget=0.25,period=7\nCGX_ENABLE=observe");
     ok(s.adaptive && cgx_settings_least(&s) == 2 && cgx_settings_most(&s) == 6 &&
-           s.adaptive_budget == 0.25 && s.adaptive_period == 7 && s.enable == CGX_ENABLE_CHECK &&
+           s.adaptive_budget == 0.25 && s.adaptive_period == 7 && s.enable == CGX_ENABLE_OBSERVE &&
            silent(),
        "the policy's settings reach their fields");
     s = parse("CGX_COMPRESSION_QUANTIZATION_BITS=2");
