@@ -128,9 +128,6 @@ mpi_tests = \
 	tests/mpi/adaptive_rules \
 	tests/mpi/adaptive_settings \
 	tests/mpi/arguments \
-	tests/mpi/bitwise \
-	tests/mpi/bound \
-	tests/mpi/bytes \
 	tests/mpi/codec_faults \
 	tests/mpi/communicators \
 	tests/mpi/consensus \
@@ -144,10 +141,8 @@ mpi_tests = \
 	tests/mpi/half_sum \
 	tests/mpi/history \
 	tests/mpi/long_run \
-	tests/mpi/many \
 	tests/mpi/memory_faults \
 	tests/mpi/missing \
-	tests/mpi/nonfinite \
 	tests/mpi/observe \
 	tests/mpi/ops \
 	tests/mpi/pace \
@@ -165,7 +160,6 @@ mpi_tests = \
 	tests/mpi/surroundings \
 	tests/mpi/trace \
 	tests/mpi/transport_faults \
-	tests/mpi/traps \
 	tests/mpi/types_classify \
 	tests/mpi/uniform \
 	tests/mpi/warmup
@@ -173,13 +167,18 @@ mpi_tests = \
 mpi_programs = tests/mpi/lab_vanish tests/mpi/adaptive_streams tests/mpi/adaptive_values tests/mpi/adaptive_withdrawn \
 	tests/mpi/connect tests/mpi/families_change tests/mpi/find_foreign tests/mpi/find_none \
 	tests/mpi/find_private tests/mpi/find_sum tests/mpi/forward tests/mpi/held tests/mpi/keyval \
-	tests/mpi/leave tests/mpi/pass_messages tests/mpi/pass_objects tests/mpi/progress tests/mpi/session \
-	tests/mpi/spawn tests/mpi/threads tests/mpi/trace_memory
+	tests/mpi/leave tests/mpi/life tests/mpi/pass_messages tests/mpi/pass_objects tests/mpi/session \
+	tests/mpi/spawn tests/mpi/sums tests/mpi/trace_memory
 mpi_scripts = \
+	tests/mpi/bitwise.test \
+	tests/mpi/bound.test \
+	tests/mpi/bytes.test \
 	tests/mpi/digits.test \
 	tests/mpi/find_mpi.test \
 	tests/mpi/fortran.test \
 	tests/mpi/life.test \
+	tests/mpi/many.test \
+	tests/mpi/nonfinite.test \
 	tests/mpi/no_dev_shm.test \
 	tests/mpi/notices.test \
 	tests/mpi/pass_through.test \
@@ -187,6 +186,7 @@ mpi_scripts = \
 	tests/mpi/strict.test \
 	tests/mpi/report.test \
 	tests/mpi/training.test \
+	tests/mpi/traps.test \
 	tests/mpi/versions.test
 # What is tested of devices, in builds with CUDA: below.
 device_units =
@@ -270,7 +270,7 @@ tests_unit_lib_libunit_la_SOURCES = tests/unit/lib/codec_reference.c tests/unit/
 tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/bound.c tests/mpi/lib/bound_study.c \
 	tests/mpi/lib/check.c tests/mpi/lib/comms.c tests/mpi/lib/data.c tests/mpi/lib/device.c \
 	tests/mpi/lib/elements.c tests/mpi/lib/families.c tests/mpi/lib/first.c tests/mpi/lib/placed.c \
-	tests/mpi/lib/repeat.c tests/mpi/lib/sum.c tests/mpi/lib/traffic.c
+	tests/mpi/lib/repeat.c tests/mpi/lib/scenes.c tests/mpi/lib/sum.c tests/mpi/lib/traffic.c
 tests_unit_tools_info_link_SOURCES = tests/unit/tools/info_link.c tools/info_link.c
 tests_unit_tools_info_model_SOURCES = tests/unit/tools/info_model.c tools/info_model.c
 tests_storm_storm_SOURCES = tests/storm/storm.c tests/storm/draw.c tests/storm/episode.c tests/storm/hint.c \
@@ -358,12 +358,9 @@ device_mpi_tests += \
 	tests/mpi/device_fork \
 	tests/mpi/device_peers \
 	tests/mpi/exact_device
-device_mpi_programs = tests/mpi/device_calls tests/mpi/device_capture tests/mpi/device_contexts \
-	tests/mpi/device_counts tests/mpi/device_deaths tests/mpi/device_hidden tests/mpi/device_input \
-	tests/mpi/device_kinds \
-	tests/mpi/device_late tests/mpi/device_none tests/mpi/device_observe tests/mpi/device_order \
-	tests/mpi/device_places tests/mpi/device_threads tests/mpi/exact_aware \
-	tests/mpi/exact_device_errors
+device_mpi_programs = tests/mpi/device_calls tests/mpi/device_contexts tests/mpi/device_counts \
+	tests/mpi/device_hidden tests/mpi/device_input tests/mpi/device_late tests/mpi/device_memory \
+	tests/mpi/device_order tests/mpi/exact_aware tests/mpi/exact_device_errors
 mpi_programs += $(device_mpi_programs)
 device_scripts += \
 	tests/mpi/device_driver.test \

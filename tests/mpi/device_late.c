@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Sums that local peers decode in the owner's memory, while the kernels of some rank are late:
- * "device_late SLICES [TYPE]". Compressed calls of SLICES slices follow each other without a pause.
+ * "device_late SLICES". Compressed calls of SLICES slices follow each other without a pause.
  * Slices differ in the sizes of their parts, and calls in the sizes of their slices. Linked with
  * the library's objects. */
 #include <mpi.h>
@@ -13,13 +13,11 @@
 #include "lib/placed.h"
 #include "lib/slices.h"
 
-static enum element type = ELEMENT_FLOAT32;
-
 enum { CALLS = 8, BUCKETS = 47, BUCKET = 64 };
 
 static size_t bytes_of(const struct placed *sum)
 {
-    return sum->count * element_size(sum->type);
+    return sum->count * sizeof(float);
 }
 
 /* By host memory, on a communicator that has seen the same calls. */
@@ -43,7 +41,7 @@ static bool run_calls(int round, MPI_Comm comm, MPI_Comm other)
 
     for (int i = 0; i < CALLS; i++) {
         sums[i] = (struct placed){.kind = DATA_GAUSSIAN,
-                                  .type = type,
+                                  .type = ELEMENT_FLOAT32,
                                   .seed = (uint64_t)(round * CALLS + i),
                                   .count = BUCKETS * BUCKET * factors[i],
                                   .from = PLACE_DEVICE,
@@ -64,8 +62,7 @@ int main(int argc, char **argv)
 
     check_begin(&argc, &argv);
     slices = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
-    if (!place_begin("device buffers", true) ||
-        (argc > 2 && !(element_parse(argv[2], &type) && element_has_datatype(type))))
+    if (!place_begin("device buffers", true))
         return check_end();
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_dup(MPI_COMM_WORLD, &other);

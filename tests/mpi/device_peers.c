@@ -186,19 +186,6 @@ static bool at_once(int round)
     return good;
 }
 
-/* Half of the ranks have the same devices as the others. */
-static void test_halves(void)
-{
-    struct pair pair;
-    MPI_Comm halves;
-
-    MPI_Comm_split(MPI_COMM_WORLD, check_rank < check_size / 2, check_rank, &halves);
-    pair = make_pair(halves);
-    check(device_calls(10, &pair), "two at the same time: compressed");
-    free_pair(&pair);
-    MPI_Comm_free(&halves);
-}
-
 /* Memory that local peers could open is kept for communicators that come: as much as was in use at
  * once.
  */
@@ -354,8 +341,6 @@ int main(int argc, char **argv)
         test_devices(check_size - 1);
     } else if (strcmp(part, "growth") == 0) {
         test_growth();
-    } else if (strcmp(part, "halves") == 0) {
-        test_halves();
     } else if (strcmp(part, "communicators") == 0) {
         test_communicators();
         before_end = live();

@@ -7,7 +7,6 @@
 
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +75,7 @@ void softcuda_count(struct softcuda_counts *counts)
 static bool read_failure(const char *text, size_t length)
 {
     static const char *const kinds[SOFTCUDA_KINDS] = {
-        "alloc", "copy", "launch", "async", "lost", "ipc", "readonly", "pin", "rows", "death"};
+        "alloc", "copy", "launch", "async", "lost", "ipc", "readonly", "pin", "rows"};
 
     for (int kind = 0; kind < SOFTCUDA_KINDS; kind++) {
         size_t name = strlen(kinds[kind]);
@@ -127,8 +126,6 @@ CUresult softcuda_read_environment(void)
 CUresult softcuda_enter(void)
 {
     pthread_mutex_lock(&lock);
-    if (softcuda_fails(SOFTCUDA_DEATH))
-        raise(SIGKILL);
     if (softcuda_fails(SOFTCUDA_LOST))
         lost = true;
     if (lost)

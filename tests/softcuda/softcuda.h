@@ -87,7 +87,6 @@ enum softcuda_kind {
     SOFTCUDA_READ_ONLY, /* cuMemHostRegister of memory for reading alone: the same */
     SOFTCUDA_PIN,       /* cuMemHostRegister: CUDA_ERROR_NOT_PERMITTED */
     SOFTCUDA_ROWS,      /* cuMemcpy2DUnaligned: CUDA_ERROR_INVALID_VALUE */
-    SOFTCUDA_DEATH,     /* any call of the driver: SIGKILL */
     SOFTCUDA_KINDS
 };
 

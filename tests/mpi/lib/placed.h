@@ -21,6 +21,17 @@ const char *place_name(enum place place);
  * is needed; then NAME is skipped. */
 bool place_begin(const char *name, bool soft);
 
+/* The same, for scenes. */
+static inline bool place_any(const char *name)
+{
+    return place_begin(name, false);
+}
+
+static inline bool place_soft(const char *name)
+{
+    return place_begin(name, true);
+}
+
 /* A buffer of the BYTES at CONTENT; place_read copies it back, also while the program itself cannot
  * touch it. */
 void *place_make(enum place place, const void *content, size_t bytes);

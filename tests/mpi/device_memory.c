@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sums of device memory that belongs to no context: "device_places pool", from the device's pool
- * (cudaMallocAsync), or "device_places mapped", of several pieces mapped one after the other
- * (PyTorch's expandable segments). All calls are compressed. */
+/* Compressed sums of device memory that belongs to no context, and in programs that capture
+ * streams: device_memory pool       of the device's pool (cudaMallocAsync) device_memory mapped of
+ * several pieces mapped one after the other (PyTorch's expandable segments) device_memory captures
+ * while the program captures a stream */
 
 #include <cuda.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "lib/data.h"
 #include "lib/device.h"
 #include "lib/placed.h"
+#include "lib/scenes.h"
 #include "lib/traffic.h"
 
 static struct {
@@ -189,21 +191,147 @@ static void test_short(void)
     check(is_right(&sum, 50), "then calls are right, and compressed");
 }
 
-int main(int argc, char **argv)
+static void play(CUdevice_attribute attribute, const char *what)
 {
-    bool mapped = argc > 1 && strcmp(argv[1], "mapped") == 0;
-
-    check_begin(&argc, &argv);
-    if (!place_begin("device buffers", false) ||
-        !check_has(is_there(mapped ? CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
-                                   : CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED),
-                   argc > 1 ? argv[1] : "pool", "the device has none"))
-        return check_end();
+    if (!check_has(is_there(attribute), what, "the device has none"))
+        return;
     comms_make(comms, 2);
-    make = mapped ? map : allocate;
-    test_sums(mapped ? "mapped by hand" : "of a pool");
-    if (mapped)
+    test_sums(what);
+    if (make == map)
         test_short();
     comms_free(comms, 2);
-    return check_end();
+}
+
+static void play_pool(void)
+{
+    make = allocate;
+    play(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, "of a pool");
+}
+
+static void play_mapped(void)
+{
+    make = map;
+    play(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, "mapped by hand");
+}
+
+/* ---- captures ---- */
+
+/* A stream that is not ordered with the legacy default stream is not disturbed. The capture of one
+ * that is may be void then, and the sum is exact or an error: all ranks capture, since the others
+ * wait for one that gets an error in an exact call. */
+
+enum { COUNT = 100003 };
+#define BYTES (COUNT * sizeof(float))
+
+static struct {
+    CUresult (*create)(CUstream *stream, unsigned flags);
+    CUresult (*destroy)(CUstream stream);
+    CUresult (*begin)(CUstream stream, CUstreamCaptureMode mode);
+    CUresult (*end)(CUstream stream, CUgraph *graph);
+} streams;
+
+static MPI_Comm comm;
+static float *input, *exact, *compressed, *result;
+
+struct outcome {
+    int code;
+    bool sent; /* messages of a compressed call */
+};
+
+/* What the sum of INPUT in device memory came to; RESULT, if there is one. */
+static struct outcome sum_captured(CUstream captured, CUresult *ended)
+{
+    void *from = device_clone(input, BYTES), *to = device_clone(input, BYTES);
+    uint64_t before = traffic_messages();
+    CUgraph graph;
+    struct outcome outcome;
+
+    if (captured)
+        device_must(streams.begin(captured, CU_STREAM_CAPTURE_MODE_GLOBAL), "cuStreamBeginCapture");
+    outcome.code = MPI_Allreduce(from, to, COUNT, MPI_FLOAT, MPI_SUM, comm);
+    outcome.sent = traffic_messages() > before;
+    if (captured)
+        *ended = streams.end(captured, &graph);
+    device_download(result, to, BYTES);
+    device_free(from);
+    device_free(to);
+    return outcome;
+}
+
+static bool is_compressed(struct outcome outcome)
+{
+    return outcome.code == MPI_SUCCESS && outcome.sent && memcmp(result, compressed, BYTES) == 0;
+}
+
+static bool is_exact(struct outcome outcome)
+{
+    return outcome.code == MPI_SUCCESS && memcmp(result, exact, BYTES) == 0;
+}
+
+/* CAPTURES: whether this rank does. */
+static void test(const char *name, unsigned flags, bool captures)
+{
+    bool blocking = flags == CU_STREAM_DEFAULT;
+    CUresult ended = CUDA_SUCCESS;
+    CUstream stream = NULL;
+    struct outcome outcome;
+
+    if (captures)
+        device_must(streams.create(&stream, flags), "cuStreamCreate");
+    outcome = sum_captured(stream, &ended);
+    if (blocking) {
+        check(outcome.code != MPI_SUCCESS || is_exact(outcome), "%s: the sum is exact or an error",
+              name);
+        check(ended == CUDA_SUCCESS || ended == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+              "%s: the capture is void at the most", name);
+    } else {
+        check(is_compressed(outcome), "%s: the sum is compressed", name);
+        check(ended == CUDA_SUCCESS, "%s: the capture is not disturbed", name);
+    }
+    check_note("%s: code %d, capture %d", name, outcome.code, (int)ended);
+    if (captures)
+        device_must(streams.destroy(stream), "cuStreamDestroy");
+    outcome = sum_captured(NULL, NULL);
+    check(is_compressed(outcome) || (blocking && is_exact(outcome)), "%s: the next sum is right",
+          name);
+}
+
+static void play_captures(void)
+{
+    const struct device_function of_streams[] = {{"cuStreamCreate", &streams.create},
+                                                 {"cuStreamDestroy_v2", &streams.destroy},
+                                                 {"cuStreamBeginCapture_v2", &streams.begin},
+                                                 {"cuStreamEndCapture", &streams.end}};
+
+    if (!check_has(device_find(of_streams, 4), "captures", "the driver has none"))
+        return;
+    comm = comms_new();
+    input = check_memory(BYTES);
+    exact = check_memory(BYTES);
+    compressed = check_memory(BYTES);
+    result = check_memory(BYTES);
+    data_fill(DATA_GAUSSIAN, ELEMENT_FLOAT32, 1, check_rank, COUNT, input);
+    PMPI_Allreduce(input, exact, COUNT, MPI_FLOAT, MPI_SUM, comm);
+    check(sum_captured(NULL, NULL).sent, "without a capture: the sum is compressed");
+    memcpy(compressed, result, BYTES);
+
+    test("all capture non-blocking streams", CU_STREAM_NON_BLOCKING, true);
+    test("one captures a non-blocking stream", CU_STREAM_NON_BLOCKING, check_rank == 0);
+    test("all capture blocking streams", CU_STREAM_DEFAULT, true);
+    free(input);
+    free(exact);
+    free(compressed);
+    free(result);
+    MPI_Comm_free(&comm);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct scene scenes[] = {
+        {"pool", play_pool, place_any, false},
+        {"mapped", play_mapped, place_any, false},
+        {"captures", play_captures, place_any, false},
+    };
+
+    return scenes_main(argc, argv, scenes, sizeof scenes / sizeof scenes[0]);
 }

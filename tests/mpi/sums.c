@@ -1,0 +1,309 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Compressed sums, under the settings in the environment:
+ *   sums [bound] [TYPE [COUNT...]]   within their bounds and the same on all ranks
+ *   sums bitwise [TYPE]              the same bytes in every shape of a call, with a digest
+ *   sums bytes [COUNT]               the busiest rank sends no more than the contract allows
+ *   sums nonfinite [TYPE]            NaN, infinities and overflow never become finite numbers
+ *   sums many COUNT...               what all ranks send */
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/bound.h"
+#include "lib/check.h"
+#include "lib/scenes.h"
+#include "lib/sum.h"
+#include "lib/traffic.h"
+
+/* The type that is named, or float32. False, and a skip: the MPI has none. */
+static bool has_type(const char *name, enum element *type)
+{
+    *type = ELEMENT_FLOAT32;
+    if (name && !element_parse(name, type)) {
+        fprintf(stderr, "%s is no type\n", name);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    return element_has_datatype(*type);
+}
+
+/* ---- bound ---- */
+
+static const size_t usual_counts[] = {1024, 1025, 4607, 16384, 65537, 100003};
+
+/* What came of all counts of one kind of data, on this rank. */
+struct findings {
+    bool ran;
+    bool compressed;
+    bool special; /* ones and zeros are exact; if rotated, zeros */
+    uint64_t digest;
+    struct outcome outcome;
+};
+
+static bool all_equal(const struct sum *sum, const void *result, double value)
+{
+    for (size_t i = 0; i < sum->count; i++) {
+        if (element_load(sum->type, result, i) != value)
+            return false;
+    }
+    return true;
+}
+
+static void try(const struct scheme *scheme, const struct sum *sum, struct findings *findings)
+{
+    size_t bytes = sum->count * element_size(sum->type);
+    void *result = check_memory(bytes);
+    uint64_t before = traffic_messages();
+
+    findings->ran = sum_reduce(sum, MPI_COMM_WORLD, result) && findings->ran;
+    findings->compressed = findings->compressed && traffic_messages() > before;
+    findings->digest = findings->digest * 31 + check_digest(result, bytes);
+    bound_compare(scheme, sum->kind, sum->seed, sum->count, result, MPI_COMM_WORLD,
+                  &findings->outcome);
+    if (sum->kind == DATA_ONES && scheme->rotated == 0)
+        findings->special = findings->special && all_equal(sum, result, check_size);
+    if (sum->kind == DATA_ZEROS)
+        findings->special = findings->special && all_equal(sum, result, 0);
+    free(result);
+}
+
+/* Measured error is what the width stands for: a coarser grid than the settings ask for would stay
+ * within a bound that allows for every element being half a step off. The errors that a ring has
+ * gathered widen its later grids a little, which the model leaves out. */
+static void check_error(const struct scheme *scheme, const struct outcome *outcome, double elements)
+{
+    double ratio = outcome->square / outcome->model;
+    bool known = scheme->type == ELEMENT_FLOAT32 && scheme->bits >= 3 && !scheme->stochastic;
+
+    check_note("mean squared error %.6g, over model %.3f", outcome->square / elements, ratio);
+    if (known)
+        check(ratio > 0.9 && ratio < (scheme->ring ? 1.25 : 1.1),
+              "gaussian: mean squared error is that of the width");
+}
+
+static void try_kind(const struct scheme *scheme, enum data_kind kind, const size_t *counts,
+                     size_t ncounts)
+{
+    struct findings findings = {.ran = true, .compressed = true, .special = true};
+    const char *name = data_name(kind);
+    double elements = 0;
+
+    for (size_t i = 0; i < ncounts; i++) {
+        struct sum sum = {kind, scheme->type, i + 1, counts[i],
+                          (enum sum_shape)((i + (size_t)kind) % SUM_SHAPES)};
+
+        try(scheme, &sum, &findings);
+        elements += (double)counts[i];
+    }
+    bound_gather(&findings.outcome, MPI_COMM_WORLD);
+    check(findings.ran, "%s: calls succeed and touch no other memory", name);
+    check(findings.compressed == (check_size > 1), "%s: calls are compressed", name);
+    check(check_same(&findings.digest, sizeof findings.digest, MPI_COMM_WORLD),
+          "%s: all ranks have the same bytes", name);
+    check(findings.outcome.worst <= 1, "%s: within the bound", name);
+    check_note("%s: max error / bound %.4f", name, findings.outcome.worst);
+    if (kind == DATA_ONES || kind == DATA_ZEROS)
+        check(findings.special, "%s: exact", name);
+    if (kind == DATA_GAUSSIAN && check_size > 1)
+        check_error(scheme, &findings.outcome, elements);
+}
+
+static void play_bound(void)
+{
+    size_t counts[16], ncounts = 0;
+    struct scheme scheme;
+    enum element type;
+
+    if (!has_type(scene_argument(1), &type))
+        return;
+    while (ncounts < 16 && scene_argument((int)ncounts + 2)) {
+        counts[ncounts] = strtoull(scene_argument((int)ncounts + 2), NULL, 10);
+        ncounts++;
+    }
+    if (ncounts == 0) {
+        ncounts = sizeof usual_counts / sizeof usual_counts[0];
+        memcpy(counts, usual_counts, sizeof usual_counts);
+    }
+    scheme = scheme_from_environment(type);
+    for (int kind = 0; kind < DATA_TAME_KINDS; kind++)
+        try_kind(&scheme, (enum data_kind)kind, counts, ncounts);
+}
+
+/* ---- bitwise ---- */
+
+/* The result depends only on settings, the sequence of calls and data. Every shape of a call is
+ * made on a new communicator, so that it has the same place in its sequence. */
+
+static const size_t counts[] = {1024, 5000, 65537, 2000003};
+
+#define COUNTS (sizeof counts / sizeof counts[0])
+
+/* Sums all counts, one after the other, on COMM; RESULTS receives them without gaps. */
+static bool sum_all(enum element type, enum sum_shape shape, MPI_Comm comm, char *results)
+{
+    bool good = true;
+
+    for (size_t i = 0; i < COUNTS; i++) {
+        struct sum sum = {DATA_SCALES, type, i, counts[i], shape};
+
+        good = sum_reduce(&sum, comm, results) && good;
+        results += counts[i] * element_size(type);
+    }
+    return good;
+}
+
+static void play_bitwise(void)
+{
+    enum element type;
+    char *first, *again;
+    uint64_t before;
+    size_t bytes = 0;
+
+    if (!has_type(scene_argument(1), &type))
+        return;
+    for (size_t i = 0; i < COUNTS; i++)
+        bytes += counts[i] * element_size(type);
+    first = check_memory(bytes);
+    again = check_memory(bytes);
+
+    before = traffic_messages();
+    for (int shape = 0; shape < SUM_SHAPES; shape++) {
+        char *results = shape == 0 ? first : again;
+        MPI_Comm comm;
+        bool good;
+
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        good = sum_all(type, (enum sum_shape)shape, comm, results);
+        MPI_Comm_free(&comm);
+        check(good && check_same(results, bytes, MPI_COMM_WORLD), "%s: the same on all ranks",
+              sum_shape_name((enum sum_shape)shape));
+        if (shape > 0)
+            check(memcmp(first, again, bytes) == 0, "%s: as with separate buffers",
+                  sum_shape_name((enum sum_shape)shape));
+    }
+    check(traffic_messages() > before, "the calls were compressed");
+    check_note("digest %016llx", (unsigned long long)check_digest(first, bytes));
+    free(first);
+    free(again);
+}
+
+/* ---- bytes ---- */
+
+/* The contract: 1 % above the share 2(P-1)/P of K buckets of B*b/8 + 4 bytes, with chunks rounded
+ * up to a bucket. */
+
+static void test_bytes(size_t count)
+{
+    struct scheme scheme = scheme_from_environment(ELEMENT_FLOAT32);
+    struct sum sum = {DATA_GAUSSIAN, ELEMENT_FLOAT32, 1, count, SUM_IN_PLACE};
+    float *result = check_memory(count * sizeof(float));
+    size_t buckets = (count + scheme.bucket - 1) / scheme.bucket;
+    size_t chunk = (buckets + (size_t)check_size - 1) / (size_t)check_size;
+    double each = (double)(scheme.bucket * scheme.bits) / 8 + 4;
+    double allowed = 2.0 * (check_size - 1) * (double)chunk * each;
+    double plain = 2.0 * (check_size - 1) / check_size * 4 * (double)count;
+    uint64_t before = traffic_bytes(), sent, most;
+
+    sum_reduce(&sum, MPI_COMM_WORLD, result);
+    sent = traffic_bytes() - before;
+    PMPI_Allreduce(&sent, &most, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+    check(most > 0, "%zu elements: compressed", count);
+    check((double)most <= 1.01 * allowed, "%zu elements: the busiest rank sends what is allowed",
+          count);
+    check_note("sent %llu bytes, %.4f of the allowed, %.2f times less than 32-bit sums need",
+               (unsigned long long)most, (double)most / allowed, plain / (double)most);
+    free(result);
+}
+
+static void play_bytes(void)
+{
+    static const size_t usual[] = {1000003, 1 << 20, 5000011};
+    const char *count = scene_argument(1);
+
+    for (int i = 0; i < (count ? 1 : 3); i++)
+        test_bytes(count ? strtoul(count, NULL, 10) : usual[i]);
+}
+
+/* ---- nonfinite ---- */
+
+#define ROUNDS 3
+
+static void test_kind(enum data_kind kind, enum element type, size_t count)
+{
+    struct scheme scheme = scheme_from_environment(type);
+    size_t bytes = count * element_size(type);
+    double buckets = (double)((count + scheme.bucket - 1) / scheme.bucket);
+    const char *name = data_name(kind);
+    char *result = check_memory(bytes);
+    uint64_t before = traffic_messages();
+    struct outcome outcome = {0, 0, 0, 0, 0};
+    bool same = true;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        struct sum sum = {kind, type, (uint64_t)i, count, (enum sum_shape)(i % SUM_SHAPES)};
+
+        same = sum_reduce(&sum, MPI_COMM_WORLD, result) && same;
+        same = check_same(result, bytes, MPI_COMM_WORLD) && same;
+        bound_compare(&scheme, kind, sum.seed, count, result, MPI_COMM_WORLD, &outcome);
+    }
+    bound_gather(&outcome, MPI_COMM_WORLD);
+    check(outcome.fragile > 0 && outcome.fragile < ROUNDS * buckets,
+          "%s, %zu: the data has buckets of both sorts", name, count);
+    check(traffic_messages() > before, "%s, %zu: compressed", name, count);
+    check(same, "%s, %zu: all ranks have the same bytes", name, count);
+    check(outcome.laundered == 0, "%s, %zu: where the exact sum is not finite the result is not",
+          name, count);
+    check(outcome.worst <= 1, "%s, %zu: other buckets are unharmed", name, count);
+    free(result);
+}
+
+static void play_nonfinite(void)
+{
+    enum element type;
+
+    if (!has_type(scene_argument(1), &type))
+        return;
+    test_kind(DATA_NONFINITE, type, 20001);
+    test_kind(DATA_NONFINITE, type, 100003);
+    test_kind(DATA_LIMIT, type, 20001);
+    test_kind(DATA_LIMIT, type, 100003);
+}
+
+/* ---- many ---- */
+
+/* Prints "sent BYTES FRAGMENTS MESSAGES": the sum's, and what all ranks have sent for it. */
+static void test_many(size_t count)
+{
+    const struct sum sum = {DATA_GAUSSIAN, ELEMENT_FLOAT32, count, count, SUM_IN_PLACE};
+    uint64_t before[] = {traffic_messages(), traffic_bytes()}, sent[2], all[2];
+    struct judged judged = bound_judge(&sum, MPI_COMM_WORLD);
+
+    sent[0] = traffic_messages() - before[0];
+    sent[1] = traffic_bytes() - before[1];
+    PMPI_Reduce(sent, all, 2, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+    check(judged.same, "%zu elements: the same bytes on all ranks", count);
+    /* Where there are many quantisations, errors are far below the bound. */
+    check(judged.right && sent[0] > 0, "%zu elements: compressed, within the bound", count);
+    check_note("sent %zu %llu %llu", count * sizeof(float), (unsigned long long)all[0],
+               (unsigned long long)all[1]);
+}
+
+static void play_many(void)
+{
+    for (int i = 1; scene_argument(i); i++)
+        test_many(strtoul(scene_argument(i), NULL, 10));
+}
+
+int main(int argc, char **argv)
+{
+    static const struct scene scenes[] = {
+        {"bound", play_bound, NULL, false}, {"bitwise", play_bitwise, NULL, false},
+        {"bytes", play_bytes, NULL, false}, {"nonfinite", play_nonfinite, NULL, false},
+        {"many", play_many, NULL, false},
+    };
+
+    return scenes_main(argc, argv, scenes, sizeof scenes / sizeof scenes[0]);
+}
