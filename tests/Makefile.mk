@@ -146,6 +146,7 @@ mpi_tests = \
 	tests/mpi/observe \
 	tests/mpi/ops \
 	tests/mpi/pace \
+	tests/mpi/pass_through \
 	tests/mpi/rank_faults \
 	tests/mpi/reasons \
 	tests/mpi/security \
@@ -167,13 +168,12 @@ mpi_tests = \
 mpi_programs = tests/mpi/lab_vanish tests/mpi/adaptive_streams tests/mpi/adaptive_values tests/mpi/adaptive_withdrawn \
 	tests/mpi/connect tests/mpi/families_change tests/mpi/find_foreign tests/mpi/find_none \
 	tests/mpi/find_private tests/mpi/find_sum tests/mpi/forward tests/mpi/held tests/mpi/keyval \
-	tests/mpi/leave tests/mpi/life tests/mpi/pass_messages tests/mpi/pass_objects tests/mpi/session \
+	tests/mpi/leave tests/mpi/life tests/mpi/session \
 	tests/mpi/spawn tests/mpi/sums tests/mpi/trace_memory
 mpi_scripts = \
 	tests/mpi/bitwise.test \
 	tests/mpi/bound.test \
 	tests/mpi/bytes.test \
-	tests/mpi/digits.test \
 	tests/mpi/find_mpi.test \
 	tests/mpi/fortran.test \
 	tests/mpi/life.test \
@@ -181,7 +181,6 @@ mpi_scripts = \
 	tests/mpi/nonfinite.test \
 	tests/mpi/no_dev_shm.test \
 	tests/mpi/notices.test \
-	tests/mpi/pass_through.test \
 	tests/mpi/preload_order.test \
 	tests/mpi/strict.test \
 	tests/mpi/report.test \
@@ -269,7 +268,7 @@ tests_unit_lib_libunit_la_SOURCES = tests/unit/lib/codec_reference.c tests/unit/
 	tests/unit/lib/stages_reference.c tests/unit/lib/watch_scene.c
 tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/bound.c tests/mpi/lib/bound_study.c \
 	tests/mpi/lib/check.c tests/mpi/lib/comms.c tests/mpi/lib/data.c tests/mpi/lib/device.c \
-	tests/mpi/lib/elements.c tests/mpi/lib/families.c tests/mpi/lib/first.c tests/mpi/lib/placed.c \
+	tests/mpi/lib/elements.c tests/mpi/lib/first.c tests/mpi/lib/placed.c \
 	tests/mpi/lib/repeat.c tests/mpi/lib/scenes.c tests/mpi/lib/sum.c tests/mpi/lib/traffic.c
 tests_unit_tools_info_link_SOURCES = tests/unit/tools/info_link.c tools/info_link.c
 tests_unit_tools_info_model_SOURCES = tests/unit/tools/info_model.c tools/info_model.c
