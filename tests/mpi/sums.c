@@ -137,7 +137,7 @@ static void play_bound(void)
 /* The result depends only on settings, the sequence of calls and data. Every shape of a call is
  * made on a new communicator, so that it has the same place in its sequence. */
 
-static const size_t counts[] = {1024, 5000, 65537, 2000003};
+static const size_t counts[] = {1024, 5000, 65537, 1500007};
 
 #define COUNTS (sizeof counts / sizeof counts[0])
 
