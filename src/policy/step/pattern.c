@@ -27,9 +27,6 @@
 #define CREDIT_CALL 128
 #define CREDIT_MOST (16 * CGX_STEP_LONGEST)
 
-/* A sum is near the expected one if at most 1/AHEAD of the step's elements are in between. */
-#define AHEAD 8
-
 /* ---- windows ---- */
 
 static void window_add(struct cgx_window *window, uint64_t elements, bool part)
@@ -144,28 +141,6 @@ static void search_again(struct cgx_pattern *pattern, uint16_t sum)
     pattern->struck = true;
 }
 
-/* The position of an unexpected SUM that occurs once in the step, shortly after the only candidate:
- * the program left out the sums in between. CGX_POSITION_NONE if it is farther away. */
-static size_t find_ahead(const struct cgx_pattern *pattern, const struct cgx_sums *sums,
-                         uint16_t sum, uint32_t *over)
-{
-    uint64_t left_out = 0;
-    uint32_t at = pattern->candidates[0] & POSITION;
-
-    if (pattern->ncandidates != 1 || sums->sums[sum].times != 1)
-        return CGX_POSITION_NONE;
-    *over = pattern->candidates[0] & OVER;
-    while (pattern->sums[at] != sum) {
-        left_out += cgx_sum_elements(&sums->sums[pattern->sums[at]]);
-        if (left_out * AHEAD > pattern->elements)
-            return CGX_POSITION_NONE;
-        at = at + 1 < pattern->length ? at + 1 : 0;
-        if (at == 0)
-            *over = OVER;
-    }
-    return at;
-}
-
 /* ---- trust ---- */
 
 static void judge(struct cgx_pattern *pattern, uint64_t elements, bool placed, bool member)
@@ -197,13 +172,13 @@ static bool spend(struct cgx_pattern *pattern, uint32_t credit)
 }
 
 /* The position of SUM, which belongs to the step, or CGX_POSITION_NONE. *OVER: the flag of the
- * candidate that SUM confirmed. *KNOWN: SUM has only one possible position, even if that is too far
- * away to be reported. */
+ * candidate that SUM confirmed. *KNOWN: SUM has only one possible position, even if that is not
+ * reported. */
 static size_t find(struct cgx_pattern *pattern, const struct cgx_sums *sums, uint16_t sum,
                    bool *known, uint32_t *over)
 {
     uint32_t alone = 0;
-    size_t at, n = 0;
+    size_t n = 0;
 
     if (spend(pattern, pattern->ncandidates))
         n = advance(pattern, sum, &alone);
@@ -214,10 +189,9 @@ static size_t find(struct cgx_pattern *pattern, const struct cgx_sums *sums, uin
         return *known ? alone & POSITION : CGX_POSITION_NONE;
     }
     *known = sums->sums[sum].times == 1;
-    at = find_ahead(pattern, sums, sum, over);
     if (spend(pattern, pattern->length))
         search_again(pattern, sum);
-    return at;
+    return CGX_POSITION_NONE;
 }
 
 struct cgx_step_place cgx_pattern_follow(struct cgx_pattern *pattern, const struct cgx_sums *sums,
@@ -283,8 +257,7 @@ static bool has_more(const struct cgx_sums *sums, const struct cgx_sum_log *log,
         if (k == n && n < KINDS)
             kinds[n++] = sum;
     }
-    return more * 10 >= all * 3 ||
-           (more * 100 >= all * 3 && (strangers <= 8 || strangers <= 4 * n));
+    return more * 10 >= all * 3 || (more * 100 >= all * 3 && strangers <= 4 * n);
 }
 
 static uint64_t explained_elements(const struct cgx_sums *sums, const struct cgx_sum_log *log,
@@ -301,13 +274,11 @@ bool cgx_pattern_gives_way(const struct cgx_pattern *pattern, const struct cgx_s
                            const struct cgx_sum_log *log, const struct cgx_period *period)
 {
     if (pattern->judged && pattern->placed.part * 2 < pattern->placed.all &&
-        (!pattern->proven || cgx_period_is_rich(period) || period->distinct == CGX_PERIOD_DIVERSE ||
+        (!pattern->proven || cgx_period_is_rich(period) ||
          explained_elements(sums, log, period) >= CHANGE * pattern->elements))
         return true;
-    if (period->length > pattern->length)
-        return (!pattern->firm || period->length < 2 * pattern->length) &&
-               has_more(sums, log, period);
-    /* Sums of the step may have changed their sizes, and others may be gone. */
+    /* In a shorter one sums of the step may have changed their sizes, and others may be gone. */
     return has_more(sums, log, period) &&
-           explained_elements(sums, log, period) >= CHANGE * pattern->elements;
+           (period->length > pattern->length ||
+            explained_elements(sums, log, period) >= CHANGE * pattern->elements);
 }

@@ -18,7 +18,7 @@
 /* The number of sums that a period must explain once sums are known to be of steps. */
 #define LEARNT 12
 
-/* The most passes before short steps, such as passes over weights and over optimiser states. A
+/* The most passes before steps, such as passes over weights and over optimiser states. A
  * layer's elements divide almost any number, but not by so small a quotient. */
 #define PASSES 8
 
@@ -142,7 +142,6 @@ static bool is_closed(const struct cgx_sum_log *log, const struct cgx_sums *sums
                       const struct cgx_period *period)
 {
     size_t last = log->length - 1, first = log->length - period->run;
-    uint64_t passes = cgx_period_is_rich(period) ? UINT64_MAX : PASSES;
     uint64_t end = log->end, latest = 0, whole = 0, most; /* WHOLE: the elements of a period */
     uint64_t slack = log->ignored < end / SLACK ? log->ignored : 0;
 
@@ -157,7 +156,7 @@ static bool is_closed(const struct cgx_sum_log *log, const struct cgx_sums *sums
         if (i == last - period->length)
             whole = latest - before;
         most = before + slack;
-        if (whole > 0 && i < first + period->length && most >= whole && most / whole <= passes &&
+        if (whole > 0 && i < first + period->length && most >= whole && most / whole <= PASSES &&
             most - most % whole >= end)
             return true;
     }

@@ -3,14 +3,12 @@
 
 #include "policy/step/sums.h"
 
+#include <limits.h>
 #include <string.h>
 
-/* At most so many sums stay besides the sums of the step, so that the table fills up again only
- * after a thousand sums. */
+/* At most so many sums that came more than twice stay besides the sums of the step, so that the
+ * table fills up again only after a thousand sums. */
 #define KEPT 1024
-
-/* Classes of sums, by how often they were seen; rare ones are forgotten first. */
-#define CLASSES 17
 
 /* A bijection in which each bit of X affects all bits (a finaliser like MurmurHash3's). */
 static uint64_t scramble(uint64_t x)
@@ -55,37 +53,21 @@ uint16_t cgx_sums_find(struct cgx_sums *sums, uint64_t key)
     return at;
 }
 
-/* 0 for sums seen once or twice, 1 for up to four times, 2 for up to eight times ... */
-static unsigned class_of(const struct cgx_sum *sum)
-{
-    unsigned class = 0;
-
-    while (sum->seen > 2u << class)
-        class ++;
-    return class;
-}
-
 void cgx_sums_forget(struct cgx_sums *sums)
 {
-    unsigned of_class[CLASSES] = {0}, least = 1, others = 0;
+    unsigned least = 3, others = 0;
 
-    for (uint16_t at = 1; at <= sums->used; at++) {
-        if (sums->sums[at].seen > 0 && sums->sums[at].times == 0) {
-            of_class[class_of(&sums->sums[at])]++;
-            others++;
-        }
-    }
-    /* Find the lowest class that stays. */
-    others -= of_class[0];
-    while (others > KEPT)
-        others -= of_class[least++];
+    for (uint16_t at = 1; at <= sums->used; at++)
+        others += sums->sums[at].seen >= least && sums->sums[at].times == 0;
+    if (others > KEPT)
+        least = UINT_MAX;
 
     memset(sums->chains, 0, sizeof sums->chains);
     sums->free = 0;
     for (uint16_t at = sums->used; at > 0; at--) {
         struct cgx_sum *sum = &sums->sums[at];
 
-        if (sum->times > 0 || (sum->seen > 0 && class_of(sum) >= least)) {
+        if (sum->times > 0 || sum->seen >= least) {
             chain(sums, at);
             continue;
         }

@@ -126,26 +126,6 @@ static void test_out_of_order(void)
     ok(begun == 100, "and begins none");
 }
 
-/* The last sum of the step, of few elements, is left out of each second one. */
-static void test_ahead(void)
-{
-    unsigned told = 0, begun = 0;
-
-    begin(2, 0);
-    for (unsigned step = 0; step < 110; step++) {
-        for (int i = 0; i < STEP; i++) {
-            struct cgx_occurrence occurrence = next(count_of((char)('A' + i)));
-
-            told += step >= 10 && occurrence.position == (size_t)i;
-            begun += step >= 10 && occurrence.begins_step;
-        }
-        if (step < 10 || step % 2)
-            next(20000);
-    }
-    ok(told == 100 * STEP, "a sum a short way ahead of what was expected has its position at once");
-    ok(begun == 100, "and begins its step");
-}
-
 static void test_begins(void)
 {
     size_t begun = 0, wrong = 0;
@@ -217,7 +197,6 @@ int main(void)
     test_layers();
     test_left_out();
     test_out_of_order();
-    test_ahead();
     test_begins();
     test_told();
     cgx_recurrence_free(recurrence);
