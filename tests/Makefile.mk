@@ -77,7 +77,6 @@ unit_programs = \
 	tests/unit/policy/cost \
 	tests/unit/policy/families \
 	tests/unit/policy/hints \
-	tests/unit/policy/hints_recurrence \
 	tests/unit/policy/plan \
 	tests/unit/policy/recent \
 	tests/unit/policy/recurrence \

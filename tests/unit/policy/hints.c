@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Hints of a communicator, and what they and rules say together. */
+/* Hints of a communicator, what they and rules say together, and the mistakes in them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,161 +11,286 @@
 static struct cgx_rules_error error;
 static struct cgx_hints *hints; /* of the test */
 
-static struct cgx_hints *parse(struct cgx_hints *before, const char *enable, const char *bits,
-                               const char *layers)
+/* Adds hints to BEFORE: "bits=4&layers=5,6". */
+static struct cgx_hints *parse(struct cgx_hints *before, const char *text)
 {
-    const char *const values[CGX_HINTS] = {
-        [CGX_HINT_ENABLE] = enable, [CGX_HINT_BITS] = bits, [CGX_HINT_LAYERS] = layers};
+    const char *values[CGX_HINTS] = {NULL};
+    char copy[128], *rest = copy, *word;
 
+    snprintf(copy, sizeof copy, "%s", text);
+    while ((word = strsep(&rest, "&")) && *word) {
+        const char *key = strsep(&word, "=");
+        size_t hint = 0;
+
+        while (strcmp(cgx_hint_key(hint) + strlen("cgx_"), key) != 0)
+            hint++;
+        values[hint] = word;
+    }
     return cgx_hints_parse(before, values, &error);
 }
 
-static void add(const char *enable, const char *bits, const char *layers)
+static void add(const char *text)
 {
-    hints = parse(hints, enable, bits, layers);
+    hints = parse(hints, text);
     if (hints == NULL)
-        bail_out("column %u: %s", error.column, error.message);
+        bail_out("%s: column %u: %s", text, error.column, error.message);
 }
 
-static void begin(const char *enable, const char *bits, const char *layers)
+static void begin(const char *text)
 {
     cgx_hints_free(hints);
     hints = NULL;
-    add(enable, bits, layers);
+    add(text);
 }
 
-/* What OF and the rules of TEXT, or NULL, say of a call of COUNT elements, but its layers'
- * list, which is gone: NLAYERS of them, of LAYER_BITS the first. */
-static struct {
-    struct cgx_override override;
-    size_t nlayers;
-    unsigned layer_bits;
-} said;
-
-static void ask(const struct cgx_hints *of, const char *text, uint64_t count)
+static struct cgx_rules *rules_of(const char *text)
 {
+    struct cgx_rules *rules = cgx_rules_parse(text, strlen(text), NULL, NULL, &error);
+
+    if (rules == NULL)
+        bail_out("%s: column %u: %s", text, error.column, error.message);
+    return rules;
+}
+
+/* What the hints and the rules of TEXT say of a call of COUNT elements, as in a rule. */
+static const char *ask(const char *text, uint64_t count)
+{
+    static const char *const recurs[] = {"", " recurs=always", " recurs=never"};
+    static const char *const consensus[] = {"", " consensus=on", " consensus=off"};
+    static const char *const codecs[] = {"", " codec=maxmin", " codec=rotated", " codec=uniform"};
+    static const char *const ops[] = {"", " op=float16", " op=bfloat16"};
+    static char said[256];
     struct cgx_rules_call call = {.count = count, .communicator = "", .position = UINT64_MAX};
-    struct cgx_rules *rules = NULL;
+    struct cgx_rules *rules = rules_of(text);
+    struct cgx_override is = cgx_override_merge(hints, rules, &call);
+    char bits[32] = "", layers[64] = "", rule[32] = "";
 
-    if (text != NULL && !(rules = cgx_rules_parse(text, strlen(text), NULL, NULL, &error)))
-        bail_out("%s: %s", text, error.message);
-    said.override = cgx_override_merge(of, rules, &call);
-    said.nlayers = said.override.layers == NULL ? 0 : said.override.layers->nlayers;
-    said.layer_bits = said.nlayers == 0 ? 0 : said.override.layers->layers[0].bits;
+    if (is.least > 0)
+        snprintf(bits, sizeof bits, " bits=%u:%u", is.least, is.most);
+    if (is.layers)
+        snprintf(layers, sizeof layers, " layers=%zu,%u", is.layers->nlayers,
+                 is.layers->layers[0].bits);
+    if (is.rule > 0)
+        snprintf(rule, sizeof rule, " rule=%u", is.rule);
+    snprintf(said, sizeof said, "%s%s%s%s%s%s%s%s", is.exact ? " exact" : "", bits,
+             codecs[is.codec], layers, recurs[is.recurs], consensus[is.consensus], ops[is.op],
+             rule);
     cgx_rules_free(rules);
+    return said[0] ? said + 1 : said;
 }
 
-static bool says_widths(unsigned least, unsigned most)
+/* HINTS with a "+" are added to those of the row before. */
+static const struct {
+    const char *hints, *rules;
+    uint64_t count;
+    const char *says, *name;
+} cases[] = {
+    {"enable=0&bits=4&layers=5", "-> bits=3", 5, "exact rule=1",
+     "off is exact, whatever else is said"},
+    {"bits=3:6", "", 7, "bits=3:6", "two widths are a choice"},
+    {"+bits= 5", "", 7, "bits=5:5", "one width is fixed, and takes the place of those before"},
+    {"+bits=Exact", "", 7, "exact", "exact is exact"},
+    {"+bits=exact&layers=7:4", "", 7, "exact", "an exact call has no layers"},
+    {"layers=4096,1048576:8,512:exact; 10:exact,\t10 ", "", 1053184, "layers=3,0",
+     "a list is for buffers of as many elements as it adds up to"},
+    {"+", "", 20, "layers=2,32", "there may be several lists"},
+    {"+", "", 21, "", "other buffers have no list"},
+    {"+layers=20", "", 1053184, "", "new lists take the place of all before"},
+    {"enable=0&bits=5&layers=20", "", 20, "exact", "several keys are read at once"},
+    {"+enable=1", "", 20, "bits=5:5 layers=1,0", "what other keys said before stays"},
+    {"+bits=&layers= ", "", 20, "", "an empty value takes back what its key said"},
+    {"bits=5&layers=10,10:3", "-> bits=2:7", 20, "bits=2:7 layers=2,0 rule=1",
+     "a rule's widths count, with the hints' layers"},
+    {"+", "-> layers=7:2,7,6", 20, "bits=5:5 layers=3,2 rule=1",
+     "a rule's layers count, with the hints' widths"},
+    {"+", "-> layers=7:2,7", 20, "bits=5:5 layers=2,0 rule=1",
+     "a rule's layers for another count leave those of the hints"},
+    {"+", "count=20 -> exact", 20, "exact rule=1", "an exact rule counts"},
+    {"+", "count=21 -> exact", 20, "bits=5:5 layers=2,0", "a rule for other calls does not"},
+    {"+bits=exact", "-> bits=4", 20, "bits=4:4 layers=2,0 rule=1",
+     "a rule's widths count where the hints say exact"},
+    {"codec=rotated", "", 20, "codec=rotated", "cgx_codec says that alone"},
+    {"+", "-> codec=maxmin", 20, "codec=maxmin rule=1", "a rule's codec counts"},
+    {"+codec=", "", 20, "", "a codec can be taken back"},
+    {"recurs= Always ", "", 20, "recurs=always", "cgx_recurs=always says that alone"},
+    {"+", "-> recurs=never bits=4", 20, "exact recurs=never rule=1", "a rule's never counts"},
+    {"+recurs=never", "", 20, "exact recurs=never", "what never recurs is exact"},
+    {"+", "-> recurs=always", 20, "recurs=always rule=1", "so does a rule's always"},
+    {"+", "-> bits=4", 20, "exact recurs=never rule=1",
+     "a rule that says neither leaves the hint's"},
+    {"+bits=5&recurs=", "", 20, "bits=5:5", "an empty value takes it back, and leaves the rest"},
+    {"recurs=always", "-> exact", 20, "exact rule=1", "an exact rule counts"},
+    {"+consensus=off&bits=exact", "", 20, "exact", "so do exact hints"},
+    {"+", "-> bits=4", 20, "bits=4:4 recurs=always consensus=off rule=1",
+     "a rule's widths bring the hints back"},
+    {"+enable=0", "-> recurs=always", 20, "exact rule=1",
+     "no rule compresses what is switched off"},
+    {"consensus=off", "", 20, "consensus=off", "cgx_consensus=off says that alone"},
+    {"+", "-> consensus=on", 20, "consensus=on rule=1", "a rule's on counts"},
+    {"+consensus=ON", "-> consensus=off", 20, "consensus=off rule=1", "so does its off"},
+    {"+", "", 20, "consensus=on", "cgx_consensus=on says that alone"},
+    {"consensus= ", "", 20, "", "an empty value says nothing"},
+    {"op=bfloat16", "", 20, "op=bfloat16", "cgx_op says that alone"},
+    {"+", "-> op=float16", 20, "op=float16 rule=1", "a rule's op counts"},
+    {"+", "-> exact", 20, "exact rule=1", "an exact call needs none"},
+    {"op=", "", 20, "", "an empty op says nothing"},
+    {"step= 24 ", "", 20, "", "cgx_step says nothing of a call"},
+};
+
+static void test_cases(void)
 {
-    return !said.override.exact && said.override.least == least && said.override.most == most;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *said;
+
+        if (cases[i].hints[0] == '+')
+            add(cases[i].hints + 1);
+        else
+            begin(cases[i].hints);
+        said = ask(cases[i].rules, cases[i].count);
+        if (strcmp(said, cases[i].says) != 0)
+            diag("\"%s\", not \"%s\"", said, cases[i].says);
+        ok(strcmp(said, cases[i].says) == 0, "%s", cases[i].name);
+    }
 }
 
-static bool enables(const char *value)
+static bool enables(const char *text)
 {
-    begin(value, NULL, NULL);
+    begin(text);
     return cgx_hints_enable(hints);
-}
-
-static uint32_t hash_of(const char *enable, const char *bits, const char *layers)
-{
-    begin(enable, bits, layers);
-    return cgx_hints_hash(hints);
 }
 
 static void test_enable(void)
 {
-    ok(!enables("0") && !enables("false") && !enables(" FALSE "), "0 and false switch it off");
-    ok(enables("1") && enables("true") && enables(""), "1 and true switch it on");
+    ok(!enables("enable=0") && !enables("enable=false") && !enables("enable= FALSE "),
+       "0 and false switch it off");
+    ok(enables("enable=1") && enables("enable=true") && enables("enable="),
+       "1 and true switch it on");
     ok(cgx_hints_enable(NULL), "it is on where nothing is said");
-    begin("0", "4", "5");
-    ask(hints, "-> bits=3", 5);
-    ok(said.override.exact && said.nlayers == 0, "off is exact, whatever else is said");
-}
-
-static void test_bits(void)
-{
-    begin(NULL, "3:6", NULL);
-    ask(hints, NULL, 7);
-    ok(says_widths(3, 6), "two widths are a choice");
-    add(NULL, " 5", NULL);
-    ask(hints, NULL, 7);
-    ok(says_widths(5, 5), "one width is fixed, and takes the place of what was said before");
-    add(NULL, "Exact", NULL);
-    ask(hints, NULL, 7);
-    ok(said.override.exact && said.override.least == 0, "exact is exact");
-    add(NULL, "exact", "7:4");
-    ask(hints, NULL, 7);
-    ok(said.override.exact && said.nlayers == 0, "an exact call has no layers");
-}
-
-static void test_layers(void)
-{
-    begin(NULL, NULL, "4096,1048576:8,512:exact; 10:exact,\t10 ");
-    ask(hints, NULL, 4096 + 1048576 + 512);
-    ok(said.nlayers == 3 && said.layer_bits == 0 && said.override.layers != NULL,
-       "a list is for buffers of as many elements as it adds up to");
-    ask(hints, NULL, 20);
-    ok(said.nlayers == 2 && said.layer_bits == CGX_BITS_EXACT, "there may be several lists");
-    ask(hints, NULL, 21);
-    ok(said.nlayers == 0, "other buffers have no list");
-    add(NULL, NULL, "20");
-    ask(hints, NULL, 4096 + 1048576 + 512);
-    ok(said.nlayers == 0, "new lists take the place of all before");
 }
 
 static void test_memory(void)
 {
-    begin("0", "5", "20");
-    add("1", NULL, NULL);
-    ask(hints, NULL, 20);
-    ok(says_widths(5, 5) && said.nlayers == 1, "what other keys said before stays");
-    ok(parse(hints, "1", "6", "20,") == NULL, "a mistake in one key refuses all");
-    ask(hints, NULL, 20);
-    ok(says_widths(5, 5) && said.nlayers == 1, "and what was said before stays");
-    add(NULL, "", " ");
-    ask(hints, NULL, 20);
-    ok(says_widths(0, 0) && said.nlayers == 0, "an empty value takes back what its key said");
-    begin(NULL, NULL, NULL);
-    ok(hints != NULL && cgx_hints_hash(hints) == 0, "no keys at all say nothing");
+    begin("bits=5&layers=20");
+    ok(parse(hints, "enable=1&bits=6&layers=20,") == NULL &&
+           strcmp(ask("", 20), "bits=5:5 layers=1,0") == 0,
+       "a mistake in one key refuses all, and what was said before stays");
 }
+
+static void test_step(void)
+{
+    struct cgx_rules *rules = rules_of("comm=a -> step=7\ncomm=b -> bits=3");
+
+    begin("step= 24 ");
+    ok(cgx_override_step(hints, NULL, "a") == 24 && cgx_override_step(hints, rules, "b") == 24,
+       "cgx_step is of the communicator");
+    ok(cgx_override_step(hints, rules, "a") == 7 && cgx_override_step(NULL, rules, "a") == 7,
+       "a rule's step counts");
+    ok(cgx_override_step(NULL, rules, "b") == 0 && cgx_override_step(NULL, NULL, "") == 0,
+       "where neither says, none is said");
+    add("step=");
+    ok(cgx_override_step(hints, NULL, "") == 0, "an empty value takes it back");
+    cgx_rules_free(rules);
+}
+
+/* Those of a row have the same hash, and no others have it. */
+static const char *const alike[][2] = {
+    {"", "enable=&bits=&layers=&recurs=&step= "},
+    {"enable=1", "enable=true"},
+    {"enable=0", "enable=false"},
+    {"enable=1&bits=4&layers=5:4,6", "enable=true&bits= 4&layers=5:4, 6 "},
+    {"bits=1", NULL},
+    {"bits=4:5", NULL},
+    {"bits=3:5", NULL},
+    {"layers=5,6", NULL},
+    {"layers=6,5", NULL},
+    {"layers=5,6:3", NULL},
+    {"layers=5,6:4", NULL},
+    {"layers=5;6", NULL},
+    {"codec=rotated", NULL},
+    {"codec=maxmin", NULL},
+    {"recurs=always", NULL},
+    {"recurs=never", NULL},
+    {"consensus=off", NULL},
+    {"consensus=on", NULL},
+    {"step=12", "step= 0012 "},
+    {"step=2", NULL},
+    {"op=float16", NULL},
+    {"op=bfloat16", NULL},
+};
 
 static void test_hash(void)
 {
-    ok(cgx_hints_hash(NULL) == 0 && hash_of("", "", "") == 0, "nothing said has no hash");
-    ok(hash_of("1", "4", "5:4,6") == hash_of("true", " 4", "5:4, 6 ") &&
-           hash_of("1", NULL, NULL) != 0,
-       "the same content has the same hash");
-    ok(hash_of("1", NULL, NULL) != hash_of("0", NULL, NULL) &&
-           hash_of(NULL, "4", NULL) != hash_of(NULL, "4:5", NULL) &&
-           hash_of(NULL, "3:5", NULL) != hash_of(NULL, "4:5", NULL) &&
-           hash_of(NULL, NULL, "5,6") != hash_of(NULL, NULL, "6,5") &&
-           hash_of(NULL, NULL, "5,6:3") != hash_of(NULL, NULL, "5,6:4") &&
-           hash_of(NULL, NULL, "5,6") != hash_of(NULL, NULL, "5;6"),
-       "any difference shows in the hash");
+    uint32_t hashes[sizeof alike / sizeof alike[0]];
+    bool differ = true, same = true;
+
+    for (size_t i = 0; i < sizeof alike / sizeof alike[0]; i++) {
+        begin(alike[i][0]);
+        hashes[i] = cgx_hints_hash(hints);
+        for (size_t j = 0; j < i; j++)
+            differ = differ && hashes[i] != hashes[j];
+        if (alike[i][1] == NULL)
+            continue;
+        begin(alike[i][1]);
+        same = same && cgx_hints_hash(hints) == hashes[i];
+    }
+    ok(differ && same, "the same content has the same hash, and any difference shows");
+    ok(hashes[0] == 0 && cgx_hints_hash(NULL) == 0, "nothing said has no hash");
 }
 
-static void test_together(void)
+static void test_mistakes(void)
 {
-    begin(NULL, "5", "10,10:3");
-    ask(NULL, NULL, 20);
-    ok(says_widths(0, 0) && said.override.rule == 0, "neither says nothing");
-    ask(hints, "-> bits=2:7", 20);
-    ok(says_widths(2, 7) && said.nlayers == 2 && said.override.rule == 1,
-       "a rule's widths count, with the hints' layers");
-    ask(hints, "-> layers=7:2,7,6", 20);
-    ok(says_widths(5, 5) && said.nlayers == 3 && said.layer_bits == 2,
-       "a rule's layers count, with the hints' widths");
-    ask(hints, "-> layers=7:2,7", 20);
-    ok(says_widths(5, 5) && said.nlayers == 2 && said.layer_bits == 0,
-       "a rule's layers for another count leave those of the hints");
-    ask(hints, "count=20 -> exact", 20);
-    ok(said.override.exact && said.override.least == 0 && said.nlayers == 0,
-       "an exact rule counts");
-    ask(hints, "count=21 -> exact", 20);
-    ok(says_widths(5, 5) && said.override.rule == 0, "a rule for other calls does not");
-    add(NULL, "exact", NULL);
-    ask(hints, "-> bits=4", 20);
-    ok(says_widths(4, 4) && said.nlayers == 2, "a rule's widths count where the hints say exact");
+    static const struct {
+        enum cgx_hint key;
+        const char *value;
+        unsigned column;
+        const char *message; /* how it begins */
+    } mistakes[] = {
+        {CGX_HINT_ENABLE, "yes", 1, "cgx_enable: \"yes\" refused: allowed: 1, 0, true, false"},
+        {CGX_HINT_ENABLE, " 1 1", 4,
+         "cgx_enable: \"1\" refused: allowed: one value of 1, 0, true, false"},
+        {CGX_HINT_ENABLE, "\"1\"", 1, "cgx_enable: \"\"\" refused: "},
+        {CGX_HINT_ENABLE, "->", 1, "cgx_enable: \"->\" refused: "},
+        {CGX_HINT_BITS, "9", 1,
+         "cgx_bits: \"9\" refused: allowed: 1-8, MIN:MAX with both 1-8, exact"},
+        {CGX_HINT_BITS, "4 # wide", 3, "cgx_bits: \"#\" refused: allowed: one value of 1-8, "},
+        {CGX_HINT_BITS, "4,5", 1, "cgx_bits: \"4,5\" refused: "},
+        {CGX_HINT_BITS, "\x80\xff\n", 1, "cgx_bits: \"\x80\xff?\" refused: "},
+        {CGX_HINT_LAYERS, "0", 1, "cgx_layers: \"0\" refused: allowed: SIZE[:BITS],... "},
+        {CGX_HINT_LAYERS, "4;", 3, "cgx_layers: something is missing here: allowed: SIZE[:BITS]"},
+        {CGX_HINT_LAYERS, "4,#", 3, "cgx_layers: \"#\" refused: allowed: SIZE[:BITS]"},
+        {CGX_HINT_LAYERS, "4 5", 3, "cgx_layers: \"5\" refused: allowed: a comma and a size, or "},
+        {CGX_HINT_LAYERS, "1,3; 2,2", 6,
+         "cgx_layers: refused: two lists add up to the same number"},
+        {CGX_HINT_LAYERS, "1,18446744073709551615", 3,
+         "cgx_layers: the sizes add up to 2^64 or more"},
+        {CGX_HINT_RECURS, "yes", 1, "cgx_recurs: \"yes\" refused: allowed: always, never"},
+        {CGX_HINT_RECURS, " always never", 9, "cgx_recurs: \"never\" refused: allowed: one value"},
+        {CGX_HINT_RECURS, "found", 1, "cgx_recurs: \"found\" refused: "},
+        {CGX_HINT_RECURS, "always # so", 8, "cgx_recurs: \"#\" refused: "},
+        {CGX_HINT_CONSENSUS, "0.05", 1, "cgx_consensus: \"0.05\" refused: allowed: on, off"},
+        {CGX_HINT_CONSENSUS, "off,", 1, "cgx_consensus: \"off,\" refused: "},
+        {CGX_HINT_STEP, "0", 1, "cgx_step: \"0\" refused: allowed: 1-4096 calls"},
+        {CGX_HINT_STEP, " 4097", 2, "cgx_step: \"4097\" refused: "},
+        {CGX_HINT_STEP, "18446744073709551617", 1, "cgx_step: \"18446744073709551617\" refused: "},
+        {CGX_HINT_STEP, "-1", 1, "cgx_step: \"-1\" refused: "},
+        {CGX_HINT_STEP, "3 4", 3, "cgx_step: \"4\" refused: allowed: one value"},
+    };
+
+    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
+        const char *values[CGX_HINTS] = {NULL};
+        struct cgx_hints *mistaken;
+        bool right;
+
+        memset(&error, 0, sizeof error);
+        values[mistakes[i].key] = mistakes[i].value;
+        mistaken = cgx_hints_parse(NULL, values, &error);
+        right = mistaken == NULL && error.line == 1 && error.column == mistakes[i].column &&
+                strncmp(error.message, mistakes[i].message, strlen(mistakes[i].message)) == 0;
+        if (!right)
+            diag("column %u: %s", error.column, error.message);
+        ok(right, "mistake %zu is refused with key, column and what is allowed", i + 1);
+        cgx_hints_free(mistaken);
+    }
 }
 
 /* Junk of every kind, in values that were right. */
@@ -190,12 +315,11 @@ static void test_mutations(void)
             const char *values[CGX_HINTS] = {NULL};
 
             values[key] = value;
-            cgx_hints_free(cgx_hints_parse(NULL, values, &error));
+            junk = cgx_hints_parse(NULL, values, &error);
+            *(junk != NULL ? &taken : &refused) += 1;
+            wrong += junk == NULL && (error.column < 1 || error.column > strlen(value) + 1);
+            cgx_hints_free(junk);
         }
-        junk = parse(NULL, NULL, NULL, value);
-        *(junk != NULL ? &taken : &refused) += 1;
-        wrong += junk == NULL && (error.column < 1 || error.column > strlen(value) + 1);
-        cgx_hints_free(junk);
     }
     ok(taken > 1000 && refused > 1000 && wrong == 0,
        "any value is taken, or refused with a place within it");
@@ -203,12 +327,12 @@ static void test_mutations(void)
 
 int main(void)
 {
+    test_cases();
     test_enable();
-    test_bits();
-    test_layers();
     test_memory();
+    test_step();
     test_hash();
-    test_together();
+    test_mistakes();
     test_mutations();
     cgx_hints_free(hints);
     return done_testing();
