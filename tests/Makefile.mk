@@ -134,10 +134,8 @@ mpi_tests = \
 	tests/mpi/exact \
 	tests/mpi/families \
 	tests/mpi/feedback \
-	tests/mpi/first \
 	tests/mpi/first_steps \
 	tests/mpi/freed \
-	tests/mpi/half_sum \
 	tests/mpi/history \
 	tests/mpi/long_run \
 	tests/mpi/memory_faults \
@@ -174,6 +172,7 @@ mpi_scripts = \
 	tests/mpi/bound.test \
 	tests/mpi/bytes.test \
 	tests/mpi/find_mpi.test \
+	tests/mpi/first.test \
 	tests/mpi/fortran.test \
 	tests/mpi/life.test \
 	tests/mpi/many.test \
@@ -313,7 +312,7 @@ tests_mpi_state_SOURCES = tests/mpi/state.c $(player)
 tests_mpi_streams_SOURCES = tests/mpi/streams.c $(player)
 # These count collectives, below the library.
 steps = tests/mpi/lib/collectives.c tests/mpi/lib/steps.c tests/mpi/lib/steps_judge.c
-tests_mpi_first_SOURCES = tests/mpi/first.c tests/mpi/lib/collectives.c
+tests_mpi_warmup_SOURCES = tests/mpi/warmup.c tests/mpi/lib/collectives.c
 tests_mpi_adaptive_SOURCES = tests/mpi/adaptive.c $(steps)
 tests_mpi_adaptive_rules_SOURCES = tests/mpi/adaptive_rules.c $(steps)
 tests_mpi_adaptive_settings_SOURCES = tests/mpi/adaptive_settings.c $(steps)
