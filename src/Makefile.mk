@@ -145,7 +145,6 @@ libcgxcore_la_SOURCES = \
 	src/observe/stats_table.c \
 	src/observe/stats_world.c \
 	src/observe/timeline.c src/observe/timeline.h \
-	src/observe/timeline_gather.c \
 	src/observe/timeline_write.c \
 	src/observe/totals.c src/observe/totals.h \
 	src/comm/agreement.c src/comm/agreement.h \

@@ -289,7 +289,6 @@ tests_mpi_device_faults_wraps = cgx_coll_schedule cgx_coll_follow cgx_cuda cgx_s
 tests_mpi_device_late_wraps = cgx_coll_schedule cgx_coll_follow
 tests_mpi_memory_faults_wraps = malloc calloc realloc cgx_pages_map cgx_sparse_map
 tests_mpi_pace_wraps = cgx_topo_speed_here
-tests_mpi_security_wraps = cgx_trace_end
 tests_mpi_shared_faults_wraps = memfd_create fchmod ftruncate mmap readlink open fstat getrandom calloc
 tests_mpi_trace_memory_wraps = calloc
 
@@ -301,7 +300,6 @@ tests_mpi_find_private_LDADD =
 # Not in the library: programs that count messages (traffic.c) would have PMPI_Isend twice.
 call_faults = tests/mpi/faults/call_faults.c
 tests_mpi_codec_faults_SOURCES = tests/mpi/codec_faults.c $(call_faults)
-tests_mpi_trace_SOURCES = tests/mpi/trace.c $(call_faults)
 tests_mpi_transport_faults_SOURCES = tests/mpi/transport_faults.c $(call_faults)
 # Not in a library, where MPI_Allreduce would be the MPI's own.
 device_sum = tests/mpi/lib/device_sum.c

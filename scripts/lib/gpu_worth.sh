@@ -53,7 +53,7 @@ split_calls() {
         part "a call is traced, $transport" $launch env CGX_INNER_COMMUNICATOR_TYPE=$transport \
             CGX_TRACE="$scratch/trace.json" "$directory/bench/allreduce_device" --size 4,64 || continue
         into "$out/trace.csv" part "a call is split, $transport" bench/gpu_trace "$transport" \
-            "$scratch/trace.json" || :
+            "$scratch"/trace.json.* || :
     done
 }
 

@@ -23,8 +23,6 @@ enum { WORD_RECORD, WORD_LIBRARY, WORD_READY, WORD_TOPOLOGY, WORD_SETTINGS };
 /* The last slots are for other words than settings. */
 #define WORD_HINTS (RECORD_WORDS - 1)
 #define WORD_NAME (RECORD_WORDS - 2)
-/* May differ: it only decides who writes a timeline. */
-#define WORD_TIMELINE (RECORD_WORDS - 3)
 /* The format of messages. */
 #define WORD_FORMAT (RECORD_WORDS - 4)
 
@@ -43,7 +41,6 @@ static void fill_record(struct record *record, const struct cgx_agreement *agree
     cgx_settings_words(cgx_config(), record->words + WORD_SETTINGS);
     record->words[WORD_HINTS] = agreement->hints;
     record->words[WORD_NAME] = agreement->name;
-    record->words[WORD_TIMELINE] = cgx_timeline_word();
     record->words[WORD_FORMAT] = CGX_FORMAT_VERSION;
     for (size_t i = 0; i < RECORD_WORDS; i++)
         record->complements[i] = ~record->words[i];
@@ -78,7 +75,7 @@ static void name_differences(const struct record *record)
     size_t length = 0;
 
     for (size_t i = 0; i < RECORD_WORDS; i++) {
-        if (!differs(record, i) || i == WORD_TIMELINE)
+        if (!differs(record, i))
             continue;
         length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
                                    length ? ", " : "", word_name(i));
@@ -187,12 +184,12 @@ int cgx_agree_settings(cgx_mpi_comm comm, const struct cgx_agreement *agreement,
                                 "a rank of this communicator is not preloaded with this library");
     *equal = true;
     for (size_t i = 0; i < RECORD_WORDS; i++) {
-        bool counts = i != WORD_TIMELINE && differs(&record, i);
+        bool counts = differs(&record, i);
 
         *equal = *equal && !counts;
         *final = *final || (counts && i != WORD_HINTS);
     }
-    cgx_timeline_meet(comm, !differs(&record, WORD_TIMELINE));
+    cgx_timeline_begin();
     code = mpi->Comm_rank(comm, &rank);
     if (!*equal && rank == 0)
         name_differences(&record);

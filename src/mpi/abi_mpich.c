@@ -60,7 +60,6 @@ const char *cgx_abi_mpich(struct cgx_mpi *table, void *library)
     table->COMM_SELF = COMM(0x44000001);
     set_types(table);
     table->OP_NULL = OP(0x18000000);
-    table->MAX = OP(0x58000001);
     table->MIN = OP(0x58000002);
     table->BOR = OP(0x58000008);
     table->SUM = OP(0x58000003);

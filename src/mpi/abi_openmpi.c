@@ -100,7 +100,6 @@ const char *cgx_abi_openmpi(struct cgx_mpi *table, void *library)
     table->OP_NULL = find(library, "ompi_mpi_op_null", &missing);
     table->SUM = find(library, "ompi_mpi_op_sum", &missing);
     table->MIN = find(library, "ompi_mpi_op_min", &missing);
-    table->MAX = find(library, "ompi_mpi_op_max", &missing);
     table->BOR = find(library, "ompi_mpi_op_bor", &missing);
     table->INFO_NULL = find(library, "ompi_mpi_info_null", &missing);
     table->ERRORS_RETURN = find(library, "ompi_mpi_errors_return", &missing);

@@ -45,7 +45,6 @@ const char *cgx_abi_standard(struct cgx_mpi *table, void *library)
     table->OP_NULL = OP(0x20);
     table->SUM = OP(0x21);
     table->MIN = OP(0x22);
-    table->MAX = OP(0x23);
     table->BOR = OP(0x29);
     table->INFO_NULL = WORD(cgx_mpi_info, 0x130);
     table->ERRORS_RETURN = WORD(cgx_mpi_errhandler, 0x143);

@@ -14,7 +14,7 @@
 #include "mpi/table.h"
 
 /* The sum that the waits of this thread are for: COUNT elements on COMM. NUMBER: among the
- * communicator's large sums, from 1; 0: unknown. COUNT 0: MPI_Finalize. */
+ * communicator's large sums, from 1; 0: unknown. */
 void cgx_stall_sum(uint64_t number, uint64_t count, cgx_mpi_comm comm);
 
 /* ---- waits that poll ---- */

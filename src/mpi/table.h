@@ -75,7 +75,7 @@ struct cgx_mpi {
     /* Half types are DATATYPE_NULL if the library lacks them. */
     cgx_mpi_datatype DATATYPE_NULL, BYTE, INT, UINT32_T, DOUBLE, FLOAT, REAL, REAL4, C_FLOAT16,
         REAL2, BFLOAT16;
-    cgx_mpi_op OP_NULL, SUM, MIN, MAX, BOR;
+    cgx_mpi_op OP_NULL, SUM, MIN, BOR;
     cgx_mpi_info INFO_NULL;
     cgx_mpi_errhandler ERRORS_RETURN;
     void *IN_PLACE, *BOTTOM;

@@ -22,7 +22,7 @@ static void on_finalize(void *value)
     (void)value;
     atomic_store(&finalizing, true);
     if (function)
-        function(world_rank, world_size);
+        function(world_rank);
 }
 
 static void find_world(void)

@@ -25,7 +25,7 @@ bool cgx_world_ranks(cgx_mpi_comm comm, int size, int *ranks);
 
 /* Registers FUNCTION to be called by MPI_Finalize before anything else. cgx_world_ends: whether it
  * will be. */
-typedef void cgx_world_end(int rank, int size);
+typedef void cgx_world_end(int rank);
 void cgx_world_at_end(cgx_world_end *function);
 bool cgx_world_ends(void);
 

@@ -4,7 +4,9 @@
 /* Writes Chrome's trace-event format, in its form as a JSON object. Only integers are printed, so
  * that the program's locale does not matter. */
 #include <inttypes.h>
+#include <unistd.h>
 
+#include "observe/json.h"
 #include "observe/timeline.h"
 
 /* Rows of a thread: one for calls and one for each slot. */
@@ -28,30 +30,28 @@ static const char *const names[CGX_TRACE_KINDS] = {
 
 static void put_microseconds(FILE *out, const char *name, int64_t nanoseconds)
 {
-    uint64_t size = nanoseconds < 0 ? 0 - (uint64_t)nanoseconds : (uint64_t)nanoseconds;
-
-    fprintf(out, "\"%s\": %s%" PRIu64 ".%03u", name, nanoseconds < 0 ? "-" : "", size / 1000,
-            (unsigned)(size % 1000));
+    fprintf(out, "\"%s\": %" PRId64 ".%03u", name, nanoseconds / 1000,
+            (unsigned)(nanoseconds % 1000));
 }
 
-void cgx_timeline_put_head(FILE *out, const struct cgx_timeline_rank *ranks, size_t nranks)
+/* Ranks on one host have one clock. */
+static void put_head(FILE *out, int rank, size_t count, uint64_t dropped)
 {
+    struct cgx_json json = {.out = out};
+    char host[256] = "";
+
+    gethostname(host, sizeof host - 1);
     fputs(
         "{\"displayTimeUnit\": \"ns\",\n\"otherData\": {\"library\": \"libcgxpmpi " PACKAGE_VERSION
-        "\", \"ranks\": [",
+        "\", \"ranks\": [\n",
         out);
-    for (size_t i = 0; i < nranks; i++) {
-        fprintf(out, "%s\n{\"rank\": %d, \"events\": %zu, \"dropped\": %" PRIu64 ", ", i ? "," : "",
-                ranks[i].rank, ranks[i].kept, ranks[i].dropped);
-        put_microseconds(out, "clock_error_us", ranks[i].error);
-        fputc('}', out);
-    }
+    cgx_json_open(&json, NULL, '{');
+    cgx_json_count(&json, "rank", (uint64_t)rank);
+    cgx_json_string(&json, "host", host);
+    cgx_json_count(&json, "events", count);
+    cgx_json_count(&json, "dropped", dropped);
+    cgx_json_close(&json, '}');
     fputs("]},\n\"traceEvents\": [", out);
-}
-
-void cgx_timeline_put_tail(FILE *out)
-{
-    fputs("\n]}\n", out);
 }
 
 /* ---- processes and threads in viewers ---- */
@@ -84,17 +84,17 @@ static void put_row(FILE *out, int rank, const struct cgx_trace_event *event)
     fprintf(out, "{\"sort_index\": %u}}", tid);
 }
 
-static void put_process(FILE *out, const struct cgx_timeline_rank *rank)
+static void put_process(FILE *out, int rank, uint64_t dropped)
 {
-    put_metadata(out, rank->rank, 0, "process_name");
-    fprintf(out, "{\"name\": \"rank %d\"}},", rank->rank);
-    put_metadata(out, rank->rank, 0, "process_sort_index");
-    fprintf(out, "{\"sort_index\": %d}}", rank->rank);
-    if (rank->dropped == 0)
+    put_metadata(out, rank, 0, "process_name");
+    fprintf(out, "{\"name\": \"rank %d\"}},", rank);
+    put_metadata(out, rank, 0, "process_sort_index");
+    fprintf(out, "{\"sort_index\": %d}}", rank);
+    if (dropped == 0)
         return;
     fputc(',', out);
-    put_metadata(out, rank->rank, 0, "process_labels");
-    fprintf(out, "{\"labels\": \"%" PRIu64 " later events dropped\"}}", rank->dropped);
+    put_metadata(out, rank, 0, "process_labels");
+    fprintf(out, "{\"labels\": \"%" PRIu64 " later events dropped\"}}", dropped);
 }
 
 /* ---- events ---- */
@@ -124,11 +124,10 @@ static void put_call(FILE *out, const struct cgx_trace_event *event)
             event->slice, event->bytes, outcomes[event->outcome]);
 }
 
-static void put_event(FILE *out, const struct cgx_timeline_rank *rank,
-                      const struct cgx_trace_event *event)
+static void put_event(FILE *out, int rank, const struct cgx_trace_event *event)
 {
-    fprintf(out, ",\n{\"ph\": \"X\", \"pid\": %d, \"tid\": %u, ", rank->rank, tid_of(event));
-    put_microseconds(out, "ts", event->begin + rank->shift);
+    fprintf(out, ",\n{\"ph\": \"X\", \"pid\": %d, \"tid\": %u, ", rank, tid_of(event));
+    put_microseconds(out, "ts", event->begin);
     fputs(", ", out);
     put_microseconds(out, "dur", event->end - event->begin);
     fprintf(out, ", \"name\": \"%s\", \"cat\": \"%s\", \"args\": {", names[event->kind],
@@ -142,15 +141,15 @@ static void put_event(FILE *out, const struct cgx_timeline_rank *rank,
     fputs("}}", out);
 }
 
-void cgx_timeline_put_rank(FILE *out, const struct cgx_timeline_rank *rank,
-                           const struct cgx_trace_event *events, bool is_first)
+void cgx_timeline_put(FILE *out, int rank, const struct cgx_trace_event *events, size_t count,
+                      uint64_t dropped)
 {
-    if (!is_first)
-        fputc(',', out);
-    put_process(out, rank);
-    for (size_t i = 0; i < rank->kept; i++) {
+    put_head(out, rank, count, dropped);
+    put_process(out, rank, dropped);
+    for (size_t i = 0; i < count; i++) {
         if (i == 0 || tid_of(&events[i]) != tid_of(&events[i - 1]))
-            put_row(out, rank->rank, &events[i]);
+            put_row(out, rank, &events[i]);
         put_event(out, rank, &events[i]);
     }
+    fputs("\n]}\n", out);
 }

@@ -16,14 +16,14 @@
 #include "observe/totals.h"
 #include "util/log.h"
 
-static void finish(int rank, int size)
+static void finish(int rank)
 {
     if (rank == 0)
         cgx_totals_log(cgx_config()->enable == CGX_ENABLE_OBSERVE);
     cgx_notice_count();
     cgx_config_log_unused_rules();
     cgx_stats_write(CGX_STATS_FINALIZES);
-    cgx_timeline_write(rank, size);
+    cgx_timeline_write(rank);
     cgx_cuda_finalize();
 }
 

@@ -30,7 +30,6 @@ static void test_handles(const struct cgx_mpi *mpi)
     HANDLE(SUM);
     HANDLE(MIN);
     HANDLE(BOR);
-    HANDLE(MAX);
     HANDLE(INFO_NULL);
     HANDLE(ERRORS_RETURN);
     HANDLE(IN_PLACE);

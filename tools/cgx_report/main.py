@@ -15,12 +15,12 @@ from .suggest import suggest
 from .terminal import summary
 from .trace import Trace
 
-USAGE = """usage: cgx-report [--html PAGE] FILE [FILE]
+USAGE = """usage: cgx-report [--html PAGE] FILE...
        cgx-report STATS STATS
        cgx-report --suggest STATS
        cgx-report --help | --version
 
-Says what libcgxpmpi did in a run, from the file of CGX_STATS, that of CGX_TRACE, or both: a summary
+Says what libcgxpmpi did in a run, from the file of CGX_STATS, those of CGX_TRACE, or both: a summary
 on stdout, or with --html a page with plots. From two files of CGX_STATS, of a plain and of a
 compressed run, what the runs sent, and how long their large sums took. With --suggest, a file of
 rules (cgx-rules(5)) for sums that stayed exact.
@@ -35,9 +35,11 @@ def _read_one(path, has):
     """Adds what PATH has to the statistics or the timelines of HAS."""
     try:
         file = File(path)
-        if file.kind == "timeline" and has[file.kind]:
-            raise Unreadable("is a second timeline: give one, or two files of CGX_STATS")
-        has[file.kind].append(Stats(file) if file.kind == "statistics" else Trace(file))
+        if file.kind == "statistics":
+            has[file.kind].append(Stats(file))
+            return
+        has[file.kind] = has[file.kind] or [Trace()]
+        has[file.kind][0].add(file)
     except Unreadable as error:
         raise Refused(f"{path} {error}") from None
     except MemoryError:
@@ -68,8 +70,6 @@ def _arguments(arguments):
         raise Refused("which file? (see --help)")
     if html is not None and rules:
         raise Refused("--html and --suggest do not go together: a page has no rules")
-    if len(files) > 2:
-        raise Refused(f"{len(files)} files are too many: one or two are read (see --help)")
     return html, rules, files
 
 
@@ -112,6 +112,8 @@ def _run(arguments):
     for path in files:
         _read_one(path, has)
     several = len(has["statistics"]) > 1
+    if len(has["statistics"]) > 2 or several and has["timeline"]:
+        raise Refused("files of CGX_STATS are of one run, or two alone are compared (see --help)")
     if html is not None and several:
         raise Refused("--html makes a page of one run: give one file of CGX_STATS")
     stats, trace = (has[kind][0] if has[kind] else None for kind in ("statistics", "timeline"))

@@ -48,7 +48,11 @@ class Rank:
         items(about, dict)
         self.rank = whole(about["rank"])
         self.dropped = whole(about["dropped"])
-        self.clock_error = number(about["clock_error_us"]) * 1e-6
+        # Earlier versions compared clocks, and name no host.
+        self.host = text(about.get("host", ""))
+        self.clock_error = number(about.get("clock_error_us", 0)) * 1e-6
+        # Seconds from its clock to that of the first rank; None until its calls are known.
+        self.shift = None
         self.compressed = Kind()
         self.exact = Kind()
         self.undone = 0
@@ -58,6 +62,19 @@ class Rank:
         self.is_shown = False
         self.call = None
         self.spans = []
+        # Of its first thread: the ends of the first calls, and the first compressed ones.
+        self.ends = []
+        self.calls = []
+
+    def follow(self, first, known):
+        """Brings its clock to that of the rank FIRST. Ranks of one host have one clock; KNOWN are the
+        shifts of hosts. A sum ends on all ranks at about the same time."""
+        if self.host not in known:
+            apart = sorted(theirs - mine for theirs, mine in zip(first.ends, self.ends))
+            known[self.host] = shift = apart[len(apart) // 2] if apart else 0
+            off = sorted(abs(one - shift) for one in apart)
+            self.clock_error = off[len(off) // 2] if off else 0
+        self.shift = known[self.host]
 
 
 class Example:
@@ -88,9 +105,20 @@ class Example:
 
 
 class Trace:
-    """What the timeline in FILE says; raises Unreadable."""
+    """What timelines say, of one rank each or, by earlier versions, of all; raises Unreadable."""
 
-    def __init__(self, file):
+    def __init__(self):
+        self.ranks = []
+        # Of all ranks: by the number of a slice and the name of a stage.
+        self.slices = collections.defaultdict(Kind)
+        self.example = Example()
+        self.events = 0
+        self._of = {}
+        self._first = None
+        self._hosts = {}
+
+    def add(self, file):
+        """Takes the timeline in FILE too."""
         timeline = Timeline(file)
         try:
             about = items(timeline.head["otherData"], dict)
@@ -100,21 +128,37 @@ class Trace:
             ranks = [Rank(rank) for rank in items(about["ranks"], list)]
         except (KeyError, ValueError):
             raise Unreadable("is not a timeline of libcgxpmpi") from None
-        self.ranks = ranks
-        for rank in ranks[:EXAMPLE_RANKS]:
-            rank.is_shown = True
-        # Of all ranks: by the number of a slice and the name of a stage.
-        self.slices = collections.defaultdict(Kind)
-        self.example = Example()
-        self.events = 0
-        self._of = {rank.rank: rank for rank in ranks}
+        for rank in ranks:
+            if rank.rank in self._of:
+                raise Unreadable(f"has rank {rank.rank}, which another file has too")
+            self._of[rank.rank] = rank
+            rank.is_shown = len(self.ranks) < EXAMPLE_RANKS
+            self.ranks.append(rank)
+        self._first = self._first or next(iter(ranks), None)
+        self.ranks.sort(key=lambda rank: rank.rank)
         self._row = None
         for event in timeline:
             try:
                 self._take(event)
             except (KeyError, TypeError, ValueError):
                 raise Unreadable("is damaged: what is in its events is not of libcgxpmpi") from None
+        self._end_calls()
+
+    def _end_calls(self):
+        """The calls of a rank's first thread come before what is done in its slots."""
+        rank = self._of.get(self._row[0]) if self._row else None
+        if not rank or rank.shift is not None:
+            return
+        rank.follow(self._first, self._hosts)
         self.example.choose()
+        if self.example.call:
+            rank.call = self._nearest(rank)
+
+    def _nearest(self, rank):
+        """Its part of the example, or None."""
+        moved = [call._replace(begin=call.begin + rank.shift, end=call.end + rank.shift) for call in rank.calls]
+        call = max(moved, key=self.example.overlap, default=None)
+        return call if call and self.example.overlap(call) > 0 else None
 
     def _take(self, event):
         if event["ph"] != "X":
@@ -124,10 +168,13 @@ class Trace:
         begin, seconds = signed(event["ts"]) * 1e-6, number(event["dur"]) * 1e-6
         row = event["pid"], event["tid"]
         if row != self._row:
+            self._end_calls()
             self._row = row
-            # The calls of a thread come before what is done in its slots.
-            if event["tid"] != 0:
-                self.example.choose()
+            if event["tid"] != 0 and rank.shift is None:
+                self._end_calls()
+        begin += rank.shift or 0
+        if name in ("compressed call", "exact call") and event["tid"] == 0 and len(rank.ends) < CANDIDATES:
+            rank.ends.append(begin + seconds)
         self.events += 1
         if name == "compressed call":
             self._take_call(rank, begin, seconds, event["tid"], arguments)
@@ -150,14 +197,10 @@ class Trace:
         rank.sent += call.sent
         if arguments["outcome"] != "done":
             rank.undone += 1
-        elif thread == 0 and not self.example.call:
+        elif thread == 0 and rank is self._first:
             self.example.offer(call)
-        if self.example.call and thread == 0 and self._is_nearest(rank, call):
-            rank.call = call
-
-    def _is_nearest(self, rank, call):
-        overlap = self.example.overlap(call)
-        return overlap > 0 and (not rank.call or overlap > self.example.overlap(rank.call))
+        if thread == 0 and len(rank.calls) < CANDIDATES:
+            rank.calls.append(call)
 
     def _take_slice(self, rank, name, begin, seconds, arguments):
         number_of_slice = whole(arguments["slice"])
