@@ -135,7 +135,6 @@ libcgxcore_la_SOURCES = \
 	src/coll/trailer/watch_sample.c \
 	src/coll/trailer/watch_sight.c \
 	src/observe/compare.c src/observe/compare.h \
-	src/observe/exact_sums.c src/observe/exact_sums.h \
 	src/observe/json.c src/observe/json.h \
 	src/observe/notices.c src/observe/notices.h \
 	src/observe/reason.c src/observe/reason.h \

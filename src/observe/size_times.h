@@ -12,13 +12,23 @@
 #include <stdint.h>
 
 #include "mpi/types.h"
-#include "observe/exact_sums.h"
+#include "observe/reason.h"
 
 /* Sizes that are kept, those with the most sums; the fewest sums of each kind for a comparison; and
  * the most samples for a median. */
 #define CGX_SIZES 64
 #define CGX_SIZE_LEAST 10
 #define CGX_SIZE_SAMPLES 32
+
+/* Exact sums of one kind. */
+struct cgx_exact_sum {
+    uint64_t elements;
+    enum cgx_type_class type; /* CGX_TYPE_OTHER: MPI_DOUBLE */
+    enum cgx_reason reason;
+    size_t position; /* in the step; CGX_POSITION_NONE: unknown */
+    uint64_t calls;
+    int64_t nanoseconds;
+};
 
 struct cgx_size_times {
     uint64_t elements;

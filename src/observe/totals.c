@@ -3,12 +3,13 @@
 
 #include "observe/totals.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "mpi/config.h"
 #include "mpi/world.h"
 #include "observe/notices.h"
-#include "observe/size_times.h"
 #include "util/log.h"
 
 static struct count {
@@ -62,13 +63,59 @@ static void warn_of_nothing(void)
             calls, (double)bytes / 0x1p30, cgx_reasons[most].text, cgx_reasons[most].advice);
 }
 
-void cgx_totals_exact(enum cgx_reason reason, size_t bytes, bool is_large, int64_t nanoseconds)
+/* ---- kinds of large sums ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cgx_exact_sum kinds[CGX_EXACT_SUMS + 1]; /* the last: calls of further kinds */
+static size_t nkinds;
+
+static bool is_alike(const struct cgx_exact_sum *a, const struct cgx_exact_sum *b)
 {
-    count_call(&exact[reason], bytes, 0);
+    return a->elements == b->elements && a->position == b->position && a->type == b->type &&
+           a->reason == b->reason;
+}
+
+/* At most a few hundred comparisons, for a sum of at least 1024 elements. */
+static void count_kind(const struct cgx_exact_sum *sum)
+{
+    size_t i = 0;
+
+    pthread_mutex_lock(&lock);
+    while (i < nkinds && !is_alike(&kinds[i], sum))
+        i++;
+    if (i == nkinds && i < CGX_EXACT_SUMS) {
+        kinds[nkinds++] = *sum;
+    } else {
+        kinds[i].calls += sum->calls;
+        kinds[i].nanoseconds += sum->nanoseconds;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+bool cgx_totals_kind(size_t index, struct cgx_exact_sum *sum)
+{
+    bool is_there;
+
+    pthread_mutex_lock(&lock);
+    is_there = index < nkinds || index == CGX_EXACT_SUMS;
+    if (is_there)
+        *sum = kinds[index];
+    pthread_mutex_unlock(&lock);
+    return is_there;
+}
+
+/* ---- exact calls ---- */
+
+void cgx_totals_exact(const struct cgx_exact_sum *sum, size_t bytes, bool is_large)
+{
+    count_call(&exact[sum->reason], bytes, 0);
     if (!is_large)
         return;
-    count_call(&large[reason], bytes, nanoseconds);
-    count_call(&all_large, bytes, nanoseconds);
+    count_call(&large[sum->reason], bytes, sum->nanoseconds);
+    count_call(&all_large, bytes, sum->nanoseconds);
+    cgx_size_times_exact(sum);
+    if (cgx_config()->stats_path[0] != '\0')
+        count_kind(sum);
     if (atomic_load(&compressed.sent.calls) == 0 &&
         (atomic_load(&all_large.calls) >= CGX_TOTALS_MANY_CALLS ||
          atomic_load(&all_large.bytes) >= CGX_TOTALS_MANY_BYTES))

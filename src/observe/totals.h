@@ -9,12 +9,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "observe/reason.h"
+#include "observe/size_times.h"
 
-/* Counts an exact call of BYTES. LARGE: a float sum that is not too small to be compressed, which
- * took NANOSECONDS. If there are many of these, none was compressed, and no setting of the user's
- * says so, rank 0 warns, once, with the most frequent reason and what to do about it. */
-void cgx_totals_exact(enum cgx_reason reason, size_t bytes, bool large, int64_t nanoseconds);
+/* Counts an exact call of BYTES. LARGE: a float sum that is not too small to be compressed. If
+ * there are many of these, none was compressed, and no setting of the user's says so, rank 0 warns,
+ * once, with the most frequent reason and what to do about it. */
+void cgx_totals_exact(const struct cgx_exact_sum *sum, size_t bytes, bool large);
+
+/* CGX_STATS: sets *SUM to kind INDEX of the large sums that were exact, in order of appearance, so
+ * that users see which ones need a rule; false behind the last. Calls of further kinds than
+ * CGX_EXACT_SUMS are counted together, as kind CGX_EXACT_SUMS. */
+#define CGX_EXACT_SUMS 256
+bool cgx_totals_kind(size_t index, struct cgx_exact_sum *sum);
 
 /* A compressed sum. */
 struct cgx_served_sum {

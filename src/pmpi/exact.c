@@ -12,8 +12,6 @@
 #include "codec/quant.h"
 #include "mpi/config.h"
 #include "mpi/world.h"
-#include "observe/exact_sums.h"
-#include "observe/size_times.h"
 #include "observe/totals.h"
 #include "pmpi/bounce.h"
 #include "pmpi/eligible.h"
@@ -54,11 +52,7 @@ static void note(const struct cgx_call *call, enum cgx_reason reason, bool large
                                           large ? cgx_trace_clock_since(begun) - begun : 0};
     int ranks = 0;
 
-    cgx_totals_exact(reason, (size_t)call->count * element_bytes(call), large, sum.nanoseconds);
-    if (large)
-        cgx_size_times_exact(&sum);
-    if (large && cgx_config()->stats_path[0] != '\0')
-        cgx_exact_sums_add(&sum);
+    cgx_totals_exact(&sum, (size_t)call->count * element_bytes(call), large);
     if (cgx_log_level() < CGX_LOG_DEBUG)
         return;
     cgx_mpi()->Comm_size(call->comm, &ranks);
