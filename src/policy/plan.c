@@ -40,8 +40,7 @@ size_t cgx_plan_unit_bytes(const struct cgx_plan *plan, unsigned encoding)
     return cgx_encoding_bytes(encoding, plan->bucket_size, plan->dtype, plan->unit);
 }
 
-/* Sets all that depends on the segments of PLAN. */
-static void finish(struct cgx_plan *plan)
+static void finish_segments(struct cgx_plan *plan)
 {
     plan->bytes = 0;
     plan->adaptive = plan->has_alternatives = false;
@@ -277,7 +276,7 @@ struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *set
     tail = settings->skip_incomplete_buckets ? count % plan->unit : 0;
     append_layers(plan, settings, override, count - tail);
     append_layer(plan, fixed(settings, CGX_FAMILY_MAXMIN, CGX_BITS_EXACT), count - tail, count);
-    finish(plan);
+    finish_segments(plan);
     for (size_t i = 0; i < plan->nsegments; i++) {
         const struct cgx_segment *segment = &plan->segments[i];
 
@@ -353,7 +352,7 @@ void cgx_plan_widen(struct cgx_plan *plan)
             widen(&other->bits, &other->least, other->most);
         switch_to_largest(plan, segment);
     }
-    finish(plan);
+    finish_segments(plan);
 }
 
 struct cgx_plan *cgx_plan_widest(const struct cgx_plan *plan)
@@ -377,7 +376,7 @@ void cgx_plan_set(struct cgx_plan *plan, const uint8_t *encodings)
         if (width >= segment->least && width <= segment->most)
             segment->bits = width;
     }
-    finish(plan);
+    finish_segments(plan);
 }
 
 size_t cgx_plan_segment(const struct cgx_plan *plan, size_t element)

@@ -49,7 +49,7 @@ struct cgx_actions {
     struct cgx_layer_list *layers; /* owned; a hint's lists all have different totals */
     enum cgx_recurs recurs;
     enum cgx_switch consensus;
-    unsigned codec; /* as in struct cgx_override */
+    unsigned codec;    /* as in struct cgx_override */
     enum cgx_dtype op; /* likewise */
     uint32_t step;
 };
