@@ -120,19 +120,15 @@ static bool is_equal_everywhere(const struct work *work)
 }
 
 /* All inputs lie in [-1, 1), so a partial sum of k of them has steps of at most 2 k / N: those of
- * the inputs, of the sum and, where hosts have several ranks, of a host's sum. Nearest rounding is
- * off by half of them. */
+ * the inputs, of the sum and, where hosts have several ranks, of a host's sum. Rounding is off by
+ * half of them. */
 static double bound_of(const struct run *run, const struct method *method)
 {
-    const char *rounding_name = getenv("CGX_ROUNDING");
-    bool stochastic = rounding_name && strcmp(rounding_name, "stochastic") == 0;
     double levels = run->ranks == run->hosts ? 2 : 3;
-    double step = 2 * 1.0079 * run->ranks / ((1 << run->bits) - (stochastic ? 2 : 1));
+    double step = 2 * 1.0079 * run->ranks / ((1 << run->bits) - 1);
     double rounding = run->ranks * 1e-6;
 
-    return rounding + (method->sum == COMPRESSED_SUM
-                           ? (1 + 0x1p-8) * levels * step * (stochastic ? 1 : 0.5)
-                           : 0);
+    return rounding + (method->sum == COMPRESSED_SUM ? (1 + 0x1p-8) * levels * step / 2 : 0);
 }
 
 bool work_check(const struct work *work, const struct method *method, double *error, double *bound)

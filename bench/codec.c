@@ -3,7 +3,7 @@
 
 /* The host codec on one core, against memcpy of the same input:
  *
- *   codec [--bits LIST] [--dtype LIST] [--rounding NAME] [--kernels LIST] [--size MIB] [--history]
+ *   codec [--bits LIST] [--dtype LIST] [--kernels LIST] [--size MIB] [--history]
  *         [CSV]
  *   codec --device ...    the kernels on a GPU instead: see codec_device.c
  *
@@ -95,7 +95,7 @@ static const char *rounding_name(const struct bench *bench)
         return "rotated";
     if (cgx_encoding_family(bench->piece.bits) == CGX_FAMILY_UNIFORM)
         return "dithered";
-    return bench->coding.rounding == CGX_ROUNDING_NEAREST ? "nearest" : "stochastic";
+    return "nearest";
 }
 
 static void add_payload(const struct bench *bench)
@@ -179,7 +179,7 @@ static double limit_of(const struct bench *bench, enum operation operation)
 
         return bench->set == cgx_codec_host() && float32 && words && operation != REDUCE ? 0.8 : 0;
     }
-    if (bench->set != cgx_codec_host() || bench->coding.rounding != CGX_ROUNDING_NEAREST ||
+    if (bench->set != cgx_codec_host() ||
         cgx_encoding_family(bench->piece.bits) == CGX_FAMILY_UNIFORM)
         return 0;
     if (operation == ENCODE)
@@ -297,8 +297,7 @@ static void run(struct bench *bench, const struct codec_options *options)
                     bench->piece.bits = bits;
                     if (!codec_options_list(options->bits, encoding_name(bits)))
                         continue;
-                    if (bits > 1 || options->rounding == CGX_ROUNDING_NEAREST)
-                        measure_all(bench);
+                    measure_all(bench);
                     if (options->history)
                         measure_history(bench);
                 }
@@ -355,14 +354,13 @@ int main(int argc, char *argv[])
         return run_device(argv);
     if (codec_options_parse(argc, argv, &options) != 0) {
         fprintf(stderr,
-                "usage: %s [--bits LIST] [--dtype LIST] [--rounding nearest|stochastic] "
+                "usage: %s [--bits LIST] [--dtype LIST] "
                 "[--kernels LIST] [--size MIB] [--history] [CSV]\n"
                 "widths: 1 to 8, r1 to r5 of rotated and u1 to u5 of uniform quantisation\n",
                 argv[0]);
         return 2;
     }
     bench.bytes = options.mib << 20;
-    bench.coding.rounding = options.rounding;
     if (!allocate(&bench)) {
         fprintf(stderr, "%s: no memory\n", argv[0]);
     } else if (options.csv != NULL && (bench.csv = fopen(options.csv, "w")) == NULL) {

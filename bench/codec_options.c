@@ -21,13 +21,10 @@ bool codec_options_list(const char *list, const char *name)
 
 int codec_options_parse(int argc, char *argv[], struct codec_options *options)
 {
-    static const struct option table[] = {{"bits", required_argument, NULL, 'b'},
-                                          {"dtype", required_argument, NULL, 'd'},
-                                          {"rounding", required_argument, NULL, 'r'},
-                                          {"kernels", required_argument, NULL, 'k'},
-                                          {"size", required_argument, NULL, 's'},
-                                          {"history", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option table[] = {
+        {"bits", required_argument, NULL, 'b'},    {"dtype", required_argument, NULL, 'd'},
+        {"kernels", required_argument, NULL, 'k'}, {"size", required_argument, NULL, 's'},
+        {"history", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0}};
     int c;
 
     *options = (struct codec_options){.mib = 64};
@@ -41,12 +38,6 @@ int codec_options_parse(int argc, char *argv[], struct codec_options *options)
             break;
         case 'k':
             options->kernels = optarg;
-            break;
-        case 'r':
-            if (strcmp(optarg, "stochastic") == 0)
-                options->rounding = CGX_ROUNDING_STOCHASTIC;
-            else if (strcmp(optarg, "nearest") != 0)
-                return 2;
             break;
         case 'h':
             options->history = true;

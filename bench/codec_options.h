@@ -12,7 +12,6 @@
 
 struct codec_options {
     const char *bits, *dtypes, *kernels;
-    enum cgx_rounding rounding;
     size_t mib;
     bool history; /* of max-min quantisation, beside what is without */
     const char *csv;

@@ -88,7 +88,7 @@ void slots_launch(const struct slots *slots, enum operation operation, unsigned 
         .npieces = 1,
         .nsources = operation == REDUCE ? SOURCES : 0,
         .bucket_size = slots->coding.bucket_size,
-        .key = cgx_call_key(slots->coding.seed, slots->coding.call),
+        .key = cgx_call_key(slots->coding.call),
         .sampling = slots->coding.sampling};
     struct cgx_work work = {.operation = operations[operation], .coding = &slots->coding};
     void *parameters[] = {&args};

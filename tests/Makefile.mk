@@ -37,7 +37,6 @@ unit_programs = \
 	tests/unit/codec/rotated_reduce \
 	tests/unit/codec/sampling \
 	tests/unit/codec/sets \
-	tests/unit/codec/stochastic \
 	tests/unit/codec/types \
 	tests/unit/codec/uniform_bytes \
 	tests/unit/codec/uniform_error \

@@ -135,9 +135,7 @@ bool info_time_codec(const struct cgx_settings *settings, double *copy,
                      struct info_speed speeds[INFO_WIDTHS])
 {
     struct bench bench = {.codec = cgx_codec_host(),
-                          .coding = {.dtype = CGX_FLOAT32,
-                                     .bucket_size = settings->bucket_size,
-                                     .rounding = settings->rounding}};
+                          .coding = {.dtype = CGX_FLOAT32, .bucket_size = settings->bucket_size}};
     size_t bytes = ELEMENTS * sizeof(float);
     bool had;
 
@@ -150,8 +148,7 @@ bool info_time_codec(const struct cgx_settings *settings, double *copy,
         fill(bench.input);
         memset(bench.payload, 0, bytes);
         *copy = (double)bytes / time_of(copy_input, &bench);
-        for (unsigned bits = settings->rounding == CGX_ROUNDING_STOCHASTIC ? 2 : 1;
-             bits <= INFO_WIDTHS; bits++)
+        for (unsigned bits = 1; bits <= INFO_WIDTHS; bits++)
             time_width(&bench, bits, &speeds[bits - 1]);
     }
     free(bench.payload);

@@ -12,18 +12,11 @@
 
 #define NS_PER_US 1e3
 
-/* All but a width that the rounding does not allow. */
-static bool is_measured(const struct info_speed *speed)
-{
-    return speed->encode > 0;
-}
-
 static void print_heads(const struct cgx_settings *settings, const struct info_model *model,
                         const char *link, double copy)
 {
-    printf("host codec     %s kernels on one thread, float32, buckets of %u, rounding %s\n",
-           cgx_codec_name(cgx_codec_host()), settings->bucket_size,
-           settings->rounding == CGX_ROUNDING_STOCHASTIC ? "stochastic" : "to nearest");
+    printf("host codec     %s kernels on one thread, float32, buckets of %u\n",
+           cgx_codec_name(cgx_codec_host()), settings->bucket_size);
     printf("memcpy         %.2f GB/s\n", copy);
     printf("link           %s: %g Gbit/s, %g us of latency\n", link, model->bytes_per_ns * 8,
            model->latency_ns / NS_PER_US);
@@ -42,10 +35,9 @@ static void print_table(const struct info_model *model, const struct info_speed 
         const struct info_speed *speed = &speeds[bits - 1];
         double wire = info_wire_time(model, bits), codec = info_codec_time(speed);
 
-        if (is_measured(speed))
-            printf("%4u %7.2f %7.2f %7.2f  %12.2f %17.2f %14.2f\n", bits, 4 / speed->encode,
-                   4 / speed->decode, INFO_RANKS * 4 / speed->reduce, exact / wire,
-                   exact / (wire > codec ? wire : codec), exact / (wire + codec));
+        printf("%4u %7.2f %7.2f %7.2f  %12.2f %17.2f %14.2f\n", bits, 4 / speed->encode,
+               4 / speed->decode, INFO_RANKS * 4 / speed->reduce, exact / wire,
+               exact / (wire > codec ? wire : codec), exact / (wire + codec));
     }
 }
 

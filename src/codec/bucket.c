@@ -44,14 +44,13 @@ float cgx_bucket_scale(const struct cgx_piece *piece, const unsigned char *data,
 /* ---- sums beyond the type ---- */
 
 /* Whether the exact sum may exceed the type's range. Values are at most half a step from their
- * levels, or a step with stochastic rounding. */
+ * levels. */
 static bool may_overflow(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                          const struct cgx_bucket_header *scale, float scales, float factor,
                          const unsigned char *data)
 {
-    bool stochastic = walk->coding->rounding == CGX_ROUNDING_STOCHASTIC;
     bool float16 = walk->coding->dtype == CGX_FLOAT16;
-    float u = scale->u, error = stochastic ? u : u / 2;
+    float u = scale->u, error = u / 2;
     struct cgx_host_range range;
     cgx_bucket_values levels;
 
@@ -59,12 +58,12 @@ static bool may_overflow(const struct cgx_walk *walk, const struct cgx_bucket *b
     if (scale->kind == CGX_SCALE_GRID &&
         !cgx_may_overflow(factor * (cgx_level(0, u, scale->z) - u),
                           factor * cgx_level(1u << walk->piece->bits, u, scale->z), factor * scales,
-                          stochastic, float16))
+                          float16))
         return false;
     cgx_maxmin_levels(walk, bucket, scale, data, false, levels);
     range = walk->kernels->range(levels, bucket->count);
     return cgx_may_overflow(factor * (range.min - error), factor * (range.max + error),
-                            factor * scales, stochastic, float16);
+                            factor * scales, float16);
 }
 
 bool cgx_bucket_poison(const struct cgx_coding *coding, const struct cgx_piece *piece, size_t index,

@@ -13,15 +13,10 @@
 /* What all pieces of a call share. */
 struct cgx_coding {
     enum cgx_dtype dtype;
-    unsigned bucket_size;       /* power of two, 64 to 4096 */
-    enum cgx_rounding rounding; /* stochastic: width 2 or more only */
-    bool partial; /* reduce: the sums will be added to others, so only float32 limits them */
-    /* Stochastic rounding: the random bits of element i depend on these three and i alone; two
-     * quantisations of the same element must differ in them. What all ranks draw alike depends on
-     * seed and call. */
-    uint64_t seed;
-    uint32_t call;   /* compressed calls on this communicator so far */
-    uint32_t stream; /* which rank quantises, in which stage */
+    unsigned bucket_size; /* power of two, 64 to 4096 */
+    bool partial;    /* reduce: the sums will be added to others, so only float32 limits them */
+    uint32_t call;   /* compressed calls on this communicator so far: what all ranks draw alike */
+    uint32_t stream; /* which rank quantises, in which stage: the dither */
     uint32_t turn;   /* compressed calls of the same sum so far: the shift of dithers */
     float step;      /* of uniform quantisation (uniform/uniform.h); 0: from a piece's elements */
     /* reduce and measure: the RAWS sources (maybe none) from FIRST_RAW on are raw. A raw source
@@ -43,9 +38,9 @@ static inline bool cgx_is_raw(const struct cgx_coding *coding, size_t source)
  *
  * Encode adds residuals to the elements and reduce to the sum, scaled so that their norm over the
  * bucket is at most four times that of what they are added to; both then store what the payload
- * lacks. A bucket that is poisoned or all zeros keeps its residuals. Only pieces that round to
- * nearest, with a width of at least residual_bits of their family (quantiser.h), use residuals;
- * those of other pieces do not change. After an error some residuals have changed. */
+ * lacks. A bucket that is poisoned or all zeros keeps its residuals. Only pieces
+ * with a width of at least residual_bits of their family (quantiser.h) use residuals; those of
+ * other pieces do not change. After an error some residuals have changed. */
 struct cgx_residuals {
     uint16_t *at; /* NULL: no residuals */
     size_t first;
@@ -56,7 +51,7 @@ struct cgx_residuals {
  *
  * Pieces then begin at a multiple of their bucket and of a block, and hold elements divided by
  * their scales. Encode, reduce and measure divide the elements that they read. Decode multiplies,
- * then updates the history with what it writes. Pieces that round stochastically have no history.
+ * then updates the history with what it writes.
  * After an error some of it has changed. */
 struct cgx_history {
     uint8_t *scales; /* one per element, aligned to 16 bytes; NULL: no history */
@@ -108,7 +103,7 @@ enum cgx_operation {
     CGX_DECODE,
 
     /* Sums SOURCES as reduce does and measures the error that quantising the sum would cause at
-     * every width, with CODING's rounding. Writes to OUT one struct cgx_sample for each sampled
+     * every width. Writes to OUT one struct cgx_sample for each sampled
      * bucket (measure.h) of each max-min quantised piece, in order. The widths of PIECES describe
      * the sources only. A bucket is poisoned only if the sum itself is, whatever its sources'
      * scales. CGX_ERR_FORMAT as for decode, for sampled buckets. */

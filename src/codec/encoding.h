@@ -112,42 +112,33 @@ static inline bool cgx_encoding_has_bounds(unsigned encoding)
     return !cgx_encoding_is_exact(encoding) && cgx_encoding_quantiser(encoding)->has_bounds;
 }
 
-/* How an encoder rounds if ROUNDING is configured. */
-static inline enum cgx_rounding cgx_encoding_rounding(unsigned encoding, enum cgx_rounding rounding)
-{
-    return cgx_encoding_quantiser(encoding)->rounds_by_chance ? rounding : CGX_ROUNDING_NEAREST;
-}
-
 /* ---- energy and error ---- */
 
 /* A piece's energy (energy.h) times this range is comparable across the encodings of a family. */
-static inline double cgx_encoding_range(unsigned encoding, enum cgx_rounding rounding)
+static inline double cgx_encoding_range(unsigned encoding)
 {
-    return cgx_encoding_quantiser(encoding)->range(cgx_encoding_width(encoding), rounding);
+    return cgx_encoding_quantiser(encoding)->range(cgx_encoding_width(encoding));
 }
 
 /* The mean squared error of an element in units of its squared step, if elements are spread evenly
- * over steps: 1/12 for nearest, 1/6 for stochastic rounding. */
-static inline double cgx_rounding_variance(enum cgx_rounding rounding)
-{
-    return rounding == CGX_ROUNDING_STOCHASTIC ? 1.0 / 6 : 1.0 / 12;
-}
+ * over steps. */
+#define CGX_ROUNDING_VARIANCE (1.0 / 12)
 
 /* The squared error of an element in units of u^2. */
-static inline double cgx_encoding_variance(unsigned encoding, enum cgx_rounding rounding)
+static inline double cgx_encoding_variance(unsigned encoding)
 {
     const struct cgx_quantiser *quantiser = cgx_encoding_quantiser(encoding);
 
-    return quantiser->error ? cgx_encoding_range(encoding, rounding) *
-                                  quantiser->error(cgx_encoding_width(encoding))
-                            : cgx_rounding_variance(rounding);
+    return quantiser->error
+               ? cgx_encoding_range(encoding) * quantiser->error(cgx_encoding_width(encoding))
+               : CGX_ROUNDING_VARIANCE;
 }
 
 /* The step of evenly spaced levels with the mean squared error of a bucket whose step is 1. */
 static inline float cgx_encoding_noise(unsigned encoding)
 {
     return cgx_encoding_quantiser(encoding)->error
-               ? (float)sqrt(12 * cgx_encoding_variance(encoding, CGX_ROUNDING_NEAREST))
+               ? (float)sqrt(12 * cgx_encoding_variance(encoding))
                : 1;
 }
 

@@ -87,8 +87,8 @@ static inline __m256i clamp_to_bytes(const __m256i k[4], __m256i last)
     return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
 
-static void quantise_nearest(const cgx_float32 *values, size_t count, struct cgx_grid grid,
-                             unsigned bits, uint8_t *codes)
+static void quantise(const cgx_float32 *values, size_t count, struct cgx_grid grid, unsigned bits,
+                     uint8_t *codes)
 {
     const __m256 inv = _mm256_set1_ps(grid.inv), magic = _mm256_set1_ps(0x1.8p23f);
     const __m256i zero = _mm256_set1_epi32(0x4B400000 + grid.z);
@@ -101,62 +101,6 @@ static void quantise_nearest(const cgx_float32 *values, size_t count, struct cgx
                 _mm256_fmadd_ps(_mm256_loadu_ps((const float *)(values + i + 8 * j)), inv, magic);
 
             k[j] = _mm256_sub_epi32(_mm256_castps_si256(sum), zero);
-        }
-        _mm256_storeu_si256((void *)(codes + i), clamp_to_bytes(k, last));
-    }
-}
-
-/* The random bits of elements 8 GROUP to 8 GROUP + 31, 16 bits each, in order. Each 64-bit lane
- * computes Philox for one group of 8 elements, with words in the lower halves; the upper halves are
- * not used. */
-static inline void random_bits(struct cgx_random random, uint64_t group, __m256i out[2])
-{
-    /* With lanes in this order, the unpacks at the end leave the groups in order. */
-    __m256i c0 =
-        _mm256_add_epi64(_mm256_set1_epi64x((long long)group), _mm256_setr_epi64x(0, 2, 1, 3));
-    __m256i c1 = _mm256_srli_epi64(c0, 32);
-    __m256i c2 = _mm256_set1_epi64x(random.call), c3 = _mm256_set1_epi64x(random.stream);
-    uint32_t k0 = (uint32_t)random.seed, k1 = (uint32_t)(random.seed >> 32);
-
-    for (int round = 0; round < 7; round++) {
-        __m256i p0 = _mm256_mul_epu32(c0, _mm256_set1_epi64x(0xD2511F53));
-        __m256i p1 = _mm256_mul_epu32(c2, _mm256_set1_epi64x(0xCD9E8D57));
-
-        c0 = _mm256_xor_si256(_mm256_srli_epi64(p1, 32),
-                              _mm256_xor_si256(c1, _mm256_set1_epi64x(k0)));
-        c2 = _mm256_xor_si256(_mm256_srli_epi64(p0, 32),
-                              _mm256_xor_si256(c3, _mm256_set1_epi64x(k1)));
-        c1 = p1;
-        c3 = p0;
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
-    }
-    c0 = _mm256_blend_epi32(c0, _mm256_slli_epi64(c1, 32), 0xAA);
-    c2 = _mm256_blend_epi32(c2, _mm256_slli_epi64(c3, 32), 0xAA);
-    out[0] = _mm256_unpacklo_epi64(c0, c2);
-    out[1] = _mm256_unpackhi_epi64(c0, c2);
-}
-
-static void quantise_stochastic(const cgx_float32 *values, size_t count, struct cgx_grid grid,
-                                unsigned bits, struct cgx_random random, uint8_t *codes)
-{
-    const __m256 inv = _mm256_set1_ps(grid.inv);
-    const __m256i zero = _mm256_set1_epi32(grid.z);
-    const __m256i last = _mm256_set1_epi8((char)((1u << bits) - 1));
-    __m256i halves[2], k[4];
-
-    for (size_t i = 0; i < count; i += 32) {
-        random_bits(random, random.group + i / 8, halves);
-        for (int j = 0; j < 4; j++) {
-            __m128i half = j % 2 == 0 ? _mm256_castsi256_si128(halves[j / 2])
-                                      : _mm256_extracti128_si256(halves[j / 2], 1);
-            __m256i odd = _mm256_add_epi32(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 1),
-                                           _mm256_set1_epi32(1));
-            __m256 r = _mm256_mul_ps(_mm256_cvtepi32_ps(odd), _mm256_set1_ps(0x1p-17f));
-            __m256 sum =
-                _mm256_fmadd_ps(_mm256_loadu_ps((const float *)(values + i + 8 * j)), inv, r);
-
-            k[j] = _mm256_sub_epi32(_mm256_cvttps_epi32(_mm256_floor_ps(sum)), zero);
         }
         _mm256_storeu_si256((void *)(codes + i), clamp_to_bytes(k, last));
     }

@@ -29,7 +29,7 @@ const cgx_float32 *cgx_history_widened(const struct cgx_walk *walk, const struct
                                        const unsigned char *elements, float *room)
 {
     enum cgx_dtype dtype = walk->coding->dtype;
-    bool has_history = cgx_has_history(walk, work);
+    bool has_history = work->history.scales != NULL;
 
     if (dtype == CGX_FLOAT32 && bucket->count == walk->size && !has_history)
         return (const cgx_float32 *)elements;

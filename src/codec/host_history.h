@@ -7,12 +7,6 @@
 
 #include "codec/host_walk.h"
 
-/* Whether the piece's buckets have history. The other functions require it. */
-static inline bool cgx_has_history(const struct cgx_walk *walk, const struct cgx_work *work)
-{
-    return work->history.scales && walk->coding->rounding == CGX_ROUNDING_NEAREST;
-}
-
 /* Divide VALUES by their scales, or multiply. */
 void cgx_history_divide(const struct cgx_walk *walk, const struct cgx_work *work,
                         const struct cgx_bucket *bucket, float *values);

@@ -121,7 +121,7 @@ static void find_signs(const struct cgx_work *work, struct cgx_inspected_signs *
     for (size_t i = 0; i < work->npieces; i++) {
         const struct cgx_piece *piece = &work->pieces[i];
         size_t buckets = cgx_piece_buckets(piece, work->coding->bucket_size);
-        int32_t steps = (int32_t)cgx_encoding_steps(piece->bits, work->coding->rounding);
+        int32_t steps = (int32_t)cgx_encoding_steps(piece->bits);
 
         if (piece->bits < CGX_INSPECT_LEAST_BITS || piece->bits > CGX_WIDTHS)
             continue;

@@ -28,14 +28,6 @@ struct cgx_host_range {
     bool poison;
 };
 
-/* Identifies the random bits of a bucket's first element. */
-struct cgx_random {
-    uint64_t seed;
-    uint32_t call;
-    uint32_t stream;
-    uint64_t group; /* element / 8 */
-};
-
 /* Counts are elements, at least 1. Codes are those of one bucket: pointers to its part of each
  * plane, padded to a multiple of 64 elements. Planes that the width lacks are not touched. */
 struct cgx_host_kernels {
@@ -63,18 +55,15 @@ struct cgx_host_kernels {
 
     struct cgx_host_range (*range)(const cgx_float32 *values, size_t count);
 
-    /* RANDOM: for stochastic rounding; NULL: nearest. */
     void (*encode)(const cgx_float32 *values, size_t count, struct cgx_grid grid, unsigned bits,
-                   const struct cgx_random *random, unsigned char *const codes[CGX_PLANES]);
+                   unsigned char *const codes[CGX_PLANES]);
 
     /* Writes the levels u * (code + z) to VALUES, or adds them if ADD. */
     void (*decode)(const unsigned char *const codes[CGX_PLANES], size_t count, unsigned bits,
                    float u, int32_t z, bool add, cgx_float32 *values);
 
-    /* One element of SQUARES in struct cgx_sample, for that grid. With stochastic rounding it does
-     * not depend on BITS. */
-    uint32_t (*squares)(const float *values, size_t count, struct cgx_grid grid, unsigned bits,
-                        bool stochastic);
+    /* One element of SQUARES in struct cgx_sample, for that grid. */
+    uint32_t (*squares)(const float *values, size_t count, struct cgx_grid grid, unsigned bits);
 
     const void *families[CGX_FAMILIES]; /* set by CGX_FAMILY_KERNELS */
 };

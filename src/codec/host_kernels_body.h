@@ -6,9 +6,8 @@
  * CGX_HOST_NAME, this name as a string, and the functions for which plain C is too slow:
  *   widen_float16, narrow_float16   as the members of struct cgx_host_kernels
  *   scan                            extremes of COUNT elements
- *   quantise_nearest, quantise_stochastic
- *                                   COUNT elements to codes, one a byte
- * where COUNT is a multiple of 64 in the last three. */
+ *   quantise                        COUNT elements to codes, one a byte
+ * where COUNT is a multiple of 64 in the last two. */
 
 #include <string.h>
 
@@ -248,23 +247,8 @@ static void unpack(const unsigned char *const planes[CGX_PLANES], size_t first, 
 
 /* ---- elements to codes and back ---- */
 
-/* Quantises COUNT elements of a bucket; the first is number FIRST, a multiple of 8. */
-static void quantise(const cgx_float32 *values, size_t first, size_t count, struct cgx_grid grid,
-                     unsigned bits, const struct cgx_random *random, uint8_t *codes)
-{
-    struct cgx_random here;
-
-    if (!random) {
-        quantise_nearest(values, count, grid, bits, codes);
-        return;
-    }
-    here = *random;
-    here.group += first / 8;
-    quantise_stochastic(values, count, grid, bits, here, codes);
-}
-
 static void encode(const cgx_float32 *values, size_t count, struct cgx_grid grid, unsigned bits,
-                   const struct cgx_random *random, unsigned char *const codes[CGX_PLANES])
+                   unsigned char *const codes[CGX_PLANES])
 {
     uint8_t block[BLOCK];
     float tail[CGX_CODES_MULTIPLE] = {0};
@@ -273,10 +257,10 @@ static void encode(const cgx_float32 *values, size_t count, struct cgx_grid grid
         size_t n = count - first < BLOCK ? count - first : BLOCK;
         size_t rest = n % CGX_CODES_MULTIPLE, whole = n - rest;
 
-        quantise(values + first, first, whole, grid, bits, random, block);
+        quantise(values + first, whole, grid, bits, block);
         if (rest > 0) {
             memcpy(tail, values + count - rest, rest * sizeof *tail);
-            quantise(tail, first + whole, CGX_CODES_MULTIPLE, grid, bits, random, block + whole);
+            quantise(tail, CGX_CODES_MULTIPLE, grid, bits, block + whole);
         }
         pack(block, first, n, bits, codes);
     }
@@ -313,17 +297,12 @@ static void decode(const unsigned char *const codes[CGX_PLANES], size_t count, u
 
 /* ---- errors ---- */
 
-static uint32_t squares(const float *values, size_t count, struct cgx_grid grid, unsigned bits,
-                        bool stochastic)
+static uint32_t squares(const float *values, size_t count, struct cgx_grid grid, unsigned bits)
 {
     uint32_t sum = 0;
 
-    if (stochastic)
-        for (size_t i = 0; i < count; i++)
-            sum += cgx_square_stochastic(values[i], grid);
-    else
-        for (size_t i = 0; i < count; i++)
-            sum += cgx_square_nearest(values[i], grid, bits);
+    for (size_t i = 0; i < count; i++)
+        sum += cgx_square_nearest(values[i], grid, bits);
     return sum;
 }
 

@@ -31,24 +31,11 @@ static struct cgx_extremes scan(const cgx_float32 *values, size_t count)
     return extremes;
 }
 
-static void quantise_nearest(const cgx_float32 *values, size_t count, struct cgx_grid grid,
-                             unsigned bits, uint8_t *codes)
+static void quantise(const cgx_float32 *values, size_t count, struct cgx_grid grid, unsigned bits,
+                     uint8_t *codes)
 {
     for (size_t i = 0; i < count; i++)
         codes[i] = (uint8_t)cgx_code_nearest(values[i], grid, bits);
-}
-
-static void quantise_stochastic(const cgx_float32 *values, size_t count, struct cgx_grid grid,
-                                unsigned bits, struct cgx_random random, uint8_t *codes)
-{
-    uint32_t words[4];
-
-    for (size_t i = 0; i < count; i++) {
-        if (i % 8 == 0)
-            cgx_random_group(random.seed, random.call, random.stream, random.group + i / 8, words);
-        codes[i] = (uint8_t)cgx_code_stochastic(values[i], grid, bits,
-                                                words[i % 8 / 2] >> 16 * (i % 2) & 0xFFFFu);
-    }
 }
 
 #define CGX_HOST_SET(prefix) prefix##portable

@@ -15,7 +15,7 @@ void cgx_walk_piece(struct cgx_walk *walk, const struct cgx_piece *piece)
     walk->size = cgx_encoding_bucket(piece->bits, walk->coding->bucket_size);
     for (int i = 0; i < CGX_PLANES; i++)
         walk->plane[i] = cgx_encoding_plane(piece->bits, i);
-    walk->key = cgx_call_key(walk->coding->seed, walk->coding->call);
+    walk->key = cgx_call_key(walk->coding->call);
 }
 
 struct cgx_bucket cgx_walk_bucket(const struct cgx_walk *walk, size_t index)

@@ -38,7 +38,6 @@ struct cgx_inspection {
     uint32_t kept;       /* elements of all sampled buckets */
     uint32_t is_last;    /* signs are looked for, in headers of the sum and in the input */
     uint32_t sees_input; /* the input can be read */
-    uint32_t stochastic; /* how max-min quantised pieces were rounded */
     uint32_t dtype;      /* enum cgx_dtype: of the input */
     struct cgx_inspected_bucket sampled[CGX_INSPECT_SAMPLED], asked[CGX_INSPECT_ASKED];
 };

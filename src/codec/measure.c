@@ -5,16 +5,13 @@
 
 #include "codec/encoding.h"
 
-double cgx_sample_error(const struct cgx_sample *sample, enum cgx_rounding rounding, unsigned bits)
+double cgx_sample_error(const struct cgx_sample *sample, unsigned bits)
 {
-    unsigned steps = cgx_encoding_steps(bits, rounding);
     double u;
 
     if (!(sample->min <= sample->max))
         return NAN;
-    if (steps == 0)
-        return INFINITY;
-    u = (double)cgx_grid_scale(sample->min, sample->max, steps);
+    u = (double)cgx_grid_scale(sample->min, sample->max, cgx_encoding_steps(bits));
     return u * u * sample->squares[bits - 1] * 0x1p-20;
 }
 

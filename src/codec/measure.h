@@ -54,10 +54,8 @@ CGX_QUANT size_t cgx_sample_count(size_t buckets, struct cgx_sampling sampling)
 
 /* One measured bucket. SQUARES holds the sum of t^2 over its elements: the squared error in units
  * of u^2 2^-20. Here d = fma(x, 1/u, -(q + z)) is the distance of an element from its level in
- * steps, and t is d * 1024 rounded to an integer, halves to even. For stochastic rounding SQUARES
- * is the expected error: with d the distance from the nearest integer, the sum of |t| (1024 - |t|),
- * as for the fraction of x/u; 0 at 1 bit. All SQUARES are 0 if the bucket is constant or poisoned.
- * u is that of cgx_grid_over for MIN, MAX. A zero is +0.
+ * steps, and t is d * 1024 rounded to an integer, halves to even. All SQUARES are 0 if the bucket
+ * is constant or poisoned. u is that of cgx_grid_over for MIN, MAX. A zero is +0.
  *
  * POWER is the sum of t^2 for distances from 0, in steps of cgx_sample_grid: the error of other
  * families is a part of it. It is 0 if the bucket is poisoned. */
@@ -75,9 +73,8 @@ struct cgx_moment {
     uint32_t unused;
 };
 
-/* The squared error of the bucket at BITS, summed over its elements. NaN if it is poisoned;
- * otherwise INFINITY for stochastic rounding at 1 bit. */
-double cgx_sample_error(const struct cgx_sample *sample, enum cgx_rounding rounding, unsigned bits);
+/* The squared error of the bucket at BITS, summed over its elements. NaN if it is poisoned. */
+double cgx_sample_error(const struct cgx_sample *sample, unsigned bits);
 
 /* The sum of the squares of the bucket's elements; NaN if it is poisoned. */
 double cgx_sample_second_moment(const struct cgx_sample *sample);
@@ -116,13 +113,6 @@ CGX_QUANT uint32_t cgx_square_nearest(float x, struct cgx_grid grid, unsigned bi
     int32_t t = cgx_sample_distance(x, grid.inv, code + grid.z);
 
     return (uint32_t)(t * t);
-}
-
-CGX_QUANT uint32_t cgx_square_stochastic(float x, struct cgx_grid grid)
-{
-    int32_t t = cgx_sample_distance(x, grid.inv, cgx_round_product(x, grid.inv));
-
-    return (uint32_t)(t < 0 ? -t * (1024 + t) : t * (1024 - t));
 }
 
 /* On a grid of cgx_sample_grid: equals cgx_square_nearest at any width, since the nearest level is

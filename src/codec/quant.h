@@ -71,11 +71,10 @@ CGX_QUANT uint32_t cgx_mix(uint32_t h) /* the finaliser of MurmurHash3, a biject
 }
 
 /* The key of a call, the same on all ranks and in all stages. */
-CGX_QUANT uint32_t cgx_call_key(uint64_t seed, uint32_t call)
+CGX_QUANT uint32_t cgx_call_key(uint32_t call)
 {
-    uint32_t h = cgx_mix((uint32_t)seed + 0x9E3779B9u);
+    uint32_t h = cgx_mix(cgx_mix(0x9E3779B9u) + 0x9E3779B9u);
 
-    h = cgx_mix((h ^ (uint32_t)(seed >> 32)) + 0x9E3779B9u);
     return cgx_mix((h ^ call) + 0x9E3779B9u);
 }
 
@@ -159,15 +158,13 @@ CGX_QUANT float cgx_grid_scale(float min, float max, uint32_t steps)
     return cgx_bf16_up(u > 0x1p-126f ? u : 0x1p-126f);
 }
 
-/* Nearest: 2^bits - 1 steps. Stochastic: one step fewer, since a value may be rounded outwards at
- * either end; BITS >= 2. */
-CGX_QUANT struct cgx_grid cgx_grid_over(float min, float max, unsigned bits, int stochastic)
+CGX_QUANT struct cgx_grid cgx_grid_over(float min, float max, unsigned bits)
 {
     struct cgx_grid grid;
 
-    grid.u = cgx_grid_scale(min, max, (1u << bits) - (stochastic ? 2 : 1));
+    grid.u = cgx_grid_scale(min, max, (1u << bits) - 1);
     grid.inv = cgx_reciprocal(grid.u);
-    grid.z = stochastic ? (int32_t)floorf(min * grid.inv) : cgx_round_product(min, grid.inv);
+    grid.z = cgx_round_product(min, grid.inv);
     return grid;
 }
 
@@ -181,14 +178,6 @@ CGX_QUANT uint32_t cgx_clamp_code(int32_t code, unsigned bits)
 CGX_QUANT uint32_t cgx_code_nearest(float x, struct cgx_grid grid, unsigned bits)
 {
     return cgx_clamp_code(cgx_round_product(x, grid.inv) - grid.z, bits);
-}
-
-/* R16: 16 random bits. */
-CGX_QUANT uint32_t cgx_code_stochastic(float x, struct cgx_grid grid, unsigned bits, uint32_t r16)
-{
-    float r = (float)(2 * r16 + 1) * 0x1p-17f;
-
-    return cgx_clamp_code((int32_t)floorf(cgx_fma(x, grid.inv, r)) - grid.z, bits);
 }
 
 /* Exact: 8 by 16 significant bits. */
@@ -208,9 +197,9 @@ CGX_QUANT float cgx_add_level(float sum, float u, float level)
  * MIN, MAX: the sum's extremes. STEPS: the sum of its sources' steps. The float16 limit is half-way
  * between the largest value and the next, which rounds to infinity. The limit of the other types is
  * lower, since no finite sum comes near it. */
-CGX_QUANT int cgx_may_overflow(float min, float max, float steps, int stochastic, int float16)
+CGX_QUANT int cgx_may_overflow(float min, float max, float steps, int float16)
 {
-    float slack = steps * (stochastic ? 0x1.02p0f : 0x1.02p-1f);
+    float slack = steps * 0x1.02p-1f;
     float magnitude = -min > max ? -min : max;
 
     return magnitude + slack >= (float16 ? 65520.0f : 0x1p127f);
@@ -245,43 +234,6 @@ CGX_QUANT float cgx_header_scale(uint32_t header)
 CGX_QUANT int32_t cgx_header_zero(uint32_t header)
 {
     return (int32_t)(int16_t)(header & 0xFFFFu);
-}
-
-/* ---- random bits ---- */
-
-/* Philox 4x32 with 7 rounds (Salmon, Moraes, Dror, Shaw: "Parallel Random Numbers: As Easy as 1, 2,
- * 3", SC '11, table 2: the fewest that pass BigCrush). */
-CGX_QUANT void cgx_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
-{
-    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
-    uint32_t k0 = key[0], k1 = key[1];
-
-    for (int round = 0; round < 7; round++) {
-        uint64_t p0 = (uint64_t)0xD2511F53u * c0;
-        uint64_t p1 = (uint64_t)0xCD9E8D57u * c2;
-
-        c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
-        c1 = (uint32_t)p1;
-        c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
-        c3 = (uint32_t)p0;
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
-    }
-    out[0] = c0;
-    out[1] = c1;
-    out[2] = c2;
-    out[3] = c3;
-}
-
-/* The random bits of elements 8g to 8g + 7, two to a word, the lower half first: key = seed,
- * counter = (g, call, stream) with 64, 32 and 32 bits. */
-CGX_QUANT void cgx_random_group(uint64_t seed, uint32_t call, uint32_t stream, uint64_t group,
-                                uint32_t out[4])
-{
-    const uint32_t counter[4] = {(uint32_t)group, (uint32_t)(group >> 32), call, stream};
-    const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
-
-    cgx_philox(counter, key, out);
 }
 
 /* ---- 16-bit types ---- */

@@ -8,17 +8,17 @@
 #include "codec/uniform/uniform.h"
 
 /* The square of the number of steps between the least and the greatest element. */
-static double maxmin_range(unsigned width, enum cgx_rounding rounding)
+static double maxmin_range(unsigned width)
 {
-    double steps = cgx_encoding_steps(width, rounding);
+    double steps = cgx_encoding_steps(width);
 
     return steps * steps;
 }
 
 /* A layer of this family keeps one width, so energies at different widths are never compared. */
-static double uniform_range(unsigned width, enum cgx_rounding rounding)
+static double uniform_range(unsigned width)
 {
-    (void)width, (void)rounding;
+    (void)width;
     return 1;
 }
 
@@ -29,7 +29,6 @@ const struct cgx_quantiser cgx_quantisers[CGX_FAMILIES] = {
                            .encodings = CGX_WIDTHS,
                            .has_bounds = true,
                            .keeps_zeros = true,
-                           .rounds_by_chance = true,
                            .residual_bits = CGX_RESIDUAL_BITS,
                            .range = maxmin_range,
                            .is_choice = true,

@@ -26,20 +26,18 @@ struct cgx_quantiser {
      * the size. It has no bucket headers. */
     bool varies;
 
-    /* Each element is within a step of its level (half a step for nearest rounding), and bucket
-     * headers define the levels. Otherwise only all elements of a bucket together have a bound. */
+    /* Each element is within half a step of its level, and bucket headers define the levels.
+     * Otherwise only all elements of a bucket together have a bound. */
     bool has_bounds;
 
     /* Zeros decode as zeros. Otherwise only buckets of zeros do, whose header is 0. */
     bool keeps_zeros;
 
-    bool rounds_by_chance; /* if configured; otherwise it rounds to nearest */
-
-    /* The least width that uses residuals (codec.h) with nearest rounding; above WIDTHS: none. */
+    /* The least width that uses residuals (codec.h); above WIDTHS: none. */
     unsigned residual_bits;
 
     /* A factor for each width: a piece's energy (energy.h) times it is the same at all widths. */
-    double (*range)(unsigned width, enum cgx_rounding rounding);
+    double (*range)(unsigned width);
 
     /* The squared error relative to the squared elements. NULL: depends on the elements. */
     double (*error)(unsigned width);
@@ -63,19 +61,11 @@ static inline bool cgx_family_varies(enum cgx_family family)
 
 /* ---- max-min quantisation ---- */
 
-/* The least width that has a grid with ROUNDING. */
-static inline unsigned cgx_encoding_least(enum cgx_rounding rounding)
-{
-    return rounding == CGX_ROUNDING_STOCHASTIC ? 2 : 1;
-}
-
 /* The number of steps u from the least to the greatest element of a bucket; 0 if there is no
  * grid. */
-static inline unsigned cgx_encoding_steps(unsigned encoding, enum cgx_rounding rounding)
+static inline unsigned cgx_encoding_steps(unsigned encoding)
 {
-    if (encoding > CGX_WIDTHS)
-        return 0;
-    return (1u << encoding) - cgx_encoding_least(rounding);
+    return encoding > CGX_WIDTHS ? 0 : (1u << encoding) - 1;
 }
 
 #endif

@@ -51,21 +51,20 @@ static double weight_of(const struct cgx_slice *slice, const struct cgx_piece *p
         own -= cgx_energy_read(from->at[p], &in_source);
     if (own < ENERGY_LOST * all)
         own = 0;
-    return own * cgx_encoding_range(piece->bits, slice->coding.rounding);
+    return own * cgx_encoding_range(piece->bits);
 }
 
 /* ---- measured errors ---- */
 
 /* The weight of SAMPLE's bucket of COUNT elements if max-min quantised. */
-static double sample_weight(const struct cgx_sample *sample, enum cgx_rounding rounding,
-                            unsigned bits, size_t count)
+static double sample_weight(const struct cgx_sample *sample, unsigned bits, size_t count)
 {
     double u;
 
     if (sample->min == sample->max)
         return 0;
-    u = (double)cgx_grid_scale(sample->min, sample->max, cgx_encoding_steps(bits, rounding));
-    return (double)count * u * u * cgx_encoding_range(bits, rounding);
+    u = (double)cgx_grid_scale(sample->min, sample->max, cgx_encoding_steps(bits));
+    return (double)count * u * u * cgx_encoding_range(bits);
 }
 
 /* Adds the weights and errors of COUNT SAMPLES of PIECE to FINDING. */
@@ -80,12 +79,11 @@ static void add_samples(const struct cgx_plan *plan, const struct cgx_piece *pie
             cgx_bucket_elements(&measured, plan->bucket_size, cgx_sample_bucket(i, sampling));
 
         for (int f = 0; f < CGX_FAMILIES; f++)
-            finding->weights[f] +=
-                cgx_quantisers[f].error
-                    ? cgx_sample_second_moment(&samples[i])
-                    : sample_weight(&samples[i], plan->rounding, measured.bits, elements);
-        for (unsigned bits = cgx_encoding_least(plan->rounding); bits <= CGX_WIDTHS; bits++)
-            finding->errors[bits - 1] += cgx_sample_error(&samples[i], plan->rounding, bits);
+            finding->weights[f] += cgx_quantisers[f].error
+                                       ? cgx_sample_second_moment(&samples[i])
+                                       : sample_weight(&samples[i], measured.bits, elements);
+        for (unsigned bits = 1; bits <= CGX_WIDTHS; bits++)
+            finding->errors[bits - 1] += cgx_sample_error(&samples[i], bits);
     }
 }
 
@@ -159,11 +157,10 @@ void cgx_feedback_queue(struct cgx_slice *slice, const struct cgx_block *part)
 
 /* Adds the second moment and the weight of a bucket of COUNT elements of PIECE, if they are finite.
  */
-static void add_moment(const struct cgx_slice *slice, const struct cgx_piece *piece, size_t count,
-                       const struct cgx_moment *moment, struct cgx_finding *finding)
+static void add_moment(const struct cgx_piece *piece, size_t count, const struct cgx_moment *moment,
+                       struct cgx_finding *finding)
 {
-    double weight = (double)count * moment->step * moment->step *
-                    cgx_encoding_range(piece->bits, slice->coding.rounding);
+    double weight = (double)count * moment->step * moment->step * cgx_encoding_range(piece->bits);
 
     if (!isfinite(moment->squares) || !isfinite(weight))
         return;
@@ -194,7 +191,7 @@ void cgx_feedback_second_moment(struct cgx_slice *slice, const struct cgx_block 
             continue;
         finding->owned += weight_of(slice, piece, from);
         for (size_t s = 0; known && s < samples; s++)
-            add_moment(slice, piece,
+            add_moment(piece,
                        cgx_bucket_elements(piece, plan->bucket_size,
                                            cgx_sample_bucket(s, coding.sampling)),
                        &moments[s], finding);

@@ -239,8 +239,6 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
                            .columns = slot->blocks + chunks + (size_t)2 * schedule->shards,
                            .coding = {.dtype = plan->dtype,
                                       .bucket_size = plan->bucket_size,
-                                      .rounding = plan->rounding,
-                                      .seed = coll->seed,
                                       .call = coll->call,
                                       .turn = coll->turn,
                                       .step = coll->step,

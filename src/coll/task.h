@@ -65,7 +65,6 @@ struct cgx_coll {
     struct cgx_pace pace;        /* fragment size equal on all ranks */
     struct cgx_shm *shm; /* attached to SCRATCH's segment; NULL: all messages go through MPI */
     enum cgx_pull pull;  /* by the encoder, which is then the decoder too; DEVICE: on all ranks */
-    uint64_t seed;       /* of stochastic rounding and dither */
     uint32_t turn;       /* compressed calls of the same sum so far */
     float step;          /* of uniform quantisation; 0: derived from each piece's elements */
     uint32_t call;

@@ -104,24 +104,6 @@ CGX_DEVICE uint32_t biased_nearest(float value, float inv)
     return (uint32_t)cgx_round_product(value, inv) + CGX_BIAS;
 }
 
-CGX_DEVICE uint32_t biased_floor(float value)
-{
-#ifdef __CUDA_ARCH__
-    return cgx_float_bits(__fadd_rd(value, 0x1.8p23f));
-#else
-    return (uint32_t)(int32_t)floorf(value) + CGX_BIAS;
-#endif
-}
-
-/* (2j + 1) / 2^17 for element I of a group, where j is 16 random bits: they become mantissa bits of
- * a float from 1 to 2. */
-CGX_DEVICE float random_of(const uint32_t words[4], int i)
-{
-    uint32_t j = i % 2 == 0 ? words[i / 2] << 7 : words[i / 2] >> 9;
-
-    return cgx_bits_float((j & 0x007FFF80u) | 0x3F800040u) - 1.0f;
-}
-
 /* A mask of the COUNT lowest bytes of a word. */
 CGX_DEVICE uint32_t low_bytes(uint32_t count)
 {
@@ -148,7 +130,6 @@ struct cgx_fate {
     float constant; /* if no grid; 0 if poisoned */
 };
 
-template <bool STOCHASTIC>
 CGX_DEVICE struct cgx_fate decide(struct cgx_range range, bool overflows, uint32_t bits)
 {
     struct cgx_fate fate = {false, {0, 0, 0}, CGX_BUCKET_POISON, 0};
@@ -161,24 +142,9 @@ CGX_DEVICE struct cgx_fate decide(struct cgx_range range, bool overflows, uint32
         return fate;
     }
     fate.is_grid = true;
-    fate.grid = cgx_grid_over(range.min, range.max, bits, STOCHASTIC);
+    fate.grid = cgx_grid_over(range.min, range.max, bits);
     fate.header = cgx_grid_header(fate.grid);
     return fate;
-}
-
-/* Sets BIASED to k + CGX_BIAS for the group that begins at ELEMENT of the buffer. */
-template <bool STOCHASTIC>
-CGX_DEVICE void quantise(const struct cgx_kernel_args &args, uint64_t element, const float *values,
-                         float inv, uint32_t *biased)
-{
-    uint32_t random[4];
-
-    if (STOCHASTIC)
-        cgx_random_group(args.seed, args.call, args.stream, element / CGX_GROUP, random);
-#pragma unroll
-    for (int i = 0; i < CGX_GROUP; i++)
-        biased[i] = STOCHASTIC ? biased_floor(cgx_fma(values[i], inv, random_of(random, i)))
-                               : biased_nearest(values[i], inv);
 }
 
 /* Subtracts their levels from VALUES, which become errors. K is from biased_nearest. */
@@ -195,24 +161,23 @@ CGX_DEVICE void subtract_levels(float u, const uint32_t k[CGX_GROUPS][CGX_GROUP]
 
 /* Sets PARTS to the codes of the thread's groups; MAX is the bucket's greatest value. KEEPS: the
  * values become their errors. */
-template <bool STOCHASTIC, bool KEEPS>
-CGX_DEVICE void encode_groups(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
-                              const struct cgx_place *place, struct cgx_grid grid, float max,
-                              cgx_values values, struct cgx_parts parts[CGX_GROUPS])
+template <bool KEEPS>
+CGX_DEVICE void encode_groups(const struct cgx_tile *tile, const struct cgx_place *place,
+                              struct cgx_grid grid, float max, cgx_values values,
+                              struct cgx_parts parts[CGX_GROUPS])
 {
     uint32_t bits = tile->bits;
     uint32_t zero = (uint32_t)grid.z + CGX_BIAS, last = zero + (1u << bits) - 1;
     uint32_t biased[CGX_GROUPS][CGX_GROUP];
     struct cgx_codes codes[CGX_GROUPS];
-    uint32_t greatest = STOCHASTIC ? biased_floor(cgx_fma(max, grid.inv, 1.0f - 0x1p-17f))
-                                   : biased_nearest(max, grid.inv);
+    uint32_t greatest = biased_nearest(max, grid.inv);
 
 #pragma unroll
-    for (int i = 0; i < CGX_GROUPS; i++)
-        quantise<STOCHASTIC>(args, tile->first + place->at + i * place->stride, values[i], grid.inv,
-                             biased[i]);
+    for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
+        biased[i / CGX_GROUP][i % CGX_GROUP] =
+            biased_nearest(values[i / CGX_GROUP][i % CGX_GROUP], grid.inv);
     /* k is monotone, so none is below that of the minimum. Few buckets have a k that is too large
-     * (nearest: a tie at either end). */
+     * (a tie at either end). */
     if (greatest > last) {
         CGX_BRANCH;
 #pragma unroll
@@ -237,18 +202,18 @@ CGX_DEVICE void encode_groups(const struct cgx_kernel_args &args, const struct c
 
 /* Writes the bucket whose values the threads hold; returns its header. OVERFLOWS: it is poisoned.
  * KEEPS: the values become their errors. */
-template <bool STOCHASTIC, bool KEEPS>
+template <bool KEEPS>
 CGX_DEVICE uint32_t encode_bucket(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
                                   const struct cgx_place *place, bool overflows,
                                   struct cgx_range range, cgx_values values)
 {
-    struct cgx_fate fate = decide<STOCHASTIC>(range, overflows, tile->bits);
+    struct cgx_fate fate = decide(range, overflows, tile->bits);
     struct cgx_parts parts[CGX_GROUPS] = {};
 
     if (place->thread == 0 && place->count > 0)
         *header_of(tile, place, args.payload) = fate.header;
     if (fate.is_grid)
-        encode_groups<STOCHASTIC, KEEPS>(args, tile, place, fate.grid, range.max, values, parts);
+        encode_groups<KEEPS>(tile, place, fate.grid, range.max, values, parts);
     else {
 #pragma unroll
         for (uint32_t i = 0; i < CGX_GROUPS; i++)

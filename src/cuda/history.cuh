@@ -148,8 +148,7 @@ CGX_DEVICE bool history_overflows(const struct cgx_kernel_args &args, const stru
     multiply_by_scales(scales, products);
     __syncthreads();
     range = bucket_range(place, products);
-    return !(range.max < 0x1p125f) ||
-           cgx_may_overflow(range.min, range.max, 0, false, Type::IS_FLOAT16);
+    return !(range.max < 0x1p125f) || cgx_may_overflow(range.min, range.max, 0, Type::IS_FLOAT16);
 }
 
 #endif

@@ -343,7 +343,7 @@ CGX_DEVICE void find_signs(const struct cgx_kernel_args &args, uint32_t share,
         const uint32_t *headers = (const uint32_t *)(sum + piece->offset);
         const uint64_t buckets =
             (piece->count + args.bucket_size - 1) >> (__ffs((int)args.bucket_size) - 1);
-        const int32_t steps = (1 << piece->bits % 32) - (args.inspection->stochastic ? 2 : 1);
+        const int32_t steps = (1 << piece->bits % 32) - 1;
 
         if (piece->bits < CGX_INSPECT_LEAST_BITS || piece->bits > CGX_WIDTHS)
             continue;

@@ -38,7 +38,7 @@ CGX_DEVICE void ranges(const struct cgx_kernel_args &args)
 
 /* ---- encode ---- */
 
-template <class Type, bool STOCHASTIC, enum kept KEPT>
+template <class Type, enum kept KEPT>
 CGX_DEVICE void encode(const struct cgx_kernel_args &args, uint32_t number = blockIdx.x)
 {
     const struct cgx_tile *tile = find_tile<false>(args, number, sizeof(typename Type::element));
@@ -62,8 +62,8 @@ CGX_DEVICE void encode(const struct cgx_kernel_args &args, uint32_t number = blo
         divide_by_scales(args, tile, &place, values);
     if (leaves)
         leaves = add_residuals(args, tile, &place, values);
-    header = encode_bucket<STOCHASTIC, KEPT == RESIDUALS>(args, tile, &place, false,
-                                                          bucket_range(&place, values), values);
+    header = encode_bucket<KEPT == RESIDUALS>(args, tile, &place, false,
+                                              bucket_range(&place, values), values);
     if (leaves)
         leave_residuals(args, tile, &place, header, values);
     write_padding(tile, bucket_size, args.payload);
@@ -163,7 +163,7 @@ CGX_DEVICE void decode(const struct cgx_kernel_args &args, uint32_t number = blo
 
 /* ---- reduce ---- */
 
-template <class Type, bool STOCHASTIC, enum kept KEPT>
+template <class Type, enum kept KEPT>
 CGX_DEVICE void reduce(const struct cgx_kernel_args &args, uint32_t number = blockIdx.x)
 {
     const struct cgx_tile *tile = find_tile<true>(args, number, sizeof(typename Type::element));
@@ -187,12 +187,11 @@ CGX_DEVICE void reduce(const struct cgx_kernel_args &args, uint32_t number = blo
     if (leaves)
         leaves = add_residuals(args, tile, &place, sums);
     range = bucket_range(&place, sums);
-    overflows = cgx_may_overflow(range.min, range.max, steps, STOCHASTIC,
-                                 Type::IS_FLOAT16 && args.partial == 0);
+    overflows =
+        cgx_may_overflow(range.min, range.max, steps, Type::IS_FLOAT16 && args.partial == 0);
     if (KEPT == HISTORY && args.partial == 0)
         overflows |= history_overflows<Type>(args, tile, &place, sums, steps);
-    header =
-        encode_bucket<STOCHASTIC, KEPT == RESIDUALS>(args, tile, &place, overflows, range, sums);
+    header = encode_bucket<KEPT == RESIDUALS>(args, tile, &place, overflows, range, sums);
     if (leaves)
         leave_residuals(args, tile, &place, header, sums);
     write_padding(tile, bucket_size, args.payload);
@@ -200,8 +199,7 @@ CGX_DEVICE void reduce(const struct cgx_kernel_args &args, uint32_t number = blo
 
 /* ---- measure ---- */
 
-template <class Type, bool STOCHASTIC, enum kept KEPT>
-CGX_DEVICE void measure(const struct cgx_kernel_args &args)
+template <class Type, enum kept KEPT> CGX_DEVICE void measure(const struct cgx_kernel_args &args)
 {
     const struct cgx_samples *samples = find_samples(args, sizeof(typename Type::element));
     uint32_t bucket_size = args.bucket_size, number = find_bucket(bucket_size);
@@ -212,8 +210,7 @@ CGX_DEVICE void measure(const struct cgx_kernel_args &args)
 
     if (place.count > 0)
         sum_sources<Type, KEPT>(args, &samples->tile, &place, sums);
-    write_sample<STOCHASTIC>(&place, sums,
-                             (struct cgx_sample *)args.payload + samples->at + number);
+    write_sample(&place, sums, (struct cgx_sample *)args.payload + samples->at + number);
 }
 
 /* ---- the kernels ---- */
@@ -233,46 +230,42 @@ CGX_DEVICE void measure(const struct cgx_kernel_args &args)
         __VA_ARGS__(args);                                                   \
     }
 
-#define CGX_KERNELS_OF(type)                                                                       \
-    CGX_KERNEL(cgx_encode_##type, CGX_BLOCKS, encode<cgx_type_##type, false, NOTHING>)             \
-    CGX_KERNEL(cgx_encode_##type##_stochastic, CGX_BLOCKS, encode<cgx_type_##type, true, NOTHING>) \
-    CGX_KERNEL(cgx_encode_##type##_residuals, 4, encode<cgx_type_##type, false, RESIDUALS>)        \
-    CGX_KERNEL(cgx_encode_##type##_history, CGX_BLOCKS_KEEPING,                                    \
-               encode<cgx_type_##type, false, HISTORY>)                                            \
-    CGX_KERNEL(cgx_reduce_##type##_residuals, 4, reduce<cgx_type_##type, false, RESIDUALS>)        \
-    CGX_KERNEL(cgx_reduce_##type##_history, 4, reduce<cgx_type_##type, false, HISTORY>)            \
-    CGX_KERNEL(cgx_decode_##type, CGX_BLOCKS, decode<cgx_type_##type, NOTHING>)                    \
-    CGX_KERNEL(cgx_decode_##type##_history, 5, decode<cgx_type_##type, HISTORY>)                   \
-    CGX_KERNEL(cgx_reduce_##type, 4, reduce<cgx_type_##type, false, NOTHING>)                      \
-    CGX_KERNEL(cgx_reduce_##type##_stochastic, 4, reduce<cgx_type_##type, true, NOTHING>)          \
-    CGX_KERNEL(cgx_measure_##type, 4, measure<cgx_type_##type, false, NOTHING>)                    \
-    CGX_KERNEL(cgx_measure_##type##_stochastic, 4, measure<cgx_type_##type, true, NOTHING>)        \
-    CGX_KERNEL(cgx_measure_##type##_history, 4, measure<cgx_type_##type, false, HISTORY>)          \
-    CGX_KERNEL(cgx_encode_rotated_##type, CGX_BLOCKS, encode_rotated<cgx_type_##type, NOTHING>)    \
-    CGX_KERNEL(cgx_encode_rotated_##type##_residuals, 5,                                           \
-               encode_rotated<cgx_type_##type, RESIDUALS>)                                         \
-    CGX_KERNEL(cgx_encode_rotated_##type##_history, CGX_BLOCKS_KEEPING,                            \
-               encode_rotated<cgx_type_##type, HISTORY>)                                           \
-    CGX_KERNEL(cgx_decode_rotated_##type, CGX_BLOCKS, decode_rotated<cgx_type_##type, NOTHING>)    \
-    CGX_KERNEL(cgx_decode_rotated_##type##_history, CGX_BLOCKS_KEEPING,                            \
-               decode_rotated<cgx_type_##type, HISTORY>)                                           \
-    CGX_KERNEL(cgx_reduce_rotated_##type, 4, reduce_rotated<cgx_type_##type, NOTHING>)             \
-    CGX_KERNEL(cgx_reduce_rotated_##type##_residuals, 4,                                           \
-               reduce_rotated<cgx_type_##type, RESIDUALS>)                                         \
-    CGX_KERNEL(cgx_reduce_rotated_##type##_history, 4, reduce_rotated<cgx_type_##type, HISTORY>)   \
-    CGX_KERNEL(cgx_begin_uniform_##type, CGX_BLOCKS_UNIFORM,                                       \
-               begin_uniform<cgx_type_##type, NOTHING>)                                            \
-    CGX_KERNEL(cgx_begin_uniform_##type##_history, CGX_BLOCKS_UNIFORM,                             \
-               begin_uniform<cgx_type_##type, HISTORY>)                                            \
-    CGX_KERNEL(cgx_encode_uniform_##type, CGX_BLOCKS_UNIFORM,                                      \
-               encode_uniform<cgx_type_##type, NOTHING>)                                           \
-    CGX_KERNEL(cgx_encode_uniform_##type##_history, CGX_BLOCKS_UNIFORM,                            \
-               encode_uniform<cgx_type_##type, HISTORY>)                                           \
-    CGX_KERNEL(cgx_decode_uniform_##type, CGX_BLOCKS_UNIFORM,                                      \
-               decode_uniform<cgx_type_##type, NOTHING>)                                           \
-    CGX_KERNEL(cgx_decode_uniform_##type##_history, CGX_BLOCKS_UNIFORM,                            \
-               decode_uniform<cgx_type_##type, HISTORY>)                                           \
-    CGX_KERNEL(cgx_reduce_uniform_##type, 4, reduce_uniform<cgx_type_##type, NOTHING>)             \
+#define CGX_KERNELS_OF(type)                                                                      \
+    CGX_KERNEL(cgx_encode_##type, CGX_BLOCKS, encode<cgx_type_##type, NOTHING>)                   \
+    CGX_KERNEL(cgx_encode_##type##_residuals, 4, encode<cgx_type_##type, RESIDUALS>)              \
+    CGX_KERNEL(cgx_encode_##type##_history, CGX_BLOCKS_KEEPING, encode<cgx_type_##type, HISTORY>) \
+    CGX_KERNEL(cgx_reduce_##type##_residuals, 4, reduce<cgx_type_##type, RESIDUALS>)              \
+    CGX_KERNEL(cgx_reduce_##type##_history, 4, reduce<cgx_type_##type, HISTORY>)                  \
+    CGX_KERNEL(cgx_decode_##type, CGX_BLOCKS, decode<cgx_type_##type, NOTHING>)                   \
+    CGX_KERNEL(cgx_decode_##type##_history, 5, decode<cgx_type_##type, HISTORY>)                  \
+    CGX_KERNEL(cgx_reduce_##type, 4, reduce<cgx_type_##type, NOTHING>)                            \
+    CGX_KERNEL(cgx_measure_##type, 4, measure<cgx_type_##type, NOTHING>)                          \
+    CGX_KERNEL(cgx_measure_##type##_history, 4, measure<cgx_type_##type, HISTORY>)                \
+    CGX_KERNEL(cgx_encode_rotated_##type, CGX_BLOCKS, encode_rotated<cgx_type_##type, NOTHING>)   \
+    CGX_KERNEL(cgx_encode_rotated_##type##_residuals, 5,                                          \
+               encode_rotated<cgx_type_##type, RESIDUALS>)                                        \
+    CGX_KERNEL(cgx_encode_rotated_##type##_history, CGX_BLOCKS_KEEPING,                           \
+               encode_rotated<cgx_type_##type, HISTORY>)                                          \
+    CGX_KERNEL(cgx_decode_rotated_##type, CGX_BLOCKS, decode_rotated<cgx_type_##type, NOTHING>)   \
+    CGX_KERNEL(cgx_decode_rotated_##type##_history, CGX_BLOCKS_KEEPING,                           \
+               decode_rotated<cgx_type_##type, HISTORY>)                                          \
+    CGX_KERNEL(cgx_reduce_rotated_##type, 4, reduce_rotated<cgx_type_##type, NOTHING>)            \
+    CGX_KERNEL(cgx_reduce_rotated_##type##_residuals, 4,                                          \
+               reduce_rotated<cgx_type_##type, RESIDUALS>)                                        \
+    CGX_KERNEL(cgx_reduce_rotated_##type##_history, 4, reduce_rotated<cgx_type_##type, HISTORY>)  \
+    CGX_KERNEL(cgx_begin_uniform_##type, CGX_BLOCKS_UNIFORM,                                      \
+               begin_uniform<cgx_type_##type, NOTHING>)                                           \
+    CGX_KERNEL(cgx_begin_uniform_##type##_history, CGX_BLOCKS_UNIFORM,                            \
+               begin_uniform<cgx_type_##type, HISTORY>)                                           \
+    CGX_KERNEL(cgx_encode_uniform_##type, CGX_BLOCKS_UNIFORM,                                     \
+               encode_uniform<cgx_type_##type, NOTHING>)                                          \
+    CGX_KERNEL(cgx_encode_uniform_##type##_history, CGX_BLOCKS_UNIFORM,                           \
+               encode_uniform<cgx_type_##type, HISTORY>)                                          \
+    CGX_KERNEL(cgx_decode_uniform_##type, CGX_BLOCKS_UNIFORM,                                     \
+               decode_uniform<cgx_type_##type, NOTHING>)                                          \
+    CGX_KERNEL(cgx_decode_uniform_##type##_history, CGX_BLOCKS_UNIFORM,                           \
+               decode_uniform<cgx_type_##type, HISTORY>)                                          \
+    CGX_KERNEL(cgx_reduce_uniform_##type, 4, reduce_uniform<cgx_type_##type, NOTHING>)            \
     CGX_KERNEL(cgx_reduce_uniform_##type##_history, 4, reduce_uniform<cgx_type_##type, HISTORY>)
 
 CGX_KERNEL(cgx_energies, CGX_BLOCKS, energies)

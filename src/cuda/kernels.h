@@ -4,8 +4,7 @@
 /* The interface between the kernels and their launchers. For each of float32, float16 and bfloat16
  * the kernels are
  *
- *   cgx_encode_TYPE, cgx_encode_TYPE_stochastic     cgx_reduce_TYPE, cgx_reduce_TYPE_stochastic
- *   cgx_measure_TYPE, cgx_measure_TYPE_stochastic   cgx_decode_TYPE
+ *   cgx_encode_TYPE, cgx_reduce_TYPE, cgx_measure_TYPE, cgx_decode_TYPE
  *   cgx_encode_TYPE_residuals, cgx_reduce_TYPE_residuals
  *   cgx_encode_TYPE_history, cgx_reduce_TYPE_history, cgx_measure_TYPE_history
  *   cgx_decode_TYPE_history
@@ -135,8 +134,6 @@ struct cgx_kernel_args {
     float *fits;
     unsigned char *payload; /* aligned to 16; decode: pieces may be in any memory behind it */
     uint32_t *status;       /* set to CGX_KERNEL_BAD_HEADER; host memory, where atomics are slow */
-    uint64_t seed;
-    uint32_t call;
     uint32_t stream;
     union {
         uint32_t npieces;
@@ -146,7 +143,7 @@ struct cgx_kernel_args {
     uint32_t bucket_size;
     uint32_t partial;             /* reduce: not 0 if the sums will be added to others */
     uint32_t age;                 /* of history */
-    uint32_t key;                 /* cgx_call_key of SEED and CALL */
+    uint32_t key;                 /* cgx_call_key */
     struct cgx_sampling sampling; /* measure */
     const struct cgx_inspection *inspection;
     /* Uniform quantisation: */

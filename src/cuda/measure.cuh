@@ -54,7 +54,7 @@ CGX_DEVICE const struct cgx_samples *find_samples(const struct cgx_kernel_args &
     return &found;
 }
 
-enum cgx_square { CGX_SQUARE_NEAREST, CGX_SQUARE_STOCHASTIC, CGX_SQUARE_POWER };
+enum cgx_square { CGX_SQUARE_NEAREST, CGX_SQUARE_POWER };
 
 /* The squares on GRID, which has BITS, of the thread's elements, without missing ones. */
 template <enum cgx_square KIND>
@@ -66,9 +66,8 @@ CGX_DEVICE uint32_t thread_squares(const struct cgx_place *place, struct cgx_gri
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++) {
         float value = values[i / CGX_GROUP][i % CGX_GROUP];
-        uint32_t square = KIND == CGX_SQUARE_POWER        ? cgx_square_power(value, grid)
-                          : KIND == CGX_SQUARE_STOCHASTIC ? cgx_square_stochastic(value, grid)
-                                                          : cgx_square_nearest(value, grid, bits);
+        uint32_t square = KIND == CGX_SQUARE_POWER ? cgx_square_power(value, grid)
+                                                   : cgx_square_nearest(value, grid, bits);
 
         squares += (uint32_t)(i % CGX_GROUP) < place->counts[i / CGX_GROUP] ? square : 0;
     }
@@ -106,11 +105,9 @@ CGX_DEVICE void take_sum(const struct cgx_place *place, uint32_t number, uint32_
 }
 
 /* Writes the SAMPLE of a bucket from its threads' values. All threads of the block must call it. */
-template <bool STOCHASTIC>
 CGX_DEVICE void write_sample(const struct cgx_place *place, const cgx_values values,
                              struct cgx_sample *sample)
 {
-    const enum cgx_square kind = STOCHASTIC ? CGX_SQUARE_STOCHASTIC : CGX_SQUARE_NEAREST;
     __shared__ uint32_t warps[CGX_KERNEL_THREADS / 32][CGX_SAMPLE_SUMS];
     struct cgx_range range = bucket_range(place, values);
     bool is_poisoned = !(range.max < 0x1p125f && range.min > -0x1p125f);
@@ -125,9 +122,9 @@ CGX_DEVICE void write_sample(const struct cgx_place *place, const cgx_values val
 #pragma unroll 1
     for (uint32_t bits = 1; bits <= CGX_WIDTHS; bits++) {
         squares = 0;
-        if (is_finite && range.min != range.max && (!STOCHASTIC || bits > 1))
-            squares = thread_squares<kind>(
-                place, cgx_grid_over(range.min, range.max, bits, STOCHASTIC), bits, values);
+        if (is_finite && range.min != range.max)
+            squares = thread_squares<CGX_SQUARE_NEAREST>(
+                place, cgx_grid_over(range.min, range.max, bits), bits, values);
         take_sum(place, bits - 1, squares, warps, sample);
     }
     __syncthreads();

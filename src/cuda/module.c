@@ -35,17 +35,11 @@ static bool has_variant(const struct cgx_quantiser *quantiser, enum cgx_operatio
 {
     if (operation == CGX_MEASURE && !quantiser->is_measured)
         return false;
-    switch (variant) {
-    case CGX_VARIANT_STOCHASTIC:
-        return quantiser->rounds_by_chance && operation != CGX_DECODE;
-    case CGX_VARIANT_RESIDUALS:
-        return quantiser->residual_bits <= quantiser->widths && operation <= CGX_REDUCE;
-    default:
-        return true;
-    }
+    return variant != CGX_VARIANT_RESIDUALS ||
+           (quantiser->residual_bits <= quantiser->widths && operation <= CGX_REDUCE);
 }
 
-static const char *const variants[] = {"", "_stochastic", "_residuals", "_history"};
+static const char *const variants[] = {"", "_residuals", "_history"};
 
 /* Gets the kernels of FAMILY for one operation and type. */
 static enum cgx_status get_variants(struct cgx_cuda_module *module, int family,
@@ -74,7 +68,7 @@ static enum cgx_status get_begins(struct cgx_cuda_module *module)
     for (int i = 0; status == CGX_OK && i < CGX_VARIANTS * (CGX_BFLOAT16 + 1); i++) {
         int variant = i / (CGX_BFLOAT16 + 1), type = i % (CGX_BFLOAT16 + 1);
 
-        if (variant != CGX_VARIANT_NEAREST && variant != CGX_VARIANT_HISTORY)
+        if (variant != CGX_VARIANT_PLAIN && variant != CGX_VARIANT_HISTORY)
             continue;
         snprintf(name, sizeof name, "cgx_begin_uniform_%s%s", types[type], variants[variant]);
         status = get_kernel(module->module, name, &module->begins[variant][type]);
@@ -239,13 +233,9 @@ void cgx_cuda_module_give(struct cgx_cuda_module *module, bool entered)
 static enum cgx_variant variant_of(const struct cgx_quantiser *quantiser,
                                    const struct cgx_work *work)
 {
-    if (quantiser->rounds_by_chance && work->coding->rounding == CGX_ROUNDING_STOCHASTIC)
-        return work->operation == CGX_DECODE ? CGX_VARIANT_NEAREST : CGX_VARIANT_STOCHASTIC;
     if (quantiser->residual_bits <= quantiser->widths && work->residuals.at)
         return CGX_VARIANT_RESIDUALS;
-    if (work->history.scales && work->coding->rounding == CGX_ROUNDING_NEAREST)
-        return CGX_VARIANT_HISTORY;
-    return CGX_VARIANT_NEAREST;
+    return work->history.scales ? CGX_VARIANT_HISTORY : CGX_VARIANT_PLAIN;
 }
 
 CUfunction cgx_cuda_module_kernel(const struct cgx_cuda_module *module, enum cgx_family family,

@@ -10,14 +10,8 @@
 #include "codec/quantiser.h"
 #include "cuda/driver.h"
 
-/* Variants of an operation's kernel. All but STOCHASTIC round to nearest. */
-enum cgx_variant {
-    CGX_VARIANT_NEAREST,
-    CGX_VARIANT_STOCHASTIC,
-    CGX_VARIANT_RESIDUALS,
-    CGX_VARIANT_HISTORY,
-    CGX_VARIANTS
-};
+/* Variants of an operation's kernel. */
+enum cgx_variant { CGX_VARIANT_PLAIN, CGX_VARIANT_RESIDUALS, CGX_VARIANT_HISTORY, CGX_VARIANTS };
 
 struct cgx_cuda_module {
     struct cgx_cuda_module *next;

@@ -122,7 +122,7 @@ CGX_DEVICE uint32_t key_of(const struct cgx_kernel_args &args, uint64_t offset)
             shift += ((const uint32_t *)(global_memory(args.sources[s]) + offset))[1];
     for (int distance = 1; distance < 32; distance *= 2)
         shift += __shfl_xor_sync(CGX_WARP, shift, distance);
-    return cgx_uniform_shifted(cgx_uniform_key(args.seed, args.stream, args.turn), shift);
+    return cgx_uniform_shifted(cgx_uniform_key(args.stream, args.turn), shift);
 }
 
 /* Quantises VALUES, this lane's row of a group, and writes the group. All threads of the block must

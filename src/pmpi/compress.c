@@ -227,7 +227,6 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
                             .scratch = &state->work->scratch,
                             .pace = state->places.pace,
                             .shm = state->work->shm,
-                            .seed = cgx_config()->seed,
                             .call = state->calls++,
                             .watching = watching(state, site, call->send.memory == CGX_MEMORY_HOST),
                             .input = cgx_call_input(call),

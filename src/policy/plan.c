@@ -25,7 +25,6 @@ static uint32_t hash_plan(const struct cgx_plan *plan)
 
     hash = hash_word(hash, plan->dtype);
     hash = hash_word(hash, plan->bucket_size);
-    hash = hash_word(hash, plan->rounding);
     hash = hash_word(hash, plan->adaptive);
     hash = hash_word(hash, plan->count);
     for (size_t i = 0; i < plan->nsegments; i++) {
@@ -57,12 +56,6 @@ static void finish_segments(struct cgx_plan *plan)
 }
 
 /* ---- widths ---- */
-
-/* BITS, or the least width that rounding allows if that is larger. */
-static unsigned allowed(const struct cgx_settings *settings, unsigned bits)
-{
-    return (unsigned)cgx_larger(bits, cgx_encoding_least(settings->rounding));
-}
 
 /* Widths in FAMILY, or max-min quantised if it lacks them: BITS at first, then LEAST to MOST. */
 static struct cgx_segment widths_in(enum cgx_family family, unsigned bits, unsigned least,
@@ -136,8 +129,8 @@ static struct cgx_segment default_widths(const struct cgx_settings *settings,
     if (!is_set && (!settings->adaptive || cgx_family_varies(family)))
         return fixed(settings, family, bits);
     if (is_set) {
-        least = allowed(settings, override->least);
-        most = allowed(settings, override->most);
+        least = override->least;
+        most = override->most;
     } else if (family == CGX_FAMILY_AUTO && settings->adaptive_bits == 0 && least < AUTO_LEAST) {
         least = bits < AUTO_LEAST ? bits : AUTO_LEAST;
     }
@@ -213,8 +206,7 @@ static void append_layers(struct cgx_plan *plan, const struct cgx_settings *sett
         element += layer->count;
         append_layer(plan,
                      layer->bits == 0 ? widths
-                                      : fixed(settings, family_of(settings, override),
-                                              allowed(settings, layer->bits)),
+                                      : fixed(settings, family_of(settings, override), layer->bits),
                      first, cgx_smaller(cgx_round_up(element, unit), end));
     }
 }
@@ -232,7 +224,7 @@ size_t cgx_plan_most_bytes(const struct cgx_override *override, size_t count)
 }
 
 /* Whether SEGMENT may have residuals. */
-static bool may_have_residuals(const struct cgx_plan *plan, const struct cgx_segment *segment)
+static bool may_have_residuals(const struct cgx_segment *segment)
 {
     bool has_residuals = false;
 
@@ -240,9 +232,8 @@ static bool may_have_residuals(const struct cgx_plan *plan, const struct cgx_seg
         const struct cgx_quantiser *quantiser = &cgx_quantisers[f];
         struct cgx_widths widths = cgx_segment_widths(segment, (enum cgx_family)f);
 
-        if (!quantiser->rounds_by_chance || plan->rounding == CGX_ROUNDING_NEAREST)
-            has_residuals |=
-                widths.most <= quantiser->widths && widths.most >= quantiser->residual_bits;
+        has_residuals |=
+            widths.most <= quantiser->widths && widths.most >= quantiser->residual_bits;
     }
     return has_residuals;
 }
@@ -269,7 +260,6 @@ struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *set
     plan->dtype = dtype;
     plan->bucket_size = settings->bucket_size;
     plan->unit = unit_of(family_of(settings, override), plan->bucket_size);
-    plan->rounding = settings->rounding;
     plan->count = count;
     plan->nsegments = 0;
     plan->has_residuals = plan->has_history = false;
@@ -280,7 +270,7 @@ struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *set
     for (size_t i = 0; i < plan->nsegments; i++) {
         const struct cgx_segment *segment = &plan->segments[i];
 
-        plan->has_residuals |= settings->error_feedback && may_have_residuals(plan, segment);
+        plan->has_residuals |= settings->error_feedback && may_have_residuals(segment);
         plan->has_history |=
             cgx_settings_history(settings, dtype == CGX_FLOAT16) && segment->bits != CGX_BITS_EXACT;
     }

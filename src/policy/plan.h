@@ -93,9 +93,8 @@ static inline unsigned cgx_segment_encoding(const struct cgx_segment *segment)
 
 struct cgx_plan {
     enum cgx_dtype dtype;
-    unsigned bucket_size; /* of max-min quantisation */
-    unsigned unit;        /* elements; whole buckets of every encoding of the plan */
-    enum cgx_rounding rounding;
+    unsigned bucket_size;  /* of max-min quantisation */
+    unsigned unit;         /* elements; whole buckets of every encoding of the plan */
     bool adaptive;         /* encodings may change: payloads carry energies */
     bool has_alternatives; /* some segment can have several families */
     bool has_residuals;    /* with error feedback (codec.h), if there is memory */

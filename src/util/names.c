@@ -34,7 +34,8 @@ static const struct retired {
     {"CGX_INTRA_BROADCAST", "for 1, set CGX_CROSS_REDUCTION_TYPE=LEADERS"},
     {"CGX_INTRA_COMPRESS", "for 0, set CGX_INNER_REDUCTION_TYPE=RAW"},
     {"CGX_PROFILE", "set what it stood for: see torch_cgx and ByteGrad in cgx-tuning(7)"},
-    {"CGX_SEED", "set CGX_ROUNDING=stochastic:SEED"},
+    {"CGX_ROUNDING", "elements are rounded to nearest; CGX_CODEC=uniform has no bias"},
+    {"CGX_SEED", "elements are rounded to nearest; CGX_CODEC=uniform has no bias"},
     {"CGX_STATS_INTERVAL", "statistics are written every 10 steps at first, then every 100"},
     {"CGX_SYNC",
      "calls wait for the legacy default stream and the streams that synchronise with it; "

@@ -79,9 +79,6 @@ static const struct cgx_key rows[] = {
       "a sum is exact if a rank is nearer to the mean of all ranks, relative to the mean's square; "
       "0: data is not checked", 24},
      cgx_value_share, .most = 1, FIELD(consensus)},
-    {{"CGX_ROUNDING", "nearest, stochastic, stochastic:SEED below 2^63", "nearest",
-      "stochastic is unbiased, but has twice the squared error, more at low widths; needs 2 bits", 8},
-     cgx_value_rounding, FIELD(seed), KIND(rounding)},
     {{"CGX_ADAPTIVE", "0, 1, bits=MIN:MAX, budget=X, period=STEPS", "1",
       "1: choose widths layer by layer, with no more error than one width for all; or options of this "
       "choice, separated by commas", 10},

@@ -22,7 +22,6 @@ enum cgx_enable {
     CGX_ENABLE_OBSERVE /* exact calls, which are also compressed for the statistics alone */
 };
 enum cgx_buffers { CGX_BUFFERS_DEVICE, CGX_BUFFERS_HOST, CGX_BUFFERS_ALL };
-enum cgx_rounding { CGX_ROUNDING_NEAREST, CGX_ROUNDING_STOCHASTIC };
 enum cgx_reduction {
     CGX_REDUCTION_SRA,
     CGX_REDUCTION_RING,
@@ -63,11 +62,9 @@ struct cgx_settings {
     enum cgx_minimal minimal_kind;
     bool skip_incomplete_buckets;
     enum cgx_buffers buffers;
-    unsigned warmup; /* steps */
-    enum cgx_rounding rounding;
+    unsigned warmup;  /* steps */
     double consensus; /* squared relative distance from the mean that compressed sums need; 0:
                          not checked */
-    uint64_t seed;    /* of stochastic rounding, below 2^63 */
     uint64_t fusion_buffer_bytes;
     unsigned fragment_bytes; /* CGX_FRAGMENT_AUTO: depends on the network's speed */
     enum cgx_reduction inner_reduction, cross_reduction;
@@ -92,14 +89,12 @@ struct cgx_settings {
 };
 
 /* The least and largest width of adaptive choices. By default the least is one bit below the base
- * width. Stochastic rounding has no grid of 1 bit. */
+ * width. */
 static inline unsigned cgx_settings_least(const struct cgx_settings *settings)
 {
-    unsigned least = settings->rounding == CGX_ROUNDING_STOCHASTIC ? 2 : 1;
-
     if (settings->adaptive_bits != 0)
         return settings->adaptive_bits >> 16;
-    return settings->bits > least ? settings->bits - 1 : least;
+    return settings->bits > 1 ? settings->bits - 1 : 1;
 }
 
 static inline unsigned cgx_settings_most(const struct cgx_settings *settings)
@@ -108,9 +103,9 @@ static inline unsigned cgx_settings_most(const struct cgx_settings *settings)
 }
 
 /* Whether calls use history (codec/history.h). Error feedback cannot use the residuals of scaled
- * elements, stochastic rounding has no history, and the scales would multiply an error bound. With
- * CGX_HISTORY=auto, sums of FLOAT16 that are quantised repeatedly, in a ring or grid, have no
- * history either, since it would hide their overflows. */
+ * elements, and the scales would multiply an error bound. With CGX_HISTORY=auto, sums of FLOAT16
+ * that are quantised repeatedly, in a ring or grid, have no history either, since it would hide
+ * their overflows. */
 static inline bool cgx_settings_history(const struct cgx_settings *settings, bool float16)
 {
     bool in_turn = settings->inner_reduction == CGX_REDUCTION_RING ||
@@ -118,7 +113,7 @@ static inline bool cgx_settings_history(const struct cgx_settings *settings, boo
                    settings->cross_reduction == CGX_REDUCTION_GRID;
 
     return settings->history != CGX_HISTORY_NEVER && !settings->error_feedback &&
-           settings->error_bound == 0 && settings->rounding == CGX_ROUNDING_NEAREST &&
+           settings->error_bound == 0 &&
            (settings->history == CGX_HISTORY_ALWAYS || !float16 || !in_turn);
 }
 
@@ -132,7 +127,7 @@ struct cgx_settings_pair {
 };
 
 /* All pairs in order; NULL behind the last. */
-#define CGX_SETTINGS_PAIRS 6
+#define CGX_SETTINGS_PAIRS 3
 const struct cgx_settings_pair *cgx_settings_pair(size_t index);
 
 /* The default of row INDEX of the table. */

@@ -7,30 +7,9 @@
 
 #include <stdio.h>
 
-static bool rounds_to_one_bit(const struct cgx_settings *settings)
-{
-    return settings->rounding == CGX_ROUNDING_STOCHASTIC && settings->bits == 1;
-}
-
-static bool may_round_to_one_bit(const struct cgx_settings *settings)
-{
-    return settings->rounding == CGX_ROUNDING_STOCHASTIC && settings->adaptive &&
-           cgx_settings_least(settings) == 1;
-}
-
-static void round_to_nearest(struct cgx_settings *settings)
-{
-    settings->rounding = CGX_ROUNDING_NEAREST;
-}
-
 static bool has_feedback_and_history(const struct cgx_settings *settings)
 {
     return settings->history == CGX_HISTORY_ALWAYS && settings->error_feedback;
-}
-
-static bool has_rounding_and_history(const struct cgx_settings *settings)
-{
-    return settings->history == CGX_HISTORY_ALWAYS && settings->rounding != CGX_ROUNDING_NEAREST;
 }
 
 static void drop_history(struct cgx_settings *settings)
@@ -58,14 +37,7 @@ static const struct row {
     bool (*excludes)(const struct cgx_settings *settings);
     void (*drop)(struct cgx_settings *settings);
 } rows[CGX_SETTINGS_PAIRS] = {
-    {{"CGX_ROUNDING", "stochastic", "CGX_COMPRESSION_QUANTIZATION_BITS", "2-8"},
-     rounds_to_one_bit,
-     round_to_nearest},
-    {{"CGX_ROUNDING", "stochastic", "CGX_ADAPTIVE", "bits=MIN:MAX, each 2-8"},
-     may_round_to_one_bit,
-     round_to_nearest},
     {{"CGX_HISTORY", "1", "CGX_ERROR_FEEDBACK", "0"}, has_feedback_and_history, drop_history},
-    {{"CGX_HISTORY", "1", "CGX_ROUNDING", "nearest"}, has_rounding_and_history, drop_history},
     {{"CGX_ERROR_FEEDBACK", "1", "CGX_CODEC", "maxmin, rotated, auto"},
      has_feedback_and_uniform,
      drop_feedback},

@@ -139,22 +139,6 @@ bool cgx_value_reduction(const struct cgx_key *row, const char *text, uint64_t *
     return true;
 }
 
-bool cgx_value_rounding(const struct cgx_key *row, const char *text, uint64_t *value)
-{
-    size_t length = strcspn(text, ":");
-    char word[WORD_BYTES];
-
-    (void)row;
-    if (cgx_parse_choice(text, "nearest", value))
-        return true;
-    if (!cut_word(text, length, word) || !cgx_parse_choice(word, "stochastic", value) ||
-        (text[length] != '\0' && !cgx_parse_unsigned(text + length + 1, value)) ||
-        (*value & CGX_SETTINGS_SIGN) != 0)
-        return false;
-    *value |= CGX_SETTINGS_SIGN;
-    return true;
-}
-
 bool cgx_value_bounded(const struct cgx_key *row, const char *text, uint64_t *value)
 {
     size_t length = strcspn(text, ":");

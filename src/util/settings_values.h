@@ -36,8 +36,6 @@ cgx_settings_parser cgx_value_share;    /* a real number from 0 to MOST */
 cgx_settings_parser cgx_value_positive; /* a real number above 0 */
 cgx_settings_parser cgx_value_reduction; /* a word of VALUES: its index; index MOST becomes LEAST
                                             with CGX_SETTINGS_SIGN */
-cgx_settings_parser cgx_value_rounding;  /* "nearest": 0; "stochastic" or "stochastic:SEED": SEED
-                                            with CGX_SETTINGS_SIGN */
 cgx_settings_parser cgx_value_bounded;   /* a word of VALUES: its index; after word LEAST there
                                             may be ":" and a number from 2^-MOST to below 2^MOST:
                                             a float32, rounded down, in the upper 32 bits */

@@ -30,11 +30,7 @@ static struct scene take_scene(struct fuzz_input *input)
     unsigned encoding = fuzz_encoding(input);
     struct scene scene = {.coding = {.dtype = (enum cgx_dtype)fuzz_take(input, 3),
                                      .bucket_size = CGX_BUCKET_SIZE_MIN << fuzz_take(input, 7),
-                                     .rounding = encoding == 1
-                                                     ? CGX_ROUNDING_NEAREST
-                                                     : (enum cgx_rounding)fuzz_take(input, 2),
-                                     .partial = fuzz_take(input, 2),
-                                     .seed = fuzz_take(input, 256)},
+                                     .partial = fuzz_take(input, 2)},
                           .piece = {.bits = encoding}};
     unsigned high = fuzz_take(input, 256), drawn = high * 256 + fuzz_take(input, 256);
 

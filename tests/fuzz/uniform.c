@@ -25,7 +25,6 @@ struct scene {
 static struct scene take_scene(struct fuzz_input *input)
 {
     struct scene scene = {.coding = {.bucket_size = 512,
-                                     .seed = fuzz_take(input, 256),
                                      .stream = fuzz_take(input, 8),
                                      .step = ldexpf(1, (int)fuzz_take(input, 247) - 120)},
                           .piece = {.bits = CGX_UNIFORM + 1}};

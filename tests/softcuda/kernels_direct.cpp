@@ -54,17 +54,8 @@ static softcuda_kernel *kernel_of(const struct kernels_job *job, bool rotated)
             SOFTCUDA_KERNEL(cgx_##operation##_float16, cgx_kernel_args), \
             SOFTCUDA_KERNEL(cgx_##operation##_bfloat16, cgx_kernel_args) \
     }
-#define STOCHASTIC(operation)                                                       \
-    {                                                                               \
-        SOFTCUDA_KERNEL(cgx_##operation##_float32_stochastic, cgx_kernel_args),     \
-            SOFTCUDA_KERNEL(cgx_##operation##_float16_stochastic, cgx_kernel_args), \
-            SOFTCUDA_KERNEL(cgx_##operation##_bfloat16_stochastic, cgx_kernel_args) \
-    }
-    static softcuda_kernel *const kernels[CGX_MEASURE + 1][2][CGX_BFLOAT16 + 1] = {
-        {TYPES(encode), STOCHASTIC(encode)},
-        {TYPES(reduce), STOCHASTIC(reduce)},
-        {TYPES(decode), TYPES(decode)},
-        {TYPES(measure), STOCHASTIC(measure)}};
+    static softcuda_kernel *const kernels[CGX_MEASURE + 1][CGX_BFLOAT16 + 1] = {
+        TYPES(encode), TYPES(reduce), TYPES(decode), TYPES(measure)};
 #define RESIDUALS(operation)                                                       \
     {                                                                              \
         SOFTCUDA_KERNEL(cgx_##operation##_float32_residuals, cgx_kernel_args),     \
@@ -86,13 +77,13 @@ static softcuda_kernel *kernel_of(const struct kernels_job *job, bool rotated)
     static softcuda_kernel *const rotations[CGX_DECODE + 1][CGX_BFLOAT16 + 1] = {
         TYPES(encode_rotated), TYPES(reduce_rotated), TYPES(decode_rotated)};
 
-    if (job->residuals.at && (rotated || job->coding->rounding == CGX_ROUNDING_NEAREST))
+    if (job->residuals.at)
         return keeping[rotated][job->operation][job->coding->dtype];
-    if (job->history.scales && job->coding->rounding == CGX_ROUNDING_NEAREST)
+    if (job->history.scales)
         return scaled[rotated][job->operation][job->coding->dtype];
     if (rotated)
         return rotations[job->operation][job->coding->dtype];
-    return kernels[job->operation][job->coding->rounding][job->coding->dtype];
+    return kernels[job->operation][job->coding->dtype];
 }
 
 static softcuda_kernel *uniform_kernel_of(const struct kernels_job *job, bool begins)
@@ -219,12 +210,10 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size
     args.age = job->history.age;
     args.payload = job->payload;
     args.status = &status;
-    args.seed = job->coding->seed;
-    args.call = job->coding->call;
     args.stream = job->coding->stream;
     args.nsources = (uint32_t)job->nsources;
     args.bucket_size = job->coding->bucket_size;
-    args.key = cgx_call_key(args.seed, args.call);
+    args.key = cgx_call_key(job->coding->call);
     args.sampling = job->coding->sampling;
     if (job->operation == CGX_INSPECT || job->operation == CGX_MOMENTS) {
         run_inspection(job, args);

@@ -9,11 +9,8 @@
 
 #define FOR_KERNELS(X, type)                 \
     X(cgx_encode_##type)                     \
-    X(cgx_encode_##type##_stochastic)        \
     X(cgx_reduce_##type)                     \
-    X(cgx_reduce_##type##_stochastic)        \
     X(cgx_measure_##type)                    \
-    X(cgx_measure_##type##_stochastic)       \
     X(cgx_decode_##type)                     \
     X(cgx_encode_##type##_history)           \
     X(cgx_decode_##type##_history)           \

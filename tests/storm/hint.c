@@ -17,17 +17,10 @@ bool said_is_set(const char *name, const char *value)
     return text && strcmp(text, value) == 0;
 }
 
-/* Stochastic rounding has no width of 1. */
-static unsigned draw_width(struct draw *draw)
-{
-    unsigned bits = 1 + (unsigned)draw_below(draw, 8);
-
-    return bits == 1 && said_is_set("CGX_ROUNDING", "stochastic") ? 2 : bits;
-}
-
 unsigned said_draw_bits(struct draw *draw, char text[SAID_WIDTHS])
 {
-    unsigned bits = draw_width(draw), most = bits + (unsigned)draw_below(draw, 9 - bits);
+    unsigned bits = 1 + (unsigned)draw_below(draw, 8),
+             most = bits + (unsigned)draw_below(draw, 9 - bits);
 
     if (said_is_set("CGX_ADAPTIVE", "1") && most > bits)
         snprintf(text, SAID_WIDTHS, "%u:%u", bits, most);

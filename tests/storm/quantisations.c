@@ -43,7 +43,6 @@ static double maxmin_loss(const struct bucket *bucket, struct operand operand)
 {
     const struct oracle *oracle = bucket->oracle;
     double min = operand.values[0], max = min, error = operand.error, added = 0, widest = 1;
-    double share = (bucket->scheme->stochastic ? 1 : 0.5) * (1 + 0x1p-8);
 
     for (size_t i = 1; i < bucket->count; i++) {
         min = operand.values[i] < min ? operand.values[i] : min;
@@ -60,7 +59,8 @@ static double maxmin_loss(const struct bucket *bucket, struct operand operand)
     error += added;
     if (max > min || error > 0)
         error += oracle->ranks * 0x1p-23 * fmax(fabs(min), fabs(max));
-    return added + share * widest * bound_step(bucket->scheme, min - error, max + error);
+    return added +
+           0.5 * (1 + 0x1p-8) * widest * bound_step(bucket->scheme, min - error, max + error);
 }
 
 /* Unless errors are bounded the step is doubled until elements have at most 126 steps. */

@@ -59,8 +59,7 @@ static uint16_t *residuals_of(const struct cgx_walk *walk, const struct cgx_work
 {
     const struct cgx_residuals *residuals = &work->residuals;
 
-    if (!residuals->at || walk->piece->bits < CGX_RESIDUAL_BITS ||
-        walk->coding->rounding != CGX_ROUNDING_NEAREST)
+    if (!residuals->at || walk->piece->bits < CGX_RESIDUAL_BITS)
         return NULL;
     return residuals->at + (bucket->first - residuals->first);
 }
@@ -113,7 +112,6 @@ static void write_bucket(const struct cgx_walk *walk, const struct cgx_bucket *b
                          struct cgx_host_range range, const cgx_float32 *values,
                          unsigned char *payload)
 {
-    const struct cgx_coding *coding = walk->coding;
     unsigned bits = walk->piece->bits;
     unsigned char *codes[CGX_PLANES];
 
@@ -124,13 +122,10 @@ static void write_bucket(const struct cgx_walk *walk, const struct cgx_bucket *b
     } else if (range.min == range.max) {
         encode_constant(walk, bucket, range.min, payload);
     } else {
-        struct cgx_random random = {coding->seed, coding->call, coding->stream, bucket->first / 8};
-        bool stochastic = coding->rounding == CGX_ROUNDING_STOCHASTIC;
-        struct cgx_grid grid = cgx_grid_over(range.min, range.max, bits, stochastic);
+        struct cgx_grid grid = cgx_grid_over(range.min, range.max, bits);
 
         cgx_walk_header(bucket, cgx_grid_header(grid), payload);
-        walk->kernels->encode(values, bucket->count, grid, bits, stochastic ? &random : NULL,
-                              codes);
+        walk->kernels->encode(values, bucket->count, grid, bits, codes);
     }
 }
 
@@ -142,7 +137,7 @@ static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work
     const cgx_float32 *values = (const cgx_float32 *)elements;
     unsigned char *payload = work->out;
     uint16_t *residuals = residuals_of(walk, work, bucket);
-    bool has_history = cgx_has_history(walk, work);
+    bool has_history = work->history.scales != NULL;
 
     cgx_walk_prefetch(elements, bucket->count * cgx_dtype_size(dtype));
     /* Codes of 8 bits are half as many bytes as the elements; with fewer bits, prefetching codes
@@ -181,7 +176,7 @@ static void decode_float32(const struct cgx_walk *walk, const struct cgx_work *w
                            cgx_float32 *elements)
 {
     cgx_maxmin_levels(walk, bucket, scale, work->in, false, elements);
-    if (!cgx_has_history(walk, work))
+    if (!work->history.scales)
         return;
     cgx_history_multiply(walk, work, bucket, elements);
     cgx_history_enter(walk, work, bucket, elements);
@@ -193,7 +188,7 @@ static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work
     enum cgx_dtype dtype = walk->coding->dtype;
     size_t size = cgx_dtype_size(dtype);
     unsigned char *elements = (unsigned char *)work->out + bucket->first * size;
-    bool has_history = cgx_has_history(walk, work);
+    bool has_history = work->history.scales != NULL;
     struct cgx_bucket_header scale;
 
     cgx_walk_prefetch(elements, bucket->count * size);
@@ -223,7 +218,7 @@ static void add_elements(const struct cgx_walk *walk, const struct cgx_work *wor
 {
     float *values = is_first ? walk->values : walk->addend;
 
-    if (!cgx_has_history(walk, work)) {
+    if (!work->history.scales) {
         cgx_walk_add(walk, elements, bucket->count, is_first);
         return;
     }
@@ -267,14 +262,14 @@ static bool overflows_with_history(const struct cgx_walk *walk, const struct cgx
 {
     struct cgx_host_range range;
 
-    if (!cgx_has_history(walk, work) || walk->coding->partial)
+    if (!work->history.scales || walk->coding->partial)
         return false;
     for (size_t i = 0; i < bucket->count; i++)
         walk->addend[i] = fabsf(walk->values[i]) + steps * 0x1.02p-1f;
     cgx_history_multiply(walk, work, bucket, walk->addend);
     range = walk->kernels->range(walk->addend, bucket->count);
     return range.poison ||
-           cgx_may_overflow(range.min, range.max, 0, false, walk->coding->dtype == CGX_FLOAT16);
+           cgx_may_overflow(range.min, range.max, 0, walk->coding->dtype == CGX_FLOAT16);
 }
 
 static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work *work,
@@ -292,11 +287,10 @@ static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work
     if (residuals && !add_residuals(walk, bucket, residuals))
         residuals = NULL;
     range = walk->kernels->range(walk->values, bucket->count);
-    range.poison =
-        range.poison ||
-        cgx_may_overflow(range.min, range.max, scales, coding->rounding == CGX_ROUNDING_STOCHASTIC,
-                         coding->dtype == CGX_FLOAT16 && !coding->partial) ||
-        overflows_with_history(walk, work, bucket, scales);
+    range.poison = range.poison ||
+                   cgx_may_overflow(range.min, range.max, scales,
+                                    coding->dtype == CGX_FLOAT16 && !coding->partial) ||
+                   overflows_with_history(walk, work, bucket, scales);
     write_bucket(walk, bucket, range, walk->values, work->out);
     if (residuals)
         leave_residuals(walk, work, bucket, residuals);
@@ -309,8 +303,6 @@ static struct cgx_sample sample_of(const struct cgx_walk *walk, size_t count)
 {
     const struct cgx_host_kernels *kernels = walk->kernels;
     struct cgx_host_range range = kernels->range(walk->values, count);
-    enum cgx_rounding rounding = walk->coding->rounding;
-    bool stochastic = rounding == CGX_ROUNDING_STOCHASTIC;
     struct cgx_sample sample = {0};
 
     if (range.poison) {
@@ -319,14 +311,12 @@ static struct cgx_sample sample_of(const struct cgx_walk *walk, size_t count)
     }
     sample.min = range.min + 0.0f; /* -0 becomes +0 */
     sample.max = range.max + 0.0f;
-    sample.power =
-        kernels->squares(walk->values, count, cgx_sample_grid(range.min, range.max), 1, false);
+    sample.power = kernels->squares(walk->values, count, cgx_sample_grid(range.min, range.max), 1);
     if (sample.min == sample.max)
         return sample;
-    for (unsigned bits = cgx_encoding_least(rounding); bits <= CGX_WIDTHS; bits++)
-        sample.squares[bits - 1] = kernels->squares(
-            walk->values, count, cgx_grid_over(range.min, range.max, bits, stochastic), bits,
-            stochastic);
+    for (unsigned bits = 1; bits <= CGX_WIDTHS; bits++)
+        sample.squares[bits - 1] =
+            kernels->squares(walk->values, count, cgx_grid_over(range.min, range.max, bits), bits);
     return sample;
 }
 

@@ -303,7 +303,7 @@ static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work
     if (read_header(bucket, work->in, &header) != CGX_OK)
         return CGX_ERR_FORMAT;
     restore(walk, bucket, header, work->in, values);
-    if (cgx_has_history(walk, work)) {
+    if (work->history.scales) {
         cgx_history_multiply(walk, work, bucket, values);
         cgx_history_enter(walk, work, bucket, values);
     }

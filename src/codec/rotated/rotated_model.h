@@ -19,12 +19,11 @@ CGX_QUANT double cgx_rotated_error(unsigned width)
 }
 
 /* The mean square of the elements in steps. Rotated elements are 32 times as large. */
-static inline double cgx_rotated_range(unsigned width, enum cgx_rounding rounding)
+static inline double cgx_rotated_range(unsigned width)
 {
     static const double rms[CGX_ROTATED_WIDTHS] = {132.449, 144.368, 96.2101, 91.7623, 8046.25};
     double steps = 32 * rms[width - 1];
 
-    (void)rounding;
     return steps * steps;
 }
 

@@ -97,10 +97,10 @@ static unsigned most_exponent(const cgx_float32 *values, float step)
 /* The head of a piece before its first group is written: its energy is that of the sources only. */
 static struct cgx_uniform_head head_for(const struct cgx_walk *walk, const struct cgx_work *work)
 {
-    struct cgx_uniform_head head = {
-        .step = walk->coding->step,
-        .key = cgx_uniform_key(walk->coding->seed, walk->coding->stream, walk->coding->turn),
-        .elements = walk->piece->count};
+    struct cgx_uniform_head head = {.step = walk->coding->step,
+                                    .key =
+                                        cgx_uniform_key(walk->coding->stream, walk->coding->turn),
+                                    .elements = walk->piece->count};
 
     for (size_t p = 0; work->operation == CGX_REDUCE && p < work->nsources; p++) {
         struct cgx_uniform_head source;
@@ -299,7 +299,7 @@ static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work
     cgx_walk_prefetch(elements, bucket->count * size);
     if (restore(walk, bucket, &place, work->in, false, values) != CGX_OK)
         return CGX_ERR_FORMAT;
-    if (cgx_has_history(walk, work)) {
+    if (work->history.scales) {
         cgx_history_multiply(walk, work, bucket, values);
         cgx_history_enter(walk, work, bucket, values);
     }

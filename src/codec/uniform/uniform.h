@@ -189,9 +189,9 @@ CGX_QUANT float cgx_uniform_scale_of(float step, uint32_t exponent, uint64_t kin
  * to the next; the other bytes are the same in turns 256n to 256n + 255. The errors of an element
  * that hardly changes thus cancel each other within a few turns (Weyl's sequence), while the error
  * in a single turn is as random as with a new key. */
-CGX_QUANT uint32_t cgx_uniform_key(uint64_t seed, uint32_t stream, uint32_t turn)
+CGX_QUANT uint32_t cgx_uniform_key(uint32_t stream, uint32_t turn)
 {
-    uint32_t key = cgx_mix((cgx_call_key(seed, turn / 256) ^ stream) + 0x9E3779B9u);
+    uint32_t key = cgx_mix((cgx_call_key(turn / 256) ^ stream) + 0x9E3779B9u);
 
     return (key & ~255u) | turn * 0x9E3779B9u >> 24;
 }

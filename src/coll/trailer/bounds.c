@@ -28,16 +28,14 @@ static bool forms_sums_of_sums(const struct cgx_schedule *schedule)
 }
 
 /* Whether no overflow of float32's range can be hidden. If all sums that are not poisoned are below
- * 2^125, each of at most RANKS - 1 steps is at most 2^126 / N, and together they hide at most c *
- * (1 + 2^-7) * (RANKS - 1) * 2^126 / N. If that is below 2^127, no sum beyond float32's 2^128 is
- * taken for one below 2^125. c is 1/2 for nearest rounding and 1 for stochastic rounding, which has
- * one step less. */
-static bool hides_nothing(const struct cgx_plan *plan, struct cgx_widths widths, unsigned ranks)
+ * 2^125, each of at most RANKS - 1 steps is at most 2^126 / N, and together they hide at most
+ * (1 + 2^-7) * (RANKS - 1) * 2^125 / N. If that is below 2^127, no sum beyond float32's 2^128 is
+ * taken for one below 2^125. */
+static bool hides_nothing(struct cgx_widths widths, unsigned ranks)
 {
     unsigned least = widths.least < widths.bits ? widths.least : widths.bits;
-    unsigned steps = cgx_encoding_steps(least, plan->rounding);
 
-    return ranks - 1 <= (plan->rounding == CGX_ROUNDING_NEAREST ? 3 * steps : steps);
+    return ranks - 1 <= 3 * cgx_encoding_steps(least);
 }
 
 /* Whether quantising SEGMENT in FAMILY may hide an overflow. */
@@ -48,7 +46,7 @@ static bool may_hide(const struct cgx_schedule *schedule, const struct cgx_segme
     const struct cgx_widths widths = cgx_segment_widths(segment, family);
 
     return widths.bits > 0 && cgx_encoding_has_bounds(cgx_encoding_of(family, widths.bits)) &&
-           (plan->dtype == CGX_FLOAT16 || !hides_nothing(plan, widths, schedule->ranks));
+           (plan->dtype == CGX_FLOAT16 || !hides_nothing(widths, schedule->ranks));
 }
 
 static bool needed(const struct cgx_schedule *schedule, const struct cgx_scheme *scheme)

@@ -15,11 +15,11 @@
  *     d_m = R / P (P - 1) (1 / w_m - 1) (|x_m - w_m s|^2 - noise_m) / ((1 - w_m)^2 |s|^2)
  *
  * estimates |x_r - s/P|^2 / |s/P|^2 of its ranks, if deviations of local peers in a node are
- * independent. The nearest member counts. The noise is that of quantising: u^2/12 (stochastic:
- * u^2/6) for each element that is not on level zero, with weight 1 - 2 w_m in x_m and w_m^2 in the
+ * independent. The nearest member counts. The noise is that of quantising: u^2/12 for
+ * each element that is not on level zero, with weight 1 - 2 w_m in x_m and w_m^2 in the
  * sum and all payloads. Of more than 8 members one in several is examined and stands for the
  * others' noise. That overestimates the noise if x_m and w_m s differ by less than a step, since
- * nearest rounding then makes equal errors. The distance of a bucket is therefore at least what its
+ * rounding then makes equal errors. The distance of a bucket is therefore at least what its
  * elements on different levels prove.
  *
  * Gathers: a member that brings zeros has empty bucket headers. Signs: bucket headers show them.

@@ -83,11 +83,8 @@ static void add_bucket(struct sample *sample, size_t number)
     const struct cgx_inspected_sum *sum = &results->sums[number];
     const struct cgx_inspected_member *seen = results->members + number * sample->count;
     const unsigned bits = results->pieces[results->inspection->sampled[number].piece].bits;
-    const enum cgx_rounding rounding = cgx_encoding_rounding(bits, sample->slice->coding.rounding);
-    const double variance = cgx_rounding_variance(rounding);
     /* Ranks with equal elements make equal errors; with a dither errors are independent. */
-    const bool are_alike =
-        rounding == CGX_ROUNDING_NEAREST && !cgx_encoding_quantiser(bits)->varies;
+    const bool are_alike = !cgx_encoding_quantiser(bits)->varies;
     const double ranks = sample->slice->coll->schedule->ranks;
     const float noise = cgx_encoding_noise(bits), sum_scale = sum->step * noise;
     double others = 0;
@@ -110,8 +107,8 @@ static void add_bucket(struct sample *sample, size_t number)
         double weight = sample->members.ranks / ranks * (ranks - 1) * (1 / share - 1);
         double deviation =
             seen[i].squared -
-            variance * ((1 - 2 * share) * member->noise +
-                        share * share * (noise_of(sum->nonzero, sum_scale) + others));
+            CGX_ROUNDING_VARIANCE * ((1 - 2 * share) * member->noise +
+                                     share * share * (noise_of(sum->nonzero, sum_scale) + others));
         double mean = (1 - share) * (1 - share) * sum->squares;
 
         deviation = weight * (deviation > member->least ? deviation : member->least);

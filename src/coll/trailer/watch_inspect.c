@@ -131,7 +131,6 @@ static bool list(const struct cgx_slice *slice, const struct cgx_block *part,
         .is_last = last,
         .sees_input = cgx_slice_stays(slice, part) ||
                       (slice->coll->watching.sees_input && slice->coll->vote == CGX_ABLE),
-        .stochastic = slice->coding.rounding == CGX_ROUNDING_STOCHASTIC,
         .dtype = slice->coding.dtype};
     sources->count = 0;
     if (samples || last)

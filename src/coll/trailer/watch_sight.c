@@ -75,13 +75,11 @@ void cgx_sight_members(const struct cgx_slice *slice, const struct cgx_watch_res
 /* The mean squared error of the elements of a sampled bucket of the sum, in PIECE, if the share
  * NONZERO of them is not zero: that of the bucket's own quantisation, and as much again for its
  * sources, if ranks are independent. */
-static double variance_of(const struct cgx_slice *slice, const struct cgx_piece *piece,
-                          double nonzero, float step)
+static double variance_of(const struct cgx_piece *piece, double nonzero, float step)
 {
-    enum cgx_rounding rounding = cgx_encoding_rounding(piece->bits, slice->coding.rounding);
     double scale = (double)(step * cgx_encoding_noise(piece->bits));
 
-    return 2 * cgx_rounding_variance(rounding) * scale * scale * nonzero;
+    return 2 * CGX_ROUNDING_VARIANCE * scale * scale * nonzero;
 }
 
 /* Takes the sampled elements; *NONZERO: the share of them that is not zero. False: a bucket is
@@ -103,9 +101,8 @@ static bool take(const struct cgx_slice *slice, const struct cgx_watch_results *
             return false;
         filled += sum->nonzero;
         all += count;
-        cgx_recent_take_run(
-            taking, results->kept + bucket->at, bucket->run,
-            variance_of(slice, piece, (double)sum->nonzero / (double)count, sum->step));
+        cgx_recent_take_run(taking, results->kept + bucket->at, bucket->run,
+                            variance_of(piece, (double)sum->nonzero / (double)count, sum->step));
     }
     *nonzero = all > 0 ? (double)filled / (double)all : 0;
     return true;

@@ -16,11 +16,11 @@
  *
  * Conditions: count, position: N, N-M, N- (no upper limit); type: float32, float16, bfloat16; comm:
  * the communicator's name, in double quotes if it has blanks. Actions: exact; bits=N or MIN:MAX
- * (widths to choose from; without adaptive widths, the base width clamped to that range; 1 bit
- * means 2 with stochastic rounding); codec=, as CGX_CODEC; layers=SIZE[:BITS],... in elements
- * (BITS: 1-8 or exact); recurs=always or never; consensus=off or on; op=float16 or bfloat16: the
- * program's own op on elements of two bytes, for which type=float16 holds, sums these; step=N, the
- * calls in a step of a communicator (comm= is its only condition). */
+ * (widths to choose from; without adaptive widths, the base width clamped to that range); codec=,
+ * as CGX_CODEC; layers=SIZE[:BITS],... in elements (BITS: 1-8 or exact); recurs=always or never;
+ * consensus=off or on; op=float16 or bfloat16: the program's own op on elements of two bytes, for
+ * which type=float16 holds, sums these; step=N, the calls in a step of a communicator (comm= is its
+ * only condition). */
 #ifndef CGX_POLICY_RULES_RULES_H
 #define CGX_POLICY_RULES_RULES_H
 

@@ -43,22 +43,18 @@ static bool is_measured(const struct cgx_adapt_segment *segment)
 
 double cgx_model_range(const struct cgx_adapt_segment *segment, double energy)
 {
-    return energy *
-           cgx_encoding_range(cgx_segment_encoding(segment->about), segment->plan->rounding);
+    return energy * cgx_encoding_range(cgx_segment_encoding(segment->about));
 }
 
 /* Without such a measurement, the error is that of elements spread evenly between levels: n u^2 /
- * 12, or twice that if rounding is stochastic. */
+ * 12. */
 double cgx_model_error(const struct cgx_adapt_segment *segment, unsigned encoding)
 {
-    enum cgx_rounding rounding = segment->plan->rounding;
-
     if (is_measured(segment))
         return error_in(&segment->known, encoding) * segment->scale;
     if (cgx_encoding_family(encoding) != segment->about->family)
         return NAN;
-    return segment->scale / cgx_encoding_range(encoding, rounding) *
-           cgx_encoding_variance(encoding, rounding);
+    return segment->scale / cgx_encoding_range(encoding) * cgx_encoding_variance(encoding);
 }
 
 /* ---- families ---- */

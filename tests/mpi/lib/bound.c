@@ -15,18 +15,15 @@ struct scheme scheme_from_environment(enum element type)
     const char *bits = getenv("CGX_COMPRESSION_QUANTIZATION_BITS");
     const char *nodes = getenv("CGX_TOPOLOGY");
     const char *per_node = nodes ? strchr(nodes, 'x') : NULL;
-    const char *rounding = getenv("CGX_ROUNDING");
     bool in_turn = check_set("CGX_CROSS_REDUCTION_TYPE", "GRID") ||
                    check_set("CGX_CROSS_REDUCTION_TYPE", "RING") ||
                    check_set("CGX_INNER_REDUCTION_TYPE", "RING");
     bool history = !check_set("CGX_HISTORY", "0") && !check_set("CGX_ERROR_FEEDBACK", "1") &&
-                   !(rounding && strncmp(rounding, "stochastic", 10) == 0) &&
                    (check_set("CGX_HISTORY", "1") || type != ELEMENT_FLOAT16 || !in_turn);
     struct scheme scheme = {
         .type = type,
         .bits = bits ? (unsigned)atoi(bits) : 4,
         .bucket = check_bucket(),
-        .stochastic = rounding && strncmp(rounding, "stochastic", 10) == 0,
         .ring = check_set("CGX_INNER_REDUCTION_TYPE", "RING"),
         .grid = check_set("CGX_CROSS_REDUCTION_TYPE", "GRID"),
         .per_node = per_node ? atoi(per_node + 1) : 0,

@@ -2,12 +2,11 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The error that a compressed sum may have, worked out in double precision from the contract:
- * bucket k holds elements [kB, (k+1)B); |result - exact sum| <= c * (sum of the steps of all
- * quantisations that the element went through) * (1 + 2^-8), c = 1/2 for nearest and 1 for
- * stochastic rounding, plus float32 rounding and half an ulp of the output. Of rotated
- * quantisation, in buckets of 1024, there is an expected error, relative to the square of what was
- * quantised; the root of a bucket's squared errors is to be within four times the root of that, of
- * all quantisations. Shares nothing with the library. */
+ * bucket k holds elements [kB, (k+1)B); |result - exact sum| <= half the sum of the steps of
+ * all quantisations that the element went through, * (1 + 2^-8), plus float32 rounding and half an
+ * ulp of the output. Of rotated quantisation, in buckets of 1024, there is an expected error,
+ * relative to the square of what was quantised; the root of a bucket's squared errors is to be
+ * within four times the root of that, of all quantisations. Shares nothing with the library. */
 #ifndef TESTS_MPI_LIB_BOUND_H
 #define TESTS_MPI_LIB_BOUND_H
 
@@ -27,7 +26,6 @@ struct scheme {
     size_t bucket;
     double rotated; /* the expected error of rotated quantisation; 0: max-min quantisation */
     double uniform; /* the largest step of uniform quantisation; 0: another one */
-    bool stochastic;
     bool ring;
     bool grid;    /* nodes stand in one, of two rows or more */
     int per_node; /* ranks, as CGX_TOPOLOGY says; 0: all on one node */
@@ -45,7 +43,7 @@ struct scheme scheme_from_environment(enum element type);
 struct outcome {
     double worst;  /* the largest error over its bound; at most 1 is right; fragile buckets aside */
     double square; /* squared error of all elements ... */
-    double model;  /* ... and u^2/12 (stochastic: u^2/6) summed over the quantisations */
+    double model;  /* ... and u^2/12 summed over the quantisations */
     double fragile;   /* number of fragile buckets */
     double laundered; /* elements that are finite where the exact sum is not */
 };

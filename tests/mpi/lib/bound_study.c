@@ -19,7 +19,7 @@ static double bf16_up(double value)
 
 double bound_step(const struct scheme *scheme, double min, double max)
 {
-    double codes = exp2(scheme->bits) - (scheme->stochastic ? 2 : 1);
+    double codes = exp2(scheme->bits) - 1;
     double magnitude = fmax(fabs(min), fabs(max));
 
     if (!(max > min))
@@ -31,7 +31,7 @@ double bound_share(const struct scheme *scheme)
 {
     if (scheme->rotated > 0)
         return 4;
-    return scheme->widest * (scheme->stochastic ? 1 : 0.5) * (1 + 0x1p-8);
+    return scheme->widest * 0.5 * (1 + 0x1p-8);
 }
 
 double bound_norm(const struct bucket *bucket, const double *values)
@@ -65,7 +65,7 @@ static double variance(const struct scheme *scheme, double step)
 {
     if (scheme->rotated > 0)
         return step * step;
-    return step * step / (scheme->stochastic ? 6 : 12);
+    return step * step / 12;
 }
 
 /* Scatter-reduce-allgather: all inputs but the owner's, whichever he is, and the sum. */

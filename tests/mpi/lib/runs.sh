@@ -28,7 +28,6 @@
     small=CGX_COMPRESSION_MINIMAL_SIZE=1024
     # For the linker, where a script builds programs with what is in this folder: first.c.
     first_sums=-Wl,--wrap=MPI_Allreduce,--wrap=MPI_Allreduce_c
-    stochastic=CGX_ROUNDING=stochastic
     transport=CGX_INNER_COMMUNICATOR_TYPE
     width=CGX_COMPRESSION_QUANTIZATION_BITS
 }

@@ -119,8 +119,7 @@ void judge_all(const struct judge *judge, int rank)
         for (size_t i = first; i < end; i++) {
             while (i >= part_end)
                 part_end += judge->steps->parts[++part].count;
-            judge_element(judge, i, part,
-                          (judge->scheme.stochastic ? allowed : allowed / 2) + rotated);
+            judge_element(judge, i, part, allowed / 2 + rotated);
         }
     }
 }

@@ -60,7 +60,7 @@ static void enter(const struct cgx_coding *coding, const float *sum, size_t size
     size_t block = coding->bucket_size < 1024 ? coding->bucket_size : 1024;
     float sums[4096] = {0}, quotients[4096] = {0}, *fits = &kept[0].fits[first / block];
     float weight = history.age < 24 ? 2 / ((float)history.age + 5) : .04f;
-    uint32_t key = cgx_call_key(coding->seed, coding->call);
+    uint32_t key = cgx_call_key(coding->call);
     bool is_new = fits[0] == 0;
     float power, now, part, factor;
 
@@ -194,7 +194,7 @@ static bool is_same(const struct cgx_codec *codec, enum cgx_dtype dtype, unsigne
                     unsigned bits, enum data_kind kind)
 {
     struct cgx_piece piece = {.first = FIRST, .count = COUNT};
-    struct cgx_coding coding = {.dtype = dtype, .bucket_size = bucket_size, .seed = bits};
+    struct cgx_coding coding = {.dtype = dtype, .bucket_size = bucket_size};
 
     memset(kept, 0, sizeof kept);
     for (; coding.call < CALLS; coding.call++) {

@@ -189,8 +189,7 @@ static bool maxmin_survives(const struct cgx_codec *codec, uint64_t *state, unsi
 {
     const struct cgx_codec *portable = cgx_codec_host_named("portable");
     const struct cgx_coding coding = {.dtype = (enum cgx_dtype)(data_random(state) % 3),
-                                      .bucket_size = 64u << data_random(state) % 4,
-                                      .rounding = (enum cgx_rounding)(data_random(state) % 2)};
+                                      .bucket_size = 64u << data_random(state) % 4};
     const struct cgx_piece piece = {.count = 1 + data_random(state) % 1200,
                                     .bits = 2 + (unsigned)(data_random(state) % 7)};
     struct blocks blocks = blocks_of(&coding, &piece);
@@ -284,8 +283,8 @@ static void test_rotated_headers(const struct cgx_codec *codec)
 static bool rotated_survives(const struct cgx_codec *codec, uint64_t *state, uint32_t header,
                              uint32_t other)
 {
-    const struct cgx_coding coding = {
-        .dtype = (enum cgx_dtype)(data_random(state) % 3), .bucket_size = 64, .seed = 5};
+    const struct cgx_coding coding = {.dtype = (enum cgx_dtype)(data_random(state) % 3),
+                                      .bucket_size = 64};
     const struct cgx_piece piece = {.count = 1 + data_random(state) % 2500,
                                     .bits = CGX_ROTATED + 1 + (unsigned)(data_random(state) % 5)};
     struct blocks blocks = blocks_of(&coding, &piece);

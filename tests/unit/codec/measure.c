@@ -73,18 +73,13 @@ static void sum_sources(const struct cgx_coding *coding, const struct cgx_piece 
     }
 }
 
-/* t^2, or t (1024 - t), of X on the grid of step U; LEVEL is what X became. */
-static uint32_t square_of(enum cgx_rounding rounding, float x, float u, float level)
+/* t^2 of X on the grid of step U; LEVEL is what X became. */
+static uint32_t square_of(float x, float u, float level)
 {
     long double product = (long double)x * (float)(1.0 / (double)u);
-    long double nearest =
-        rounding == CGX_ROUNDING_NEAREST ? (long double)level / u : nearbyintl(product);
-    long t = lrint((double)(float)(product - nearest) * 1024);
+    long t = lrint((double)(float)(product - (long double)level / u) * 1024);
 
-    if (rounding == CGX_ROUNDING_NEAREST)
-        return (uint32_t)(t * t);
-    t = t < 0 ? t + 1024 : t;
-    return (uint32_t)(t * (1024 - t));
+    return (uint32_t)(t * t);
 }
 
 /* t^2 of X in steps of the power of two that is 2 to 4 times the largest magnitude. */
@@ -99,11 +94,11 @@ static uint32_t power_of(float x, float min, float max)
 }
 
 /* What X, one bucket, is to be measured as: from the reference's encoding at every width. */
-static struct cgx_sample expected_sample(enum cgx_rounding rounding, const float *x, size_t count)
+static struct cgx_sample expected_sample(const float *x, size_t count)
 {
     static unsigned char payload[4 * 4096 + 64] __attribute__((aligned(16)));
     static float levels[4096];
-    const struct cgx_coding coding = {.bucket_size = 4096, .rounding = rounding};
+    const struct cgx_coding coding = {.bucket_size = 4096};
     struct cgx_sample sample = {.min = INFINITY, .max = -INFINITY};
     bool poisoned = false;
 
@@ -120,7 +115,7 @@ static struct cgx_sample expected_sample(enum cgx_rounding rounding, const float
         sample.max = 0;
     for (size_t i = 0; i < count && !poisoned; i++)
         sample.power += power_of(x[i], sample.min, sample.max);
-    for (unsigned bits = data_least_width(rounding); bits <= 8; bits++) {
+    for (unsigned bits = 1; bits <= 8; bits++) {
         const struct cgx_piece piece = {.count = count, .bits = bits};
         float u;
 
@@ -130,7 +125,7 @@ static struct cgx_sample expected_sample(enum cgx_rounding rounding, const float
         reference_decode(&coding, &piece, payload, levels);
         u = reference_step(&coding, &piece, payload, 0);
         for (size_t i = 0; i < count; i++)
-            sample.squares[bits - 1] += square_of(rounding, x[i], u, levels[i]);
+            sample.squares[bits - 1] += square_of(x[i], u, levels[i]);
     }
     return sample;
 }
@@ -153,24 +148,20 @@ static bool is_measured(const struct cgx_codec *codec, const struct cgx_coding *
     for (; cgx_sample_bucket(n, coding->sampling) * bucket_size < piece->count; n++) {
         size_t start = cgx_sample_bucket(n, coding->sampling) * bucket_size;
         size_t count = piece->count - start < bucket_size ? piece->count - start : bucket_size;
-        struct cgx_sample expected = expected_sample(coding->rounding, sums + start, count);
+        struct cgx_sample expected = expected_sample(sums + start, count);
 
         same = same && memcmp(&samples[n], &expected, sizeof expected) == 0;
     }
     return same && memcmp(&samples[n], guard, sizeof guard) == 0;
 }
 
-static void test_sums(const struct cgx_codec *codec, enum cgx_dtype dtype,
-                      enum cgx_rounding rounding)
+static void test_sums(const struct cgx_codec *codec, enum cgx_dtype dtype)
 {
-    const char *name = data_roundings[rounding];
     bool elements = true, summed = true, incomplete = true;
 
     for (unsigned bits = 2; bits <= 8; bits++) {
         const struct cgx_coding coding = {.dtype = dtype,
                                           .bucket_size = bits % 2 ? 64 : 256,
-                                          .rounding = rounding,
-                                          .seed = bits,
                                           .sampling = {1u << bits / 4, bits / 4 * (bits % 2)}};
         size_t bucket_size = coding.bucket_size;
         const struct cgx_piece whole = {
@@ -190,15 +181,15 @@ static void test_sums(const struct cgx_codec *codec, enum cgx_dtype dtype,
                          is_measured(codec, &coding, &ends[i], 3, 1);
         }
     }
-    ok(elements, "%s: %s, %s: unquantised elements", codec->name, data_dtypes[dtype], name);
-    ok(summed, "%s: %s, %s: sums of payloads", codec->name, data_dtypes[dtype], name);
-    ok(incomplete, "%s: %s, %s: incomplete buckets", codec->name, data_dtypes[dtype], name);
+    ok(elements, "%s: %s: unquantised elements", codec->name, data_dtypes[dtype]);
+    ok(summed, "%s: %s: sums of payloads", codec->name, data_dtypes[dtype]);
+    ok(incomplete, "%s: %s: incomplete buckets", codec->name, data_dtypes[dtype]);
 }
 
 /* As large as a bucket and its squares get. */
-static void test_largest(const struct cgx_codec *codec, enum cgx_rounding rounding)
+static void test_largest(const struct cgx_codec *codec)
 {
-    const struct cgx_coding coding = {.bucket_size = 4096, .rounding = rounding};
+    const struct cgx_coding coding = {.bucket_size = 4096};
     const struct cgx_piece piece = {.count = 4096, .bits = 8};
     const unsigned char *const own[] = {NULL};
     bool same = true;
@@ -208,17 +199,16 @@ static void test_largest(const struct cgx_codec *codec, enum cgx_rounding roundi
 
         if (kind == DATA_KINDS) /* half a step from any level, at the least width */
             for (int i = 0; i < 4096; i++)
-                values[i] = i < 2 ? (float)i : rounding == CGX_ROUNDING_NEAREST ? 0.499f : 0.249f;
+                values[i] = i < 2 ? (float)i : 0.499f;
         else
             data_fill((enum data_kind)kind, 5, values, 4096);
-        expected = expected_sample(rounding, values, 4096);
+        expected = expected_sample(values, 4096);
         data_sum(codec, CGX_MEASURE, &coding, &piece, own, 1, values, &sample);
         same = same && memcmp(&sample, &expected, sizeof sample) == 0;
         if (kind == DATA_KINDS)
-            same = same && sample.squares[rounding == CGX_ROUNDING_NEAREST ? 0 : 1] > 1u << 29;
+            same = same && sample.squares[0] > 1u << 29;
     }
-    ok(same, "%s: buckets of 4096 elements of every kind, %s", codec->name,
-       data_roundings[rounding]);
+    ok(same, "%s: buckets of 4096 elements of every kind", codec->name);
 }
 
 /* ---- what a piece may hold ---- */
@@ -238,7 +228,7 @@ static void test_pieces(void)
     memset(samples, GUARD_BYTE, sizeof samples);
     cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_MEASURE, &coding, pieces, 3, own, 1,
                                                        .in = values, .out = samples});
-    first = expected_sample(CGX_ROUNDING_NEAREST, values + 3 * COUNT, 64);
+    first = expected_sample(values + 3 * COUNT, 64);
     ok(memcmp(&samples[1], &first, sizeof first) == 0 && samples[2].squares[0] == 0xA5A5A5A5,
        "exact pieces have no samples");
 }
@@ -292,16 +282,15 @@ static double weight_of(const struct cgx_sample *sample)
     return 1 / (range * range);
 }
 
-/* Over the sampled buckets: measured, and of encoding and decoding, the mean of so many times. */
-static double error_ratio(enum data_kind kind, enum cgx_rounding rounding, unsigned bits,
-                          unsigned times)
+/* Over the sampled buckets: measured, and of encoding and decoding. */
+static double error_ratio(enum data_kind kind, unsigned bits)
 {
     enum { SAMPLES = 64, COUNT = SAMPLES * CGX_SAMPLE_BLOCK * 256 };
     static float elements[COUNT];
     static unsigned char payload[2 * COUNT] __attribute__((aligned(16)));
     static float decoded[COUNT];
     static struct cgx_sample samples[SAMPLES];
-    struct cgx_coding coding = {.bucket_size = 256, .rounding = rounding};
+    const struct cgx_coding coding = {.bucket_size = 256};
     const struct cgx_piece piece = {.count = COUNT, .bits = bits};
     const unsigned char *const own[] = {NULL};
     double measured = 0, actual = 0;
@@ -309,35 +298,27 @@ static double error_ratio(enum data_kind kind, enum cgx_rounding rounding, unsig
     data_fill(kind, bits, elements, COUNT);
     data_sum(cgx_codec_host(), CGX_MEASURE, &coding, &piece, own, 1, elements, samples);
     for (size_t i = 0; i < SAMPLES; i++)
-        measured += weight_of(&samples[i]) * cgx_sample_error(&samples[i], rounding, bits);
-    for (; coding.call < times; coding.call++) {
-        data_code(cgx_codec_host(), CGX_ENCODE, &coding, &piece, elements, payload);
-        data_code(cgx_codec_host(), CGX_DECODE, &coding, &piece, payload, decoded);
-        for (size_t i = 0; i < SAMPLES; i++)
-            for (size_t j = 0; j < 256; j++) {
-                size_t at = cgx_sample_bucket(i, everything) * 256 + j;
-                double error = (double)decoded[at] - elements[at];
+        measured += weight_of(&samples[i]) * cgx_sample_error(&samples[i], bits);
+    data_code(cgx_codec_host(), CGX_ENCODE, &coding, &piece, elements, payload);
+    data_code(cgx_codec_host(), CGX_DECODE, &coding, &piece, payload, decoded);
+    for (size_t i = 0; i < SAMPLES; i++)
+        for (size_t j = 0; j < 256; j++) {
+            size_t at = cgx_sample_bucket(i, everything) * 256 + j;
+            double error = (double)decoded[at] - elements[at];
 
-                actual += weight_of(&samples[i]) * error * error / times;
-            }
-    }
+            actual += weight_of(&samples[i]) * error * error;
+        }
     return measured / actual;
 }
 
 static void test_error(enum data_kind kind)
 {
-    double nearest = 0, stochastic = 0;
+    double off = 0;
 
-    for (unsigned bits = 1; bits <= 8; bits++) {
-        nearest = fmax(nearest, fabs(error_ratio(kind, CGX_ROUNDING_NEAREST, bits, 1) - 1));
-        if (bits > 1)
-            stochastic =
-                fmax(stochastic, fabs(error_ratio(kind, CGX_ROUNDING_STOCHASTIC, bits, 30) - 1));
-    }
-    diag("%s: off by %.5f %% (nearest), %.3f %% (stochastic)", data_kinds[kind], 100 * nearest,
-         100 * stochastic);
-    ok(nearest < 0.001, "%s: the squared error of nearest rounding, to 0.1 %%", data_kinds[kind]);
-    ok(stochastic < 0.02, "%s: the mean one of stochastic rounding, to 2 %%", data_kinds[kind]);
+    for (unsigned bits = 1; bits <= 8; bits++)
+        off = fmax(off, fabs(error_ratio(kind, bits) - 1));
+    diag("%s: off by %.5f %%", data_kinds[kind], 100 * off);
+    ok(off < 0.001, "%s: the squared error, to 0.1 %%", data_kinds[kind]);
 }
 
 static void test_special_errors(void)
@@ -346,25 +327,18 @@ static void test_special_errors(void)
     const struct cgx_sample constant = {.min = 3, .max = 3}, zero = {.min = 0, .max = 0};
     const struct cgx_sample sample = {.min = -7, .max = 8, .squares = {[3] = 1u << 20}};
 
-    ok(isnan(cgx_sample_error(&poisoned, CGX_ROUNDING_NEAREST, 4)) &&
-           isnan(cgx_sample_error(&poisoned, CGX_ROUNDING_STOCHASTIC, 1)),
-       "the error of a poisoned bucket is NaN");
-    ok(cgx_sample_error(&constant, CGX_ROUNDING_NEAREST, 1) == 0 &&
-           cgx_sample_error(&zero, CGX_ROUNDING_STOCHASTIC, 2) == 0,
+    ok(isnan(cgx_sample_error(&poisoned, 4)), "the error of a poisoned bucket is NaN");
+    ok(cgx_sample_error(&constant, 1) == 0 && cgx_sample_error(&zero, 2) == 0,
        "that of a constant one is 0");
-    ok(isinf(cgx_sample_error(&sample, CGX_ROUNDING_STOCHASTIC, 1)),
-       "that of stochastic rounding at 1 bit is infinite");
-    ok(cgx_sample_error(&sample, CGX_ROUNDING_NEAREST, 4) >= 1 &&
-           cgx_sample_error(&sample, CGX_ROUNDING_NEAREST, 4) < 1.02,
+    ok(cgx_sample_error(&sample, 4) >= 1 && cgx_sample_error(&sample, 4) < 1.02,
        "squares are in units of the step squared, 2^-20");
 }
 
-static void test_set(const struct cgx_codec *codec, enum cgx_dtype dtype,
-                     enum cgx_rounding rounding)
+static void test_set(const struct cgx_codec *codec, enum cgx_dtype dtype)
 {
-    test_sums(codec, dtype, rounding);
+    test_sums(codec, dtype);
     if (dtype == CGX_FLOAT32)
-        test_largest(codec, rounding);
+        test_largest(codec);
 }
 
 int main(void)

@@ -198,8 +198,6 @@ static void fill_zeros(uint64_t *state, const struct any *any)
             for (size_t j = e; j < e + 64 && j < piece.count; j++)
                 elements[j] = zero ? 0 : (float)data_gaussian(state);
         }
-        coding.rounding =
-            piece.bits == 1 ? CGX_ROUNDING_NEAREST : (enum cgx_rounding)(data_random(state) % 2);
         data_code(cgx_codec_host(), CGX_ENCODE, &coding, &piece, elements, any->payload);
     }
     free(elements);

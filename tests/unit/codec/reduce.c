@@ -65,19 +65,12 @@ static bool is_same(const struct cgx_codec *codec, const struct cgx_coding *codi
     return same;
 }
 
-static void test_payloads(const struct cgx_codec *codec, enum cgx_dtype dtype,
-                          enum cgx_rounding rounding)
+static void test_payloads(const struct cgx_codec *codec, enum cgx_dtype dtype)
 {
-    const struct cgx_coding coding = {.dtype = dtype,
-                                      .bucket_size = 128,
-                                      .rounding = rounding,
-                                      .seed = 3,
-                                      .call = 2,
-                                      .stream = 1};
-    const char *name = data_roundings[rounding];
+    const struct cgx_coding coding = {.dtype = dtype, .bucket_size = 128, .call = 2, .stream = 1};
     bool same = true, own = true, in_place = true;
 
-    for (unsigned bits = data_least_width(rounding); bits <= 32; bits = data_next_width(bits)) {
+    for (unsigned bits = 1; bits <= 32; bits = data_next_width(bits)) {
         const struct cgx_piece piece = {.count = COUNT, .bits = bits};
 
         for (int p = 0; p < SOURCES; p++)
@@ -91,10 +84,9 @@ static void test_payloads(const struct cgx_codec *codec, enum cgx_dtype dtype,
         in_place = in_place && is_same(codec, &coding, &piece, SOURCES, SIZE_MAX, true) &&
                    is_same(codec, &coding, &piece, 3, 0, true);
     }
-    ok(same, "%s: %s, %s: the bytes of decode, sum, encode", codec->name, data_dtypes[dtype], name);
-    ok(own, "%s: %s, %s: unquantised elements in any place", codec->name, data_dtypes[dtype], name);
-    ok(in_place, "%s: %s, %s: the result may replace a source", codec->name, data_dtypes[dtype],
-       name);
+    ok(same, "%s: %s: the bytes of decode, sum, encode", codec->name, data_dtypes[dtype]);
+    ok(own, "%s: %s: unquantised elements in any place", codec->name, data_dtypes[dtype]);
+    ok(in_place, "%s: %s: the result may replace a source", codec->name, data_dtypes[dtype]);
 }
 
 /* ---- raw sources ---- */
@@ -178,19 +170,12 @@ static bool is_raw_measured(const struct cgx_codec *codec, const struct cgx_codi
            memcmp(samples[0], samples[1], sizeof *samples) == 0;
 }
 
-static void test_raw(const struct cgx_codec *codec, enum cgx_dtype dtype,
-                     enum cgx_rounding rounding)
+static void test_raw(const struct cgx_codec *codec, enum cgx_dtype dtype)
 {
-    struct cgx_coding coding = {.dtype = dtype,
-                                .bucket_size = 128,
-                                .rounding = rounding,
-                                .seed = 5,
-                                .call = 3,
-                                .stream = 9};
-    const char *name = data_roundings[rounding];
+    struct cgx_coding coding = {.dtype = dtype, .bucket_size = 128, .call = 3, .stream = 9};
     bool same = true, measured = true;
 
-    for (unsigned bits = data_least_width(rounding); bits <= 32; bits = data_next_width(bits)) {
+    for (unsigned bits = 1; bits <= 32; bits = data_next_width(bits)) {
         const struct cgx_piece piece = raw_piece(bits);
 
         make_raws(&coding, &piece);
@@ -203,16 +188,14 @@ static void test_raw(const struct cgx_codec *codec, enum cgx_dtype dtype,
                 measured = measured && is_raw_measured(codec, &coding, &piece, nsources, buffer);
         }
     }
-    ok(same, "%s: %s, %s: raw sources in any place", codec->name, data_dtypes[dtype], name);
-    ok(measured, "%s: %s, %s: the samples of sums with raw sources", codec->name,
-       data_dtypes[dtype], name);
+    ok(same, "%s: %s: raw sources in any place", codec->name, data_dtypes[dtype]);
+    ok(measured, "%s: %s: the samples of sums with raw sources", codec->name, data_dtypes[dtype]);
 }
 
-static void test_set(const struct cgx_codec *codec, enum cgx_dtype dtype,
-                     enum cgx_rounding rounding)
+static void test_set(const struct cgx_codec *codec, enum cgx_dtype dtype)
 {
-    test_payloads(codec, dtype, rounding);
-    test_raw(codec, dtype, rounding);
+    test_payloads(codec, dtype);
+    test_raw(codec, dtype);
 }
 
 /* The header of the sum of a raw source and, if there are two, the buffer: 64 elements like 0 to
@@ -283,9 +266,9 @@ static void test_ones(void)
 }
 
 /* Two sources with the greatest element TOP: sums near 65520, where float16 overflows. */
-static bool overflows(enum cgx_dtype dtype, enum cgx_rounding rounding, float top, bool constant)
+static bool overflows(enum cgx_dtype dtype, float top, bool constant)
 {
-    const struct cgx_coding coding = {.dtype = dtype, .bucket_size = 64, .rounding = rounding};
+    const struct cgx_coding coding = {.dtype = dtype, .bucket_size = 64};
     uint16_t elements[64];
 
     for (int i = 0; i < 64; i++)
@@ -295,21 +278,14 @@ static bool overflows(enum cgx_dtype dtype, enum cgx_rounding rounding, float to
 
 static void test_overflow(void)
 {
-    ok(overflows(CGX_FLOAT16, CGX_ROUNDING_NEAREST, 32768, true) &&
-           overflows(CGX_FLOAT16, CGX_ROUNDING_NEAREST, -32768, true),
+    ok(overflows(CGX_FLOAT16, 32768, true) && overflows(CGX_FLOAT16, -32768, true),
        "a float16 sum beyond the type's range poisons its bucket");
-    ok(!overflows(CGX_FLOAT16, CGX_ROUNDING_NEAREST, 32752, true), "one just within does not");
+    ok(!overflows(CGX_FLOAT16, 32752, true), "one just within does not");
     /* Both sources have steps of 129, so that 130 are allowed for. */
-    ok(overflows(CGX_FLOAT16, CGX_ROUNDING_NEAREST, 32704, false),
+    ok(overflows(CGX_FLOAT16, 32704, false),
        "one that may be beyond, given the steps of its sources, poisons");
-    ok(!overflows(CGX_FLOAT16, CGX_ROUNDING_NEAREST, 32576, false),
-       "one that cannot be beyond does not");
-    ok(overflows(CGX_FLOAT16, CGX_ROUNDING_STOCHASTIC, 32688, false) &&
-           !overflows(CGX_FLOAT16, CGX_ROUNDING_NEAREST, 32640, false) &&
-           overflows(CGX_FLOAT16, CGX_ROUNDING_STOCHASTIC, 32640, false),
-       "stochastic rounding allows for twice as much");
-    ok(!overflows(CGX_BFLOAT16, CGX_ROUNDING_NEAREST, 32768, false),
-       "bfloat16 has no such limit at 65520");
+    ok(!overflows(CGX_FLOAT16, 32576, false), "one that cannot be beyond does not");
+    ok(!overflows(CGX_BFLOAT16, 32768, false), "bfloat16 has no such limit at 65520");
 }
 
 static void test_limit(void)

@@ -27,7 +27,7 @@ static struct cgx_piece piece_of(unsigned width)
 
 static struct cgx_coding coding_of(uint32_t call)
 {
-    return (struct cgx_coding){.bucket_size = 512, .seed = 3, .call = call};
+    return (struct cgx_coding){.bucket_size = 512, .call = call};
 }
 
 /* Encodes the elements, or reduces them and nothing else, and decodes that. */

@@ -23,12 +23,8 @@ static unsigned char payloads[3][16 * MOST] __attribute__((aligned(64)));
 
 static struct cgx_coding coding_of(enum cgx_dtype dtype, float step)
 {
-    return (struct cgx_coding){.dtype = dtype,
-                               .bucket_size = 512,
-                               .seed = 11ull << 40 | 5,
-                               .turn = 1000,
-                               .stream = 4,
-                               .step = step};
+    return (struct cgx_coding){
+        .dtype = dtype, .bucket_size = 512, .turn = 1000, .stream = 4, .step = step};
 }
 
 /* Blocks of many kinds: of all scales, with codes that are too large, of zeros, with NaN. */
@@ -168,7 +164,7 @@ static void test_set(const struct cgx_codec *codec, enum cgx_dtype dtype, unsign
 /* Of elements from integers that depend on no library, at two steps. */
 static void test_checksums(const struct cgx_codec *codec)
 {
-    static const uint64_t golden[2] = {0x9C4C7CD1128343FFu, 0xFCF4CFA531C1C298u};
+    static const uint64_t golden[2] = {0xDE0A8EFF79D2735Eu, 0x8DDC4CC4F8DD26A8u};
     bool same = true;
 
     for (int i = 0; i < 2; i++) {

@@ -22,7 +22,7 @@ static unsigned char payload[2 * COUNT] __attribute__((aligned(64)));
 
 static struct cgx_coding coding_of(float step, uint32_t turn)
 {
-    return (struct cgx_coding){.bucket_size = 512, .seed = 3, .turn = turn, .step = step};
+    return (struct cgx_coding){.bucket_size = 512, .turn = turn, .step = step};
 }
 
 static enum cgx_status transmit(const struct cgx_codec *codec, float step, uint32_t turn,
@@ -181,9 +181,9 @@ static void test_steps(const struct cgx_codec *codec)
     }
     ok(decodes, "%s: nor decoded", codec->name);
     data_fill(DATA_HUGE, 3, values, 2048);
-    values[7] = 0x1.fffffep127f;
+    values[9] = 0x1.fffffep127f;
     refused = transmit(codec, 0x1p-120f, 2, 2048) == CGX_OK;
-    ok(refused && isfinite(decoded[7]) && fabsf(decoded[7] / values[7] - 1) < 0.01f,
+    ok(refused && isfinite(decoded[9]) && fabsf(decoded[9] / values[9] - 1) < 0.01f,
        "%s: the largest float32 has a code at the least step", codec->name);
 }
 

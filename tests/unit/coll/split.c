@@ -153,10 +153,10 @@ static struct cgx_schedule shape_of(const struct cgx_plan *plan, enum cgx_reduct
     return cgx_coll_schedule(plan, plan, &scheme, staging);
 }
 
-static bool is_bounded(enum cgx_dtype dtype, int bits, enum cgx_rounding rounding,
-                       enum cgx_reduction reduction, unsigned ranks, unsigned per_node)
+static bool is_bounded(enum cgx_dtype dtype, int bits, enum cgx_reduction reduction, unsigned ranks,
+                       unsigned per_node)
 {
-    const struct cgx_settings settings = {.bits = bits, .bucket_size = 512, .rounding = rounding};
+    const struct cgx_settings settings = {.bits = bits, .bucket_size = 512};
     struct cgx_plan *plan = cgx_plan_create(&settings, NULL, dtype, 1 << 16);
     struct cgx_schedule schedule = shape_of(plan, reduction, ranks, per_node, (size_t)1 << 30);
 
@@ -168,19 +168,14 @@ static void test_bounded(void)
 {
     enum cgx_reduction sra = CGX_REDUCTION_SRA, ring = CGX_REDUCTION_RING;
 
-    ok(!is_bounded(CGX_FLOAT32, 4, CGX_ROUNDING_NEAREST, ring, 46, 1) &&
-           is_bounded(CGX_FLOAT32, 4, CGX_ROUNDING_NEAREST, ring, 47, 1) &&
-           is_bounded(CGX_FLOAT32, 1, CGX_ROUNDING_NEAREST, ring, 5, 1) &&
-           !is_bounded(CGX_FLOAT32, 4, CGX_ROUNDING_STOCHASTIC, ring, 15, 1) &&
-           is_bounded(CGX_FLOAT32, 4, CGX_ROUNDING_STOCHASTIC, ring, 16, 1),
+    ok(!is_bounded(CGX_FLOAT32, 4, ring, 46, 1) && is_bounded(CGX_FLOAT32, 4, ring, 47, 1) &&
+           is_bounded(CGX_FLOAT32, 1, ring, 5, 1),
        "there are overflow bounds where many scales could hide an overflow");
-    ok(is_bounded(CGX_FLOAT16, 8, CGX_ROUNDING_NEAREST, ring, 3, 1) &&
-           is_bounded(CGX_FLOAT16, 8, CGX_ROUNDING_NEAREST, sra, 4, 2) &&
-           !is_bounded(CGX_BFLOAT16, 8, CGX_ROUNDING_NEAREST, sra, 4, 2),
+    ok(is_bounded(CGX_FLOAT16, 8, ring, 3, 1) && is_bounded(CGX_FLOAT16, 8, sra, 4, 2) &&
+           !is_bounded(CGX_BFLOAT16, 8, sra, 4, 2),
        "and for float16");
-    ok(!is_bounded(CGX_FLOAT16, 8, CGX_ROUNDING_NEAREST, sra, 64, 1) &&
-           !is_bounded(CGX_FLOAT16, 8, CGX_ROUNDING_NEAREST, sra, 64, 64) &&
-           !is_bounded(CGX_FLOAT16, 8, CGX_ROUNDING_NEAREST, ring, 2, 1),
+    ok(!is_bounded(CGX_FLOAT16, 8, sra, 64, 1) && !is_bounded(CGX_FLOAT16, 8, sra, 64, 64) &&
+           !is_bounded(CGX_FLOAT16, 8, ring, 2, 1),
        "but not where there are no sums of sums");
 }
 

@@ -50,11 +50,9 @@ static double half_ulp(enum cgx_dtype dtype, double value)
 /* The design's bound, for all elements, of max-min quantisation. */
 static bool is_within_bound(const struct scene *scene)
 {
-    double share = scene->rounding == CGX_ROUNDING_NEAREST ? 0.5 : 1;
-
     for (size_t i = 0; i < scene->count; i++) {
         double exact = scene_exact(scene, i), magnitude = 0;
-        double bound = share * (1 + 0x1p-8) * scene_scales(scene, i);
+        double bound = 0.5 * (1 + 0x1p-8) * scene_scales(scene, i);
 
         for (unsigned r = 0; r < scene->ranks; r++)
             magnitude += fabs((double)scene_input(scene, r, i));
@@ -139,8 +137,6 @@ static void test_results(bool raw)
             scene.shm = way % 5 < 2 && scene_has_local_peers(&scene);
             scene.raw = raw;
             scene.skip_incomplete = way % 7 == 0;
-            scene.rounding =
-                way % 4 == 1 && scene.bits > 1 ? CGX_ROUNDING_STOCHASTIC : CGX_ROUNDING_NEAREST;
             scene.staging = way % 2 ? 4096 : 0;
             wrong = judge(&scene);
             cases++;
@@ -177,7 +173,6 @@ static void test_rotated(bool raw)
             scene.in_place = way % 3 == 0;
             scene.shm = way % 5 < 2 && scene_has_local_peers(&scene);
             scene.raw = raw;
-            scene.rounding = way % 7 == 0 ? CGX_ROUNDING_STOCHASTIC : CGX_ROUNDING_NEAREST;
             scene.staging = way % 2 ? 16384 : 0;
             wrong = judge(&scene);
             cases++;
@@ -212,7 +207,7 @@ static void test_energies(void)
     scene_run(&scene);
     for (size_t s = 0; s < 4; s++) {
         const struct cgx_segment *segment = &scene.plan->segments[s];
-        double range = cgx_encoding_range(cgx_segment_encoding(segment), scene.rounding);
+        double range = cgx_encoding_range(cgx_segment_encoding(segment));
         double found = scene.energies[1][s] * range / power[s] / 2;
 
         right = right && found > 0.98 && found < 1.02 + 0.5 * cgx_rotated_error(segment->bits);

@@ -138,8 +138,6 @@ static void test_results(void)
             scene.codec = way % 5 < 2 ? CGX_FAMILY_ROTATED : CGX_FAMILY_MAXMIN;
             scene.bits = 1 + way % (scene.codec == CGX_FAMILY_ROTATED ? 5 : 8);
             scene.bucket_size = 64u << way % 4;
-            scene.rounding =
-                way % 3 == 1 && scene.bits > 1 ? CGX_ROUNDING_STOCHASTIC : CGX_ROUNDING_NEAREST;
             scene.shm = way % 7 < 3 && scene_has_local_peers(&scene);
             scene.raw = way % 11 == 3;
             scene.adaptive = way % 6 == 2;

@@ -42,12 +42,6 @@ static void test_gradients(enum watch_kind kind, enum cgx_family codec)
        watch_kinds[kind], codecs[codec], wrong, cases, near);
 }
 
-/* Random rounding leaves little of small elements below 6 bits. */
-static bool must_be_found(const struct scene *scene)
-{
-    return scene->bits >= (scene->rounding == CGX_ROUNDING_NEAREST ? 4 : 6);
-}
-
 static void test_weights(enum watch_kind kind, enum cgx_family codec)
 {
     static const double distances[] = {0, 1e-4, 1e-3};
@@ -57,7 +51,7 @@ static void test_weights(enum watch_kind kind, enum cgx_family codec)
     for (unsigned way = 0; way < 24 * (most_bits - 2); way += one_of(5)) {
         const char *nodes = watch_nodes[way * 7 % WATCH_NODES];
         struct scene scene = watch_scene(nodes, way % 24, 3 + way / 24);
-        bool must = must_be_found(&scene), held;
+        bool must = scene.bits >= 4, held;
 
         scene.codec = codec;
         watch_fill(&scene, kind, distances[way / 3 % 3], way + 1);
@@ -86,7 +80,6 @@ static void test_straggler(void)
         uint64_t state = way;
 
         scene.intra = CGX_REDUCTION_SRA;
-        scene.rounding = CGX_ROUNDING_NEAREST;
         watch_fill(&scene, WATCH_NORMAL, 1e-3, way + 1);
         for (size_t i = 0; i < scene.count; i++)
             scene_set_input(&scene, scene.ranks - 1, i,
@@ -153,7 +146,6 @@ static void test_change(bool still, enum cgx_family codec)
             struct scene scene = watch_scene(nodes, way % 24, 4 + way / 24);
 
             scene.codec = codec;
-            scene.rounding = CGX_ROUNDING_NEAREST;
             memcpy(scene.recent, recent, sizeof recent);
             watch_fill(&scene, WATCH_NORMAL, 0.5 * (scene.ranks - 1), still ? 1 : call + 1);
             scene_run(&scene);

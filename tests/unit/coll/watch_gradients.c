@@ -114,7 +114,6 @@ static struct scene run(filler *fill, unsigned way, unsigned bits)
     scene.count = COUNT;
     scene.bucket_size = way & 1 ? 512 : 128;
     scene.staging = 0;
-    scene.rounding = CGX_ROUNDING_NEAREST;
     scene_prepare(&scene);
     for (unsigned r = 0; r < scene.ranks; r++) {
         for (size_t i = 0; i < scene.count; i++)

@@ -58,8 +58,7 @@ static void test_widths(void)
         struct scene scene = watch_scene(watch_nodes[way % WATCH_NODES], way % 8, 1 + way % 8);
 
         scene.adaptive = true;
-        scene.rounding = CGX_ROUNDING_NEAREST; /* there are segments of one bit */
-        scene.count = 300000;                  /* 5 segments */
+        scene.count = 300000; /* 5 segments */
         watch_fill(&scene, WATCH_SCALES, way & 1 ? 0.5 * (scene.ranks - 1) : 1e-4, way);
         scene_run(&scene);
         scene.bits = 8;

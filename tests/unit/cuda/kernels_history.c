@@ -148,7 +148,6 @@ static void test_calls(enum cgx_dtype dtype, unsigned bucket_size, unsigned bits
 {
     struct cgx_coding coding = {.dtype = dtype,
                                 .bucket_size = bucket_size,
-                                .seed = 3,
                                 .first_raw = 1,
                                 .raws = 2,
                                 .sampling = {.phases = 2, .phase = 1}};

@@ -16,12 +16,11 @@ static const enum cgx_operation readers[] = {CGX_DECODE, CGX_REDUCE};
 
 static struct scene_plan make_plan(enum cgx_dtype dtype, unsigned bucket_size, unsigned i)
 {
-    struct scene_plan plan = {
-        .coding = {.dtype = dtype, .bucket_size = bucket_size, .seed = 3, .call = i},
-        .npieces = 8,
-        .nsources = 2 + i % 2,
-        .buffer_source = i % 3 == 0 ? 1 : SCENE_NO_SOURCE,
-        .seed = i};
+    struct scene_plan plan = {.coding = {.dtype = dtype, .bucket_size = bucket_size, .call = i},
+                              .npieces = 8,
+                              .nsources = 2 + i % 2,
+                              .buffer_source = i % 3 == 0 ? 1 : SCENE_NO_SOURCE,
+                              .seed = i};
 
     for (unsigned p = 0; p < 8; p++) {
         plan.bits[p] = 1 + (p + i) % 8;

@@ -17,20 +17,14 @@
 static bool test_buckets(enum cgx_dtype dtype, unsigned bits, unsigned time)
 {
     static struct scene scene;
-    struct scene_plan plan = {.coding = {.dtype = dtype,
-                                         .bucket_size = BUCKET_SIZE,
-                                         .rounding = bits > 1 && time % 3 == 2
-                                                         ? CGX_ROUNDING_STOCHASTIC
-                                                         : CGX_ROUNDING_NEAREST,
-                                         .seed = 0x123456789ABCDEFu * (time + 1),
-                                         .call = time,
-                                         .stream = bits},
-                              .npieces = 1,
-                              .counts = {BUCKETS * BUCKET_SIZE},
-                              .bits = {bits},
-                              .nsources = time % 8 == 0 ? 3 : 1,
-                              .buffer_source = time % 16 == 0 ? 1 : SCENE_NO_SOURCE,
-                              .seed = (uint64_t)dtype << 32 | bits << 16 | time};
+    struct scene_plan plan = {
+        .coding = {.dtype = dtype, .bucket_size = BUCKET_SIZE, .call = time, .stream = bits},
+        .npieces = 1,
+        .counts = {BUCKETS * BUCKET_SIZE},
+        .bits = {bits},
+        .nsources = time % 8 == 0 ? 3 : 1,
+        .buffer_source = time % 16 == 0 ? 1 : SCENE_NO_SOURCE,
+        .seed = (uint64_t)dtype << 32 | bits << 16 | time};
 
     if (time % 16 == 8) {
         plan.coding.first_raw = time / 16;

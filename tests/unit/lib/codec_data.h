@@ -44,18 +44,15 @@ static inline enum cgx_status data_sum(const struct cgx_codec *codec, enum cgx_o
 }
 
 static const char *const data_dtypes[] = {"float32", "float16", "bfloat16"};
-static const char *const data_roundings[] = {
-    [CGX_ROUNDING_NEAREST] = "nearest", [CGX_ROUNDING_STOCHASTIC] = "stochastic"};
 
-/* Calls TEST with each set of kernels that this processor has, each type and each rounding. */
-static inline void data_test_all(void (*test)(const struct cgx_codec *codec, enum cgx_dtype dtype,
-                                              enum cgx_rounding rounding))
+/* Calls TEST with each set of kernels that this processor has and each type. */
+static inline void data_test_all(void (*test)(const struct cgx_codec *codec, enum cgx_dtype dtype))
 {
     for (int set = 0; set < DATA_SETS; set++) {
         const struct cgx_codec *codec = data_codec(set);
 
-        for (int way = 0; codec != NULL && way < 6; way++)
-            test(codec, (enum cgx_dtype)(way / 2), (enum cgx_rounding)(way % 2));
+        for (int dtype = 0; codec != NULL && dtype < 3; dtype++)
+            test(codec, (enum cgx_dtype)dtype);
     }
 }
 
@@ -63,11 +60,6 @@ static inline void data_test_all(void (*test)(const struct cgx_codec *codec, enu
 static inline unsigned data_next_width(unsigned bits)
 {
     return bits < 8 ? bits + 1 : bits + 24;
-}
-
-static inline unsigned data_least_width(enum cgx_rounding rounding)
-{
-    return rounding == CGX_ROUNDING_NEAREST ? 1 : 2;
 }
 
 /* splitmix64. */

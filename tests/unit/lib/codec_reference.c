@@ -172,36 +172,6 @@ static unsigned get_code(const unsigned char *piece, const struct slice *slices,
     return code;
 }
 
-/* ---- random bits ---- */
-
-void reference_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
-{
-    uint32_t k[2] = {key[0], key[1]};
-
-    memcpy(out, counter, 4 * sizeof *out);
-    for (int round = 0; round < 7; round++) {
-        uint64_t a = out[0] * (uint64_t)3528531795, b = out[2] * (uint64_t)3449720151;
-        uint32_t next[4] = {(uint32_t)(b >> 32) ^ out[1] ^ k[0], (uint32_t)b,
-                            (uint32_t)(a >> 32) ^ out[3] ^ k[1], (uint32_t)a};
-
-        memcpy(out, next, sizeof next);
-        k[0] += 2654435769;
-        k[1] += 3144134277;
-    }
-}
-
-unsigned reference_random(const struct cgx_coding *coding, uint64_t element)
-{
-    uint64_t group = element / 8;
-    const uint32_t counter[4] = {(uint32_t)group, (uint32_t)(group >> 32), coding->call,
-                                 coding->stream};
-    const uint32_t key[2] = {(uint32_t)coding->seed, (uint32_t)(coding->seed >> 32)};
-    uint32_t words[4];
-
-    reference_philox(counter, key, words);
-    return element % 2 ? words[element % 8 / 2] >> 16 : words[element % 8 / 2] & 0xFFFF;
-}
-
 /* ---- buckets ---- */
 
 static float step_of(float min, float max, unsigned steps)
@@ -217,13 +187,11 @@ static float step_of(float min, float max, unsigned steps)
     return (float)(ceil(ldexp(u, 8 - exponent)) * ldexp(1, exponent - 8));
 }
 
-/* One bucket of N values; ELEMENT is the first one's place in the caller's buffer, INDEX that in
- * the piece. The piece is zero before. The bucket's header. */
-static uint32_t encode_bucket(const struct cgx_coding *coding, unsigned bits, const float *values,
-                              size_t n, uint64_t element, size_t index, const struct slice *slices,
-                              int nslices, unsigned char *piece)
+/* One bucket of N values; INDEX is the first one's place in the piece. The piece is zero before.
+ * The bucket's header. */
+static uint32_t encode_bucket(unsigned bits, const float *values, size_t n, size_t index,
+                              const struct slice *slices, int nslices, unsigned char *piece)
 {
-    bool nearest = coding->rounding == CGX_ROUNDING_NEAREST;
     float min = INFINITY, max = -INFINITY, u, inv;
     int z, last = (1 << bits) - 1;
     uint32_t header = 0;
@@ -239,14 +207,12 @@ static uint32_t encode_bucket(const struct cgx_coding *coding, unsigned bits, co
 
         memcpy(piece + slices[0].offset + index * slices[0].width / 8, &value, sizeof value);
     } else if (header == 0) {
-        u = step_of(min, max, nearest ? (1u << bits) - 1 : (1u << bits) - 2);
+        u = step_of(min, max, (1u << bits) - 1);
         inv = (float)(1.0 / u);
-        z = nearest ? (int)nearbyint((double)min * inv) : (int)floorf((float)((double)min * inv));
+        z = (int)nearbyint((double)min * inv);
         header = as_bits(u) | ((uint32_t)z & 0xFFFF);
         for (size_t i = 0; i < n; i++) {
-            float r = (float)(2 * reference_random(coding, element + i) + 1) / 131072;
-            int code = nearest ? (int)nearbyint((double)values[i] * inv)
-                               : (int)floorf(fmaf(values[i], inv, r));
+            int code = (int)nearbyint((double)values[i] * inv);
 
             code = code - z < 0 ? 0 : code - z > last ? last : code - z;
             put_code(piece, slices, nslices, index + i, (unsigned)code);
@@ -268,8 +234,7 @@ static void encode_values(const struct cgx_coding *coding, const struct cgx_piec
          bucket++) {
         size_t i = bucket * coding->bucket_size;
         size_t n = piece->count - i < coding->bucket_size ? piece->count - i : coding->bucket_size;
-        uint32_t header = encode_bucket(coding, piece->bits, values + i, n, piece->first + i, i,
-                                        slices, nslices, out);
+        uint32_t header = encode_bucket(piece->bits, values + i, n, i, slices, nslices, out);
 
         memcpy(out + 4 * bucket, &header, sizeof header);
     }
@@ -371,14 +336,13 @@ void maxmin_reference_reduce(const struct cgx_coding *coding, const struct cgx_p
                              const void *buffer, unsigned char *payload)
 {
     float *sums = calloc(piece->count, sizeof *sums);
-    float slack = coding->rounding == CGX_ROUNDING_NEAREST ? 0x1.02p-1f : 0x1.02p0f;
 
     for (size_t i = 0; i < piece->count; i++) {
         float steps;
 
         sums[i] = reference_sum(coding, piece, sources, nsources, buffer, i, &steps);
         if (piece->bits != 32 &&
-            fabsf(sums[i]) + steps * slack >=
+            fabsf(sums[i]) + steps * 0x1.02p-1f >=
                 (coding->dtype == CGX_FLOAT16 && !coding->partial ? 65520.0f : 0x1p127f))
             sums[i] = NAN;
     }

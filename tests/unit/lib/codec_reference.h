@@ -17,11 +17,6 @@ size_t reference_bytes(size_t count, unsigned bits, unsigned bucket_size, enum c
 float reference_widen(enum cgx_dtype dtype, const void *elements, size_t index);
 void reference_narrow(enum cgx_dtype dtype, float value, void *elements, size_t index);
 
-void reference_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
-
-/* The 16 random bits of an element of the caller's buffer. */
-unsigned reference_random(const struct cgx_coding *coding, uint64_t element);
-
 /* As the operations of struct cgx_codec, of one piece, for payloads that an encoder wrote. */
 void reference_encode(const struct cgx_coding *coding, const struct cgx_piece *piece,
                       const void *buffer, unsigned char *payload);

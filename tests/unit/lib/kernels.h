@@ -67,9 +67,9 @@ struct scene {
     size_t raw_bytes;     /* of each raw source */
 };
 
-/* Makes PLAN's pieces be of all widths from LEAST on, of one to three buckets each; I says which
+/* Makes PLAN's pieces be of all widths, of one to three buckets each; I says which
  * comes first. */
-void scene_all_widths(struct scene_plan *plan, unsigned least, unsigned i);
+void scene_all_widths(struct scene_plan *plan, unsigned i);
 
 /* Data of many kinds, which change within buckets; some not finite. The payloads, one for each
  * source, are what the host codec encodes; those that the plan's coding says are raw hold the

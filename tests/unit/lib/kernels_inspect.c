@@ -125,7 +125,6 @@ static void list(const struct cgx_coding *coding, unsigned nmembers, bool is_las
                                          .nasked = CGX_INSPECT_ASKED,
                                          .is_last = is_last,
                                          .sees_input = data_random(&state) % 4 > 0,
-                                         .stochastic = coding->rounding,
                                          .dtype = coding->dtype};
     for (unsigned i = 0; i < nmembers; i++)
         inspection.shares[i] = 1.0 / (3 + i);
@@ -236,9 +235,7 @@ void kernels_test_inspect(enum cgx_dtype dtype)
     static const unsigned sizes[] = {64, 512, 4096}, members[] = {0, 1, 3, 7, 8};
 
     for (unsigned i = 0; i < 3; i++) {
-        const struct cgx_coding coding = {.dtype = dtype,
-                                          .bucket_size = sizes[i],
-                                          .rounding = (enum cgx_rounding)((dtype + i) % 2)};
+        const struct cgx_coding coding = {.dtype = dtype, .bucket_size = sizes[i]};
         bool same = true;
 
         for (unsigned k = 0; k < 5; k++)

@@ -180,12 +180,10 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
     static struct tables tables;
     struct cgx_kernel_args args = {.sources = device_tables->sources,
                                    .status = &device_tables->status,
-                                   .seed = job->coding->seed,
-                                   .call = job->coding->call,
                                    .stream = job->coding->stream,
                                    .nsources = (uint32_t)job->nsources,
                                    .bucket_size = job->coding->bucket_size,
-                                   .key = cgx_call_key(job->coding->seed, job->coding->call),
+                                   .key = cgx_call_key(job->coding->call),
                                    .sampling = job->coding->sampling,
                                    .inspection = &device_tables->inspection,
                                    .marks = device_tables->marks,

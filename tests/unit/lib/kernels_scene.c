@@ -222,10 +222,10 @@ static void make_raw(const struct scene *scene, unsigned char *source)
     }
 }
 
-void scene_all_widths(struct scene_plan *plan, unsigned least, unsigned i)
+void scene_all_widths(struct scene_plan *plan, unsigned i)
 {
     for (unsigned p = 0; p < plan->npieces; p++) {
-        unsigned bits = least + (p + i) % (unsigned)plan->npieces;
+        unsigned bits = 1 + (p + i) % (unsigned)plan->npieces;
 
         plan->bits[p] = bits > 8 ? CGX_BITS_EXACT : bits;
         plan->counts[p] = (size_t)plan->coding.bucket_size * (1 + (p + i) % 3);
@@ -310,11 +310,10 @@ static void tell_difference(const struct scene *scene, const struct kernels_job 
 
     while (at < bytes && expected[at] == actual[at])
         at++;
-    diag("operation %d, %s, rounding %d, buckets of %u, misalignment %zu, seed %llu: status %d for "
+    diag("operation %d, %s, buckets of %u, misalignment %zu, seed %llu: status %d for "
          "%d, byte %zu of %zu",
-         job->operation, data_dtypes[job->coding->dtype], job->coding->rounding,
-         job->coding->bucket_size, scene->plan.misalignment, (unsigned long long)scene->plan.seed,
-         got, wanted, at, bytes);
+         job->operation, data_dtypes[job->coding->dtype], job->coding->bucket_size,
+         scene->plan.misalignment, (unsigned long long)scene->plan.seed, got, wanted, at, bytes);
     if (at == bytes)
         return;
     if (at >= GUARD + BUFFER_BYTES && at < PAYLOADS)

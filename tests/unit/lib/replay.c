@@ -173,7 +173,6 @@ static void run_calls(void *context, unsigned rank)
             .encoder = cgx_backend_host(),
             .decoder = cgx_backend_host(),
             .scratch = &actor->scratch,
-            .seed = replay->settings.seed,
             .call = (uint32_t)(replay->step * replay->ncounts + i),
             .input = replay->gradients + rank * replay->elements + first,
             .output = actor->output + first,

@@ -100,9 +100,9 @@ static uint32_t mix(uint32_t h)
 static bool is_turned(const struct cgx_coding *coding, uint64_t element)
 {
     const uint32_t c = 2654435769;
-    uint32_t key = mix((uint32_t)(coding->seed % 4294967296) + c), lane = element % 128 / 4;
+    uint32_t key = mix(c), lane = element % 128 / 4;
 
-    key = mix((key ^ (uint32_t)(coding->seed / 4294967296)) + c);
+    key = mix(key + c);
     key = mix((key ^ coding->call) + c);
     return mix((32 * (uint32_t)(element / BUCKET) + lane) * c + key) >>
                (4 * (element % BUCKET / 128) + element % 4) &

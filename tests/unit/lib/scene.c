@@ -80,7 +80,6 @@ void scene_prepare(struct scene *scene)
     const struct cgx_settings settings = {.bits = (int)scene->bits,
                                           .codec = scene->codec,
                                           .bucket_size = scene->bucket_size,
-                                          .rounding = scene->rounding,
                                           .skip_incomplete_buckets = scene->skip_incomplete,
                                           .adaptive = scene->adaptive,
                                           .adaptive_bits = 1u << 16 | 8};
@@ -274,7 +273,6 @@ static void run_rank(void *context, unsigned rank)
                             .encoder = &backend,
                             .decoder = &backend,
                             .scratch = &scratch,
-                            .seed = SCENE_SEED,
                             .call = SCENE_CALL,
                             .input = scene->in_place ? scene->outputs[rank] : scene->inputs[rank],
                             .output = scene->outputs[rank],

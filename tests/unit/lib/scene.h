@@ -10,8 +10,7 @@
 
 #define SCENE_MOST_RANKS 16
 
-/* Of its calls. */
-#define SCENE_SEED 7
+/* The number of its call. */
 #define SCENE_CALL 3
 
 /* Which operation of which rank's backend fails, or which of its messages, of packed ones which
@@ -43,7 +42,6 @@ struct scene {
     enum cgx_dtype dtype;
     unsigned bits, bucket_size;
     enum cgx_family codec;
-    enum cgx_rounding rounding;
     size_t count;
     bool skip_incomplete, in_place;
     bool adaptive;   /* segments of different widths, beginning with BITS */

@@ -13,10 +13,8 @@
 
 static struct cgx_coding coding_of(const struct scene *scene)
 {
-    return (struct cgx_coding){.dtype = scene->dtype,
-                               .bucket_size = scene->bucket_size,
-                               .seed = SCENE_SEED,
-                               .call = SCENE_CALL};
+    return (struct cgx_coding){
+        .dtype = scene->dtype, .bucket_size = scene->bucket_size, .call = SCENE_CALL};
 }
 
 /* ---- a chunk ---- */

@@ -36,9 +36,9 @@ static inline uint32_t uniform_mix(uint32_t h)
 static inline uint32_t uniform_key(const struct cgx_coding *coding)
 {
     const uint32_t c = 0x9E3779B9u;
-    uint32_t key = uniform_mix((uint32_t)coding->seed + c);
+    uint32_t key = uniform_mix(c);
 
-    key = uniform_mix((key ^ (uint32_t)(coding->seed >> 32)) + c);
+    key = uniform_mix(key + c);
     key = uniform_mix((key ^ coding->turn / 256) + c);
     key = uniform_mix((key ^ coding->stream) + c);
     return (key & 0xFFFFFF00u) + (coding->turn * c >> 24);

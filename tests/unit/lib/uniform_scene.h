@@ -270,7 +270,6 @@ static struct plan plan_of(unsigned i, enum cgx_dtype dtype)
     static const float steps[] = {0, 0.5f, 0.06f, 1.3f, 0.01f};
     struct plan plan = {.coding = {.dtype = dtype,
                                    .bucket_size = BUCKET_SIZE,
-                                   .seed = 11ull << 40 | 5,
                                    .call = i,
                                    .turn = 250 + i,
                                    .stream = 4,

@@ -136,7 +136,6 @@ struct scene watch_scene(const char *nodes, unsigned way, unsigned bits)
     scene.in_place = way % 5 == 2;
     scene.skip_incomplete = way % 5 == 3;
     scene.staging = way & 4 ? 20000 : 0; /* several slices */
-    scene.rounding = way % 7 == 6 && bits > 1 ? CGX_ROUNDING_STOCHASTIC : CGX_ROUNDING_NEAREST;
     scene.intra = scene_reduction(way & 8);
     scene.watched = true;
     scene.consensus = threshold_of(&scene);
@@ -147,7 +146,6 @@ struct scene watch_scene(const char *nodes, unsigned way, unsigned bits)
 
 void watch_say(const struct scene *scene, const char *nodes, unsigned way, double distance)
 {
-    diag("nodes %s, way %u, %u bits%s: seen %d at %g for %g, outcome %d", nodes, way, scene->bits,
-         scene->rounding == CGX_ROUNDING_NEAREST ? "" : ", stochastic", scene->seen[0].consensus,
-         scene->seen[0].distance, distance, scene->outcomes[0]);
+    diag("nodes %s, way %u, %u bits: seen %d at %g for %g, outcome %d", nodes, way, scene->bits,
+         scene->seen[0].consensus, scene->seen[0].distance, distance, scene->outcomes[0]);
 }

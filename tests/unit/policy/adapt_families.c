@@ -89,8 +89,7 @@ static enum cgx_adapt_due step(const struct data *data)
     for (size_t s = 0; s < SEGMENTS; s++) {
         enum cgx_family family = (enum cgx_family)segment_at(s)->family;
 
-        layer->energies[s] =
-            weight_of(&data[s], family) / cgx_encoding_range(encoding_at(s), CGX_ROUNDING_NEAREST);
+        layer->energies[s] = weight_of(&data[s], family) / cgx_encoding_range(encoding_at(s));
         if (cgx_adapt_measures(adapt))
             layer->findings[s] = finding_of(&data[s], family);
     }

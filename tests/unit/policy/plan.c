@@ -61,11 +61,6 @@ static void test_said_widths(void)
     ok(plan->nsegments == 1 && !plan->adaptive && segment_is(plan, 0, 150000, 5, 5, 5),
        "where nothing is adaptive it is one width for all");
     cgx_plan_free(plan);
-    override = (struct cgx_override){.least = 1, .most = 1};
-    fixed.rounding = CGX_ROUNDING_STOCHASTIC;
-    plan = cgx_plan_create(&fixed, &override, CGX_FLOAT32, 2048);
-    ok(segment_is(plan, 0, 2048, 2, 2, 2), "1 bit means 2 where rounding is stochastic");
-    cgx_plan_free(plan);
 }
 
 /* Whether OVERRIDE, without widths and layers, changes nothing under WITH. */

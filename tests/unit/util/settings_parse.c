@@ -43,10 +43,9 @@ static void test_fields(void)
     ok(!s.enable && s.bits == 7 && s.bucket_size == 2048 && s.minimal_size == 5000000000u &&
            s.skip_incomplete_buckets && s.fusion_buffer_bytes == (uint64_t)8 << 30 && silent(),
        "numbers reach their fields");
-    s = parse("CGX_BUFFERS=host\nCGX_ROUNDING=stochastic:9223372036854775807\n"
+    s = parse("CGX_BUFFERS=host\n"
               "CGX_CROSS_REDUCTION_TYPE=RING\nCGX_WARMUP=0\nCGX_LOG=debug");
-    ok(s.buffers == CGX_BUFFERS_HOST && s.rounding == CGX_ROUNDING_STOCHASTIC &&
-           s.seed == INT64_MAX && s.cross_reduction == CGX_REDUCTION_RING && s.warmup == 0 &&
+    ok(s.buffers == CGX_BUFFERS_HOST && s.cross_reduction == CGX_REDUCTION_RING && s.warmup == 0 &&
            s.log_level == CGX_LOG_DEBUG && silent(),
        "words reach their fields");
     ok(parse("CGX_BUFFERS=all").buffers == CGX_BUFFERS_ALL, "CGX_BUFFERS=all means both kinds");
@@ -58,8 +57,6 @@ static void test_fields(void)
     s = parse("CGX_COMPRESSION_QUANTIZATION_BITS=2");
     ok(cgx_settings_least(&s) == 1 && cgx_settings_most(&s) == 8 && silent(),
        "widths are chosen from one bit below the base width on");
-    s = parse("CGX_COMPRESSION_QUANTIZATION_BITS=2\nCGX_ROUNDING=stochastic");
-    ok(s.valid && cgx_settings_least(&s) == 2, "with stochastic rounding from two on");
     parse("CGX_COMPRESSION_QUANTIZATION_BITS=2\nCGX_ADAPTIVE=bits=3:8");
     ok(messages.warnings == 1 && strstr(messages.text, "calls begin with 3 bits") != NULL,
        "a range without the base width is warned of");
@@ -82,8 +79,9 @@ static void test_fields(void)
        "a minimal size below 1024 means 1024");
     s = parse("CGX_WARMUP=5\nCGX_WARMUP=6");
     ok(s.warmup == 5, "of two entries with one name the first counts, as in getenv");
-    s = parse("CGX_WARMUP=x\nCGX_ROUNDING=stochastic:7");
-    ok(!s.valid && s.warmup == 2 && s.seed == 7, "a refused value leaves the default");
+    s = parse("CGX_WARMUP=x\nCGX_LOG=debug");
+    ok(!s.valid && s.warmup == 2 && s.log_level == CGX_LOG_DEBUG,
+       "a refused value leaves the default");
 }
 
 static void test_words(void)
@@ -113,9 +111,6 @@ static void test_words(void)
            !same_words("CGX_ADAPTIVE=bits=2:8", "A=B") &&
            !same_words("CGX_ADAPTIVE=period=5", "A=B"),
        "so have words within a value, and each has its own");
-    ok(!same_words("CGX_ROUNDING=stochastic:4294967297", "CGX_ROUNDING=stochastic:1") &&
-           !same_words("CGX_ROUNDING=stochastic", "CGX_ROUNDING=nearest"),
-       "large numbers are not cut to their word");
     ok(same_words("CGX_BITS=8\nCGX_HISTORY=yes",
                   "CGX_COMPRESSION_QUANTIZATION_BITS=8\nCGX_HISTORY=1") &&
            silent(),
@@ -177,21 +172,6 @@ static void test_paths(void)
     messages.settings = &settings;
     cgx_settings_parse(longest, collect, &messages, &settings);
     ok(!settings.valid && *settings.stats_path == '\0', "a longer one is refused, not cut");
-}
-
-static void test_stochastic(void)
-{
-    ok(!parse("CGX_ROUNDING=stochastic\nCGX_COMPRESSION_QUANTIZATION_BITS=1").valid &&
-           messages.errors == 1 && strstr(messages.text, "CGX_ROUNDING") != NULL &&
-           strstr(messages.text, "CGX_COMPRESSION_QUANTIZATION_BITS") != NULL,
-       "stochastic rounding to one bit is refused, and both variables are named");
-    ok(!parse("CGX_ROUNDING=stochastic\nCGX_ADAPTIVE=bits=1:8").valid && messages.errors == 1 &&
-           strstr(messages.text, "CGX_ROUNDING") != NULL &&
-           strstr(messages.text, "allowed with CGX_ADAPTIVE: bits=") != NULL,
-       "so it is where one bit may be chosen");
-    ok(parse("CGX_ROUNDING=stochastic\nCGX_ADAPTIVE=0").valid &&
-           parse("CGX_ROUNDING=stochastic\nCGX_ADAPTIVE=bits=2:8").valid && silent(),
-       "it is not where none is chosen, or two bits at least");
 }
 
 /* What to set in the place of a value that is retired. */
@@ -346,7 +326,6 @@ int main(void)
     test_words();
     test_rules();
     test_paths();
-    test_stochastic();
     test_retired_values();
     test_messages();
     test_names();

@@ -49,11 +49,6 @@ static const struct variable {
     {"CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS", {"1", "true"}, {"2", "check"}},
     {"CGX_BUFFERS", {"host", "all", "HOST", "All"}, {"gpu", "hos", "hosts", "host,all", "device,"}},
     {"CGX_WARMUP", {"0", "1", "3", "1000000"}, {"1000001", "-1", "two"}},
-    {"CGX_ROUNDING",
-     {"stochastic", "STOCHASTIC", "stochastic:1", "stochastic:4294967296",
-      "stochastic:9223372036854775807"},
-     {"random", "0", "stochasti", "nearest:1", "stochastic:", "stochastic:9223372036854775808",
-      "stochastic:-1", "stochastic:0x10", "stochastic:1 2"}},
     {"CGX_ADAPTIVE",
      {"0", "off"},
      {"2",        "bits",           "bits=",      "bits=0:8",     "bits=3:9",
@@ -141,7 +136,6 @@ static void test_defaults(void)
     ok(s.enable == CGX_ENABLE_YES && s.bits == 4 && s.codec == CGX_FAMILY_AUTO &&
            s.bucket_size == 128 && s.minimal_size == 16384 && s.minimal_kind == CGX_MINIMAL_AUTO &&
            !s.skip_incomplete_buckets && s.buffers == CGX_BUFFERS_DEVICE && s.warmup == 2 &&
-           s.rounding == CGX_ROUNDING_NEAREST && s.seed == 0 &&
            s.fusion_buffer_bytes == (uint64_t)64 << 20 && s.cross_reduction == CGX_REDUCTION_AUTO &&
            s.log_level == CGX_LOG_WARN && *s.stats_path == '\0',
        "the settings in effect have their defaults");
@@ -167,8 +161,6 @@ static void test_dependent_defaults(void)
     s = parse("CGX_HISTORY=no");
     ok(s.valid && !cgx_settings_history(&s, false) && s.bucket_size == 512,
        "without history buckets have 512 elements");
-    s = parse("CGX_ROUNDING=stochastic");
-    ok(s.valid && !cgx_settings_history(&s, false), "nor has what is rounded by chance");
     s = parse("CGX_CROSS_REDUCTION_TYPE=RING");
     ok(cgx_settings_history(&s, false) && !cgx_settings_history(&s, true),
        "in a ring float16 has none ...");
@@ -176,8 +168,8 @@ static void test_dependent_defaults(void)
     ok(cgx_settings_history(&s, true), "... unless it is asked for");
     s = parse("CGX_ERROR_FEEDBACK=1\nCGX_COMPRESSION_QUANTIZATION_BITS=9");
     ok(!s.valid && s.bits == 2, "a refused value leaves that default");
-    s = parse("CGX_PROFILE=bytegrad");
-    ok(s.valid && s.bits == 4, "a retired variable changes nothing");
+    s = parse("CGX_PROFILE=bytegrad\nCGX_ROUNDING=stochastic:7");
+    ok(s.valid && s.bits == 4 && messages.warnings == 2, "retired variables change nothing");
 }
 
 int main(void)
