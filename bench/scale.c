@@ -25,7 +25,7 @@ static const char usage[] =
     "  --staging BYTES        CGX_FUSION_BUFFER_SIZE_MB, in bytes (67108864)\n"
     "  --oversubscribed X     the core carries 1/X of what leaves 32 nodes (1)\n"
     "  --between NAME         CGX_CROSS_REDUCTION_TYPE (AUTO)\n"
-    "  --ring-inside, --leaders   other algorithms\n"
+    "  --leaders              one rank of each node sends to others\n"
     "  --one-width            CGX_ADAPTIVE=0, CGX_CODEC=maxmin and CGX_CONSENSUS=0\n"
     "  --lab                  hosts of bench/lab instead of GPUs on a fast network; before "
     "others\n";
@@ -211,7 +211,7 @@ static bool read_reduction(const char *name)
 {
     uint64_t value;
 
-    if (!cgx_parse_choice(name, "SRA, RING, GRID, AUTO", &value))
+    if (!cgx_parse_choice(name, "SRA, GRID, AUTO", &value))
         return false;
     call.inter = (enum cgx_reduction)value;
     return true;
@@ -245,9 +245,6 @@ static bool read_option(int option)
         return call.costs.oversubscription >= 1;
     case 'x':
         return read_reduction(optarg);
-    case 'i':
-        call.intra = CGX_REDUCTION_RING;
-        return true;
     case 'd':
         call.leaders = true;
         return true;
@@ -264,14 +261,19 @@ static bool read_option(int option)
 
 int main(int argc, char *argv[])
 {
-    static const struct option options[] = {
-        {"ranks", required_argument, NULL, 'p'},   {"members", required_argument, NULL, 'l'},
-        {"gbit", required_argument, NULL, 'g'},    {"bytes", required_argument, NULL, 'b'},
-        {"run", required_argument, NULL, 'r'},     {"fragment", required_argument, NULL, 'f'},
-        {"staging", required_argument, NULL, 's'}, {"oversubscribed", required_argument, NULL, 'o'},
-        {"between", required_argument, NULL, 'x'}, {"ring-inside", no_argument, NULL, 'i'},
-        {"leaders", no_argument, NULL, 'd'},       {"one-width", no_argument, NULL, '1'},
-        {"lab", no_argument, NULL, 'k'},           {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"ranks", required_argument, NULL, 'p'},
+                                            {"members", required_argument, NULL, 'l'},
+                                            {"gbit", required_argument, NULL, 'g'},
+                                            {"bytes", required_argument, NULL, 'b'},
+                                            {"run", required_argument, NULL, 'r'},
+                                            {"fragment", required_argument, NULL, 'f'},
+                                            {"staging", required_argument, NULL, 's'},
+                                            {"oversubscribed", required_argument, NULL, 'o'},
+                                            {"between", required_argument, NULL, 'x'},
+                                            {"leaders", no_argument, NULL, 'd'},
+                                            {"one-width", no_argument, NULL, '1'},
+                                            {"lab", no_argument, NULL, 'k'},
+                                            {NULL, 0, NULL, 0}};
     int option;
 
     call.costs = cluster;

@@ -33,7 +33,7 @@ struct scale_costs {
 struct scale_call {
     unsigned ranks, members; /* of the job, and of a node */
     unsigned run;            /* nodes whose ranks are run; 0: all */
-    enum cgx_reduction intra, inter;
+    enum cgx_reduction inter;
     struct cgx_network network; /* as the library takes it to be */
     bool leaders;
     size_t elements;

@@ -163,7 +163,6 @@ static bool make_schedule(const struct cgx_scheme *scheme)
 static bool open_world(const struct scale_call *call)
 {
     struct cgx_scheme scheme = {.watched = call->watched,
-                                .intra = call->intra,
                                 .inter = call->inter,
                                 .network = call->network,
                                 .leaders = call->leaders};

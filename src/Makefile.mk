@@ -110,7 +110,6 @@ libcgxcore_la_SOURCES = \
 	src/coll/exchange_shared.c src/coll/exchange_shared.h \
 	src/coll/feedback.c src/coll/feedback.h \
 	src/coll/residuals.c src/coll/residuals.h \
-	src/coll/ring.c \
 	src/coll/schedule.c src/coll/schedule.h \
 	src/coll/scratch.c src/coll/scratch.h \
 	src/coll/shm.c src/coll/shm.h \

@@ -41,7 +41,6 @@ unit_programs = \
 	tests/unit/codec/uniform_bytes \
 	tests/unit/codec/uniform_error \
 	tests/unit/coll/exchange \
-	tests/unit/coll/layout \
 	tests/unit/coll/mirrored \
 	tests/unit/coll/pull \
 	tests/unit/coll/residuals_room \

@@ -110,7 +110,6 @@ void info_draw_machine(void)
 
 void info_print_stages(const struct cgx_settings *settings)
 {
-    const char *raw = settings->raw ? " of elements as they are" : "";
     char nodes[24] = "N", ranks[24] = "L";
     uint64_t n = settings->topology >> 32, l = settings->topology & UINT32_MAX;
 
@@ -130,10 +129,10 @@ void info_print_stages(const struct cgx_settings *settings)
         printf("%s nodes of %s ranks: ", nodes, ranks);
     }
     if (settings->leaders)
-        printf("reduce%s over %s local ranks to a leader, all-reduce between %s leaders", raw,
-               ranks, nodes);
+        printf("reduce over %s local ranks to a leader, all-reduce between %s leaders", ranks,
+               nodes);
     else
-        printf("reduce-scatter%s over %s local ranks, all-reduce of each shard between %s nodes",
-               raw, ranks, nodes);
+        printf("reduce-scatter over %s local ranks, all-reduce of each shard between %s nodes",
+               ranks, nodes);
     printf(", share inside the node\n");
 }

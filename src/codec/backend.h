@@ -27,7 +27,7 @@ struct cgx_area {
 /* How payloads reach this rank's device from local peers, the other ranks of its node. */
 enum cgx_pull {
     CGX_PULL_NONE,   /* the processor copies them into this rank's staging memory */
-    CGX_PULL_HOST,   /* the device copies them from peers' staging memory; not in a ring */
+    CGX_PULL_HOST,   /* the device copies them from peers' staging memory */
     CGX_PULL_DEVICE, /* the device copies them from peers' devices */
 };
 

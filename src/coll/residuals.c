@@ -47,8 +47,7 @@ static struct spans spans_of(const struct cgx_schedule *schedule, unsigned rank)
     unsigned first = nodes->local[rank] * in_shard, chunk = cgx_schedule_chunk_of(schedule, rank);
     struct spans spans = {.input = {0, schedule->plan->count}};
 
-    if (nodes->local[rank] < schedule->shards && nodes->nodes > 1 &&
-        (nodes->most > 1 || schedule->inter == CGX_REDUCTION_RING))
+    if (nodes->local[rank] < schedule->shards && nodes->nodes > 1 && nodes->most > 1)
         spans.shard = chunks_span(schedule, first, first + in_shard - 1);
     else if (chunk != CGX_NO_CHUNK && rows > 1)
         spans.shard = chunks_span(schedule, chunk / rows * rows, chunk / rows * rows + rows - 1);

@@ -4,8 +4,7 @@
 /* Error feedback in a sum of several stages. Each quantisation of this rank has its own residuals
  * (codec.h), indexed by element: those of the buffer for the input it sends, those of its shard for
  * sums inside the node or a row that go to other nodes, and those of its chunk for the chunk's sum.
- * Partial sums in a ring inside a node have none: a rank quantises nearly the whole buffer again in
- * them, which would double the memory. */
+ */
 #ifndef CGX_COLL_RESIDUALS_H
 #define CGX_COLL_RESIDUALS_H
 

@@ -143,14 +143,11 @@ static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t sli
                               .packed = part.bytes * chunks,
                               .transfers = 2 * cgx_larger(cgx_larger(longest, grid->rows), most)};
 
-    needs.staging =
-        part.bytes * (chunks + cgx_schedule_reserved(schedule->inter, longest) * grid->rows +
-                      cgx_schedule_reserved(CGX_REDUCTION_SRA, grid->rows));
+    needs.staging = part.bytes * (chunks + (longest - 1) * grid->rows + grid->rows - 1);
     if (schedule->raw)
-        needs.staging +=
-            part.raw_bytes * (chunks + cgx_schedule_reserved(schedule->intra, most) * in_shard);
+        needs.staging += part.raw_bytes * (chunks + (most - 1) * in_shard);
     else
-        needs.staging += part.bytes * cgx_schedule_reserved(schedule->intra, most) * in_shard;
+        needs.staging += part.bytes * (most - 1) * in_shard;
     samples = chunks * (part.buckets / CGX_SAMPLE_BLOCK + 1) + chunks * part.pieces + 1;
     if (schedule->plan->adaptive)
         needs.staging += samples * sizeof(struct cgx_sample) + moments_bytes(schedule->plan, &part);
@@ -244,10 +241,10 @@ static void fill(struct cgx_schedule *schedule)
 
 static uint32_t hash_schedule(const struct cgx_schedule *schedule)
 {
-    uint64_t words[9 + CGX_TRAILERS] = {
-        schedule->plan->hash, schedule->nodes->hash, schedule->ranks, schedule->shards,
-        schedule->grid.rows,  schedule->intra,       schedule->inter, schedule->raw};
-    size_t count = 8;
+    uint64_t words[7 + CGX_TRAILERS] = {schedule->plan->hash, schedule->nodes->hash,
+                                        schedule->ranks,      schedule->shards,
+                                        schedule->grid.rows,  schedule->raw};
+    size_t count = 6;
 
     for (int i = 0; i < CGX_TRAILERS; i++) {
         if (cgx_trailers[i]->needed)
@@ -284,7 +281,7 @@ static unsigned rows_for(const struct cgx_schedule *schedule, const struct cgx_p
     const size_t slices = cgx_larger(plan->bytes / cgx_larger(staging / 4, 1), 1);
     const struct cgx_volume volume = volume_of(plan, slices);
 
-    if (scheme->inter != CGX_REDUCTION_AUTO && scheme->inter != CGX_REDUCTION_GRID)
+    if (scheme->inter == CGX_REDUCTION_SRA)
         return 1;
     if (scheme->inter == CGX_REDUCTION_AUTO && suspects_sums(plan))
         return 1;
@@ -295,24 +292,13 @@ static unsigned rows_for(const struct cgx_schedule *schedule, const struct cgx_p
 struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct cgx_plan *widest,
                                       const struct cgx_scheme *scheme, size_t staging)
 {
-    struct cgx_schedule schedule = {
-        .plan = widest,
-        .nodes = scheme->nodes,
-        .ranks = scheme->nodes->ranks,
-        .network = scheme->network,
-        .intra = scheme->intra,
-        .inter = scheme->inter == CGX_REDUCTION_RING ? CGX_REDUCTION_RING : CGX_REDUCTION_SRA};
     bool at_once = rounds_twice(widest);
+    struct cgx_schedule schedule = {.plan = widest,
+                                    .nodes = at_once ? scheme->flat : scheme->nodes,
+                                    .ranks = scheme->nodes->ranks,
+                                    .network = scheme->network};
 
-    if (at_once) {
-        schedule.nodes = scheme->flat;
-        schedule.intra = schedule.inter = CGX_REDUCTION_SRA;
-    }
-    schedule.raw = (scheme->raw || (suspects_sums(widest) && scheme->intra == CGX_REDUCTION_SRA)) &&
-                   schedule.nodes->nodes > 1 && schedule.nodes->most > 1;
-    /* Uncompressed sums would be rounded again at each member of a ring. */
-    if (schedule.raw)
-        schedule.intra = CGX_REDUCTION_SRA;
+    schedule.raw = suspects_sums(widest) && schedule.nodes->nodes > 1 && schedule.nodes->most > 1;
     schedule.shards = scheme->leaders && schedule.nodes->nodes > 1 ? 1 : schedule.nodes->least;
     schedule.grid = cgx_node_grid_of(schedule.nodes->nodes,
                                      at_once ? 1 : rows_for(&schedule, plan, scheme, staging));

@@ -73,9 +73,7 @@ struct cgx_scheme {
     const struct cgx_nodes *nodes;
     const struct cgx_nodes *flat; /* the same ranks, each as its own node */
     bool leaders;                 /* one rank of each node exchanges data with other nodes */
-    bool raw;                     /* ranks of a node with several get unquantised elements */
     bool watched;                 /* owners report how far the ranks' contributions are apart */
-    enum cgx_reduction intra;     /* inside a node: SRA or RING */
     enum cgx_reduction inter;     /* between nodes */
     struct cgx_network network;   /* between nodes */
 };
@@ -92,11 +90,10 @@ struct cgx_schedule {
     const struct cgx_nodes *nodes;
     unsigned ranks;
     unsigned shards;
-    struct cgx_node_grid grid;       /* of the nodes */
-    struct cgx_network network;      /* between nodes */
-    enum cgx_reduction intra, inter; /* SRA or RING; with several rows inter is SRA */
-    bool raw;                        /* members of a node get unquantised elements to sum */
-    bool trailers[CGX_TRAILERS];     /* those needed, except those that follow the plan alone */
+    struct cgx_node_grid grid;   /* of the nodes */
+    struct cgx_network network;  /* between nodes */
+    bool raw;                    /* members of a node get unquantised elements to sum */
+    bool trailers[CGX_TRAILERS]; /* those needed, except those that follow the plan alone */
     unsigned slices;
     unsigned most_slices; /* of the plan at its widest, the maximum */
     uint32_t hash;        /* of all of this, sent in every message */
@@ -117,13 +114,6 @@ static inline unsigned cgx_schedule_chunk(const struct cgx_schedule *schedule, u
 /* The chunk that RANK owns; CGX_NO_CHUNK if it owns none. */
 #define CGX_NO_CHUNK UINT_MAX
 unsigned cgx_schedule_chunk_of(const struct cgx_schedule *schedule, unsigned rank);
-
-/* The messages for one of MEMBERS ranks that REDUCTION keeps in staging memory until they are
- * summed. */
-static inline size_t cgx_schedule_reserved(enum cgx_reduction reduction, size_t members)
-{
-    return reduction == CGX_REDUCTION_RING && members > 1 ? 1 : members - 1;
-}
 
 /* Sets TRAILERS to the begins of the trailers behind a part of UNITS in NPIECES, and to the end of
  * the last. */

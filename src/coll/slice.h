@@ -140,7 +140,6 @@ struct cgx_slice {
     bool is_shard_owner;  /* this rank owns one ... */
     bool is_owner;        /* ... and a chunk of it */
     enum cgx_pull pull;   /* NONE without local peers */
-    bool lends;           /* local peers may decode the own shard in place */
     unsigned slot_number;
     struct cgx_slot *slot;
     const struct cgx_block *parts, *shards, *raw_shards;
@@ -148,7 +147,8 @@ struct cgx_slice {
     struct cgx_coding coding;
     unsigned number;
     size_t pieces; /* of all parts */
-    size_t end;    /* of the parts' messages in the staging memory; of foreign ones if it lends */
+    size_t end; /* of the parts' messages in the staging memory; of foreign ones if they decode in
+                   place */
     struct cgx_measuring measuring;
     struct cgx_stage stages[CGX_LEVELS];
     size_t incoming[CGX_LEVELS];       /* staging offsets of incoming messages to be summed ... */
@@ -159,10 +159,9 @@ struct cgx_slice {
     struct cgx_operands operands;
     size_t npulled;   /* pulled messages to be summed */
     bool has_moments; /* the device forms those of the own sum */
-    /* Position: exchanges of the phase done, their number, and the one under way. */
     enum cgx_phase phase;
-    unsigned round, rounds;
-    bool posted;                /* an exchange is under way */
+    bool waits;                 /* for the exchange of the phase ... */
+    bool posted;                /* ... which is under way */
     size_t ntransfers;          /* of the exchange that is being listed or under way */
     struct cgx_packed packed;   /* of its messages */
     unsigned seq;               /* number of messages so far between a pair of ranks */

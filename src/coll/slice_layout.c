@@ -89,7 +89,7 @@ static void lay_own_shard(struct cgx_slice *slice)
     size_t begin = slice->end, pieces = slice->pieces, most = slice->coll->schedule->needs.staging;
 
     lay_shard(slice, slice->local);
-    if (!slice->lends)
+    if (slice->pull != CGX_PULL_DEVICE)
         return;
     slice->pieces = pieces;
     slice->end = most / CGX_PIECE_ALIGNMENT * CGX_PIECE_ALIGNMENT - (slice->end - begin);
@@ -116,19 +116,16 @@ static void lay_incoming(struct cgx_slice *slice, size_t at)
     unsigned first = cgx_schedule_chunk(schedule, slice->local, slice->column, 0);
 
     slice->incoming[CGX_LEVEL_NODE] = at;
-    /* In a ring partial sums of other blocks arrive too. */
-    if (slice->is_shard_owner || schedule->intra == CGX_REDUCTION_RING)
-        at += cgx_schedule_reserved(schedule->intra, members) *
+    if (slice->is_shard_owner)
+        at += (members - 1) *
               longest(schedule->raw ? slice->raw_shards : slice->shards, schedule->shards);
     slice->incoming[CGX_LEVEL_ROW] = at;
     if (slice->is_owner)
-        at += cgx_schedule_reserved(schedule->inter,
-                                    cgx_node_grid_length(&schedule->grid, slice->row)) *
+        at += (cgx_node_grid_length(&schedule->grid, slice->row) - 1) *
               longest(slice->columns, schedule->grid.columns);
     slice->incoming[CGX_LEVEL_COLUMN] = at;
     if (slice->is_owner)
-        at += cgx_schedule_reserved(CGX_REDUCTION_SRA, schedule->grid.rows) *
-              longest(slice->parts + first, schedule->grid.rows);
+        at += (schedule->grid.rows - 1) * longest(slice->parts + first, schedule->grid.rows);
     slice->inspections = at;
     for (int i = 0; i < CGX_TRAILERS; i++) {
         if (slice->number == 0 && schedule->trailers[i] && cgx_trailers[i]->room)
@@ -249,7 +246,6 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
         if (shard != slice->local)
             lay_shard(slice, shard);
     }
-    slice->lends = slice->pull == CGX_PULL_DEVICE && schedule->intra != CGX_REDUCTION_RING;
     if (slice->is_shard_owner)
         lay_own_shard(slice);
     lay_incoming(slice, schedule->raw ? lay_raw(slice) : slice->end);

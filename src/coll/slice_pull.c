@@ -102,8 +102,7 @@ static void pull(void *state, const struct cgx_transfer *transfer,
         note(slice, transfer, message);
     else
         copy_tails(slice, transfer->block, message->data, transfer->data);
-    /* In a ring a rank passes on the sums of others, so it must copy them. */
-    if ((is_summed || slice->lends) &&
+    if ((is_summed || slice->pull == CGX_PULL_DEVICE) &&
         encoder->ops->borrow(encoder, slice->slot_number, peer, message->offset, transfer->data,
                              transfer->filled))
         return;
@@ -138,7 +137,7 @@ void cgx_slice_publish(struct cgx_slice *slice)
     if (slice->pull == CGX_PULL_NONE || slice->vote != CGX_ABLE || slice->lost ||
         shard->npieces == 0)
         return;
-    slice->lent = slice->lends;
+    slice->lent = slice->pull == CGX_PULL_DEVICE;
     if (end == shard->message)
         return;
     cgx_slice_store_parts(slice, encoder, shard->message, end);

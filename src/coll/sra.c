@@ -7,10 +7,9 @@
  * flags reach every member. */
 #include "coll/stage.h"
 
-/* The other members' blocks, which are adjacent. */
-static struct cgx_block first_send(const struct cgx_stage *stage)
+struct cgx_block cgx_sra_first_send(const struct cgx_stage *stage)
 {
-    struct cgx_block run = {0};
+    struct cgx_block run = {0}; /* they are adjacent */
 
     for (unsigned i = 0; i < stage->nblocks; i++) {
         const struct cgx_block *block = &stage->blocks[i];
@@ -23,12 +22,6 @@ static struct cgx_block first_send(const struct cgx_stage *stage)
         run.npieces = block->first_piece + block->npieces - run.first_piece;
     }
     return run;
-}
-
-static unsigned rounds(const struct cgx_stage *stage, bool gathers)
-{
-    (void)stage, (void)gathers;
-    return 1;
 }
 
 /* The block of MEMBER, or NULL if it owns none or an empty one. */
@@ -51,12 +44,11 @@ static unsigned sender(const struct cgx_stage *stage, unsigned turn)
     return (stage->self + stage->size - turn) % stage->size;
 }
 
-static void reduce_scatter(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
+void cgx_sra_reduce_scatter(struct cgx_slice *slice, const struct cgx_stage *stage)
 {
     const struct cgx_block *own_part = block_of(stage, stage->self);
     size_t extent = own_part ? CGX_MESSAGE_HEADER_BYTES + own_part->bytes : 0;
 
-    (void)round;
     for (unsigned turn = 1; turn < stage->size; turn++) {
         unsigned to = receiver(stage, turn), from = sender(stage, turn);
         unsigned place = from - (from > stage->self); /* in the order of members */
@@ -70,12 +62,11 @@ static void reduce_scatter(struct cgx_slice *slice, const struct cgx_stage *stag
     }
 }
 
-static void sum(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
+void cgx_sra_sum(struct cgx_slice *slice, const struct cgx_stage *stage)
 {
     const struct cgx_block *own_part = block_of(stage, stage->self);
     size_t extent;
 
-    (void)round;
     if (!own_part)
         return;
     extent = CGX_MESSAGE_HEADER_BYTES + own_part->bytes;
@@ -85,11 +76,10 @@ static void sum(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned
                           stage->self, stage->size - 1 - stage->self, own_part->is_raw);
 }
 
-static void allgather(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
+void cgx_sra_allgather(struct cgx_slice *slice, const struct cgx_stage *stage)
 {
     const struct cgx_block *own_part = block_of(stage, stage->self);
 
-    (void)round;
     for (unsigned turn = 1; turn < stage->size; turn++) {
         unsigned to = receiver(stage, turn), from = sender(stage, turn);
         const struct cgx_block *block = block_of(stage, from);
@@ -100,9 +90,3 @@ static void allgather(struct cgx_slice *slice, const struct cgx_stage *stage, un
             cgx_slice_send(slice, cgx_stage_rank(slice, stage, to), own_part);
     }
 }
-
-const struct cgx_stage_ops cgx_sra = {.first_send = first_send,
-                                      .rounds = rounds,
-                                      .reduce_scatter = reduce_scatter,
-                                      .sum = sum,
-                                      .allgather = allgather};

@@ -37,7 +37,7 @@ void cgx_operands_rebase(struct cgx_operands *operands, size_t origin);
 void cgx_operands_surround(struct cgx_operands *operands, const unsigned char *arrived,
                            size_t extent, unsigned before, unsigned after, bool are_raw);
 
-/* ---- shared by all algorithms ---- */
+/* ---- members and their sums ---- */
 
 unsigned cgx_stage_rank(const struct cgx_slice *slice, const struct cgx_stage *stage,
                         unsigned member);
@@ -55,26 +55,19 @@ void cgx_stage_sum(struct cgx_slice *slice, const struct cgx_stage *stage,
  * this rank's contribution. */
 size_t cgx_stage_list(struct cgx_slice *slice, const struct cgx_block *block, size_t nsources);
 
-/* The operations of an algorithm. */
-struct cgx_stage_ops {
-    /* The block, or run of blocks, that this rank sends first; encoded before the stage starts. It
-     * has no pieces if there is nothing to send. */
-    struct cgx_block (*first_send)(const struct cgx_stage *stage);
+/* ---- SRA ---- */
 
-    /* The number of exchanges of a reduce-scatter or, if GATHERS, of an allgather. */
-    unsigned (*rounds)(const struct cgx_stage *stage, bool gathers);
+/* The blocks that this rank sends, all but its own; encoded before the stage starts. There are no
+ * pieces if there is nothing to send. */
+struct cgx_block cgx_sra_first_send(const struct cgx_stage *stage);
 
-    /* reduce_scatter lists the messages of ROUND; sum sums those that have arrived. After all
-     * rounds the operands are all contributions to this rank's block; before, they are this rank's
-     * own, and the first send is ready. */
-    void (*reduce_scatter)(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round);
-    void (*sum)(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round);
+/* Lists the messages of a reduce-scatter. */
+void cgx_sra_reduce_scatter(struct cgx_slice *slice, const struct cgx_stage *stage);
 
-    /* Lists the messages of ROUND of the allgather: this rank's block goes to all others, and
-     * theirs arrive. */
-    void (*allgather)(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round);
-};
+/* When they have arrived, adds them to the operands: all contributions to this rank's block. */
+void cgx_sra_sum(struct cgx_slice *slice, const struct cgx_stage *stage);
 
-extern const struct cgx_stage_ops cgx_sra, cgx_ring;
+/* Lists the messages of an allgather: this rank's block goes to all others, and theirs arrive. */
+void cgx_sra_allgather(struct cgx_slice *slice, const struct cgx_stage *stage);
 
 #endif

@@ -61,16 +61,6 @@ static void set_stages(struct cgx_slice *slice)
     }
 }
 
-static const struct cgx_stage_ops *ops_of(const struct cgx_slice *slice,
-                                          const struct cgx_stage *stage)
-{
-    const struct cgx_schedule *schedule = slice->coll->schedule;
-    const enum cgx_reduction reductions[CGX_LEVELS] = {schedule->intra, schedule->inter,
-                                                       CGX_REDUCTION_SRA};
-
-    return reductions[stage->level] == CGX_REDUCTION_RING ? &cgx_ring : &cgx_sra;
-}
-
 /* The stage of PHASE, which is not CGX_PHASE_ENCODE. */
 static struct cgx_stage *stage_of(struct cgx_slice *slice, enum cgx_phase phase)
 {
@@ -92,22 +82,12 @@ static struct cgx_block first_send_of(const struct cgx_slice *slice)
         const struct cgx_stage *stage = &slice->stages[level];
 
         if (stage->size > 1)
-            return ops_of(slice, stage)->first_send(stage);
+            return cgx_sra_first_send(stage);
     }
     return (struct cgx_block){0};
 }
 
 /* ---- phases ---- */
-
-/* The sequence number of the current round's messages. Each phase has as many numbers as a stage
- * may have members. */
-static unsigned seq_of(const struct cgx_slice *slice)
-{
-    const struct cgx_nodes *nodes = slice->coll->schedule->nodes;
-    unsigned most = nodes->most > nodes->nodes ? nodes->most : nodes->nodes;
-
-    return (slice->number * CGX_PHASES + (unsigned)slice->phase) * most + slice->round;
-}
 
 /* Forms the final sum of the owner's part from all contributions. */
 static void sum_own_part(struct cgx_slice *slice)
@@ -122,21 +102,21 @@ static void sum_own_part(struct cgx_slice *slice)
                      stays ? CGX_REACH_NODE : CGX_REACH_ALL);
 }
 
-/* Enters PHASE; a stage of a single member has no rounds. */
+/* Enters PHASE; a stage of a single member has no exchange. */
 static void enter(struct cgx_slice *slice, enum cgx_phase phase)
 {
     struct cgx_stage *stage;
 
     slice->phase = phase;
-    slice->round = slice->rounds = 0;
+    slice->waits = false;
     if (phase == CGX_PHASES)
         return;
     stage = stage_of(slice, phase);
     if (stage->size < 2)
         return;
-    slice->rounds = ops_of(slice, stage)->rounds(stage, !cgx_slice_is_early(slice));
+    slice->waits = true;
     if (cgx_slice_is_early(slice) && !stage->is_first) {
-        struct cgx_block first_send = ops_of(slice, stage)->first_send(stage);
+        struct cgx_block first_send = cgx_sra_first_send(stage);
 
         cgx_stage_sum(slice, stage, &first_send, 0);
     }
@@ -145,7 +125,7 @@ static void enter(struct cgx_slice *slice, enum cgx_phase phase)
     slice->phase_begun = cgx_trace_now();
 }
 
-static void leave(struct cgx_slice *slice)
+static void trace(const struct cgx_slice *slice)
 {
     static const enum cgx_trace_kind kinds[CGX_PHASES] = {
         [CGX_PHASE_REDUCE_SCATTER_INTRA] = CGX_TRACE_REDUCE_SCATTER_INTRA,
@@ -155,8 +135,11 @@ static void leave(struct cgx_slice *slice)
         [CGX_PHASE_ALLGATHER_ROW] = CGX_TRACE_ALLGATHER_INTER,
         [CGX_PHASE_ALLGATHER_INTRA] = CGX_TRACE_ALLGATHER_INTRA};
 
-    if (slice->rounds > 0)
-        cgx_trace_span(kinds[slice->phase], slice->phase_begun, slice->number, slice->slot_number);
+    cgx_trace_span(kinds[slice->phase], slice->phase_begun, slice->number, slice->slot_number);
+}
+
+static void leave(struct cgx_slice *slice)
+{
     if (slice->phase == CGX_PHASE_ENCODE) {
         struct cgx_block first_send = first_send_of(slice);
 
@@ -174,10 +157,9 @@ static void leave(struct cgx_slice *slice)
 static enum cgx_status post(struct cgx_slice *slice)
 {
     const struct cgx_stage *stage = stage_of(slice, slice->phase);
-    const struct cgx_stage_ops *ops = ops_of(slice, stage);
 
-    slice->seq = seq_of(slice);
-    (cgx_slice_is_early(slice) ? ops->reduce_scatter : ops->allgather)(slice, stage, slice->round);
+    slice->seq = slice->number * CGX_PHASES + (unsigned)slice->phase;
+    (cgx_slice_is_early(slice) ? cgx_sra_reduce_scatter : cgx_sra_allgather)(slice, stage);
     slice->posted = true;
     return cgx_slice_post(slice);
 }
@@ -190,10 +172,10 @@ static enum cgx_status poll(struct cgx_slice *slice)
 
     if (status != CGX_OK || !complete)
         return status;
-    slice->posted = false;
+    slice->posted = slice->waits = false;
     if (cgx_slice_is_early(slice))
-        ops_of(slice, stage)->sum(slice, stage, slice->round);
-    slice->round++;
+        cgx_sra_sum(slice, stage);
+    trace(slice);
     return CGX_OK;
 }
 
@@ -214,7 +196,7 @@ enum cgx_status cgx_stages_poll(struct cgx_slice *slice, bool *complete)
     enum cgx_status status = slice->posted ? poll(slice) : CGX_OK;
 
     while (status == CGX_OK && !slice->posted && slice->phase < CGX_PHASES) {
-        if (slice->round < slice->rounds) {
+        if (slice->waits) {
             status = post(slice);
         } else {
             leave(slice);

@@ -248,13 +248,11 @@ static int connect_anew(struct cgx_comm *state, struct cgx_backend *device,
 }
 
 /* Lets DEVICE copy from the memory that local peers share, for calls whose payloads do not go from
- * device to device. No other rank needs to know. Not in a ring: a rank passes on what it received,
- * which must be in its own staging memory. */
+ * device to device. No other rank needs to know. */
 static void connect_segments(struct cgx_comm *state, struct cgx_backend *device)
 {
     if (!device || !cgx_cuda_is_device(device) || !state->work->shm ||
-        state->work->segments_refused || cgx_config()->inner_reduction == CGX_REDUCTION_RING ||
-        cgx_cuda_connection(device) != CGX_PULL_NONE ||
+        state->work->segments_refused || cgx_cuda_connection(device) != CGX_PULL_NONE ||
         connect_device(state, device, CGX_PULL_HOST, NULL) == CGX_OK)
         return;
     state->work->segments_refused = true;

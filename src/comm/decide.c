@@ -96,8 +96,6 @@ static bool find_wanted(struct cgx_comm *state, struct cgx_callsite *site, struc
 static void prepare(struct cgx_comm *state, struct cgx_callsite *site,
                     struct cgx_capability *capability, struct wanted *wanted)
 {
-    if (!capability->refusal && cgx_config()->raw && state->places.nodes->nodes == 1)
-        capability->refusal = CGX_REASON_ONE_NODE;
     if (capability->refusal)
         return;
     state->work->scratch.local_peers = cgx_connect_local_peers(state);

@@ -245,10 +245,9 @@ static void describe(const struct cgx_comm *state, const struct cgx_settings *se
                 nodes->nodes, nodes->nodes == 1 ? "" : "s", in_grid);
     else
         cgx_log(CGX_LOG_INFO,
-                "sums of %u ranks on %u nodes of %u to %u: a stage inside nodes%s, and one between "
+                "sums of %u ranks on %u nodes of %u to %u: a stage inside nodes, and one between "
                 "them for each of %u shards%s",
                 nodes->ranks, nodes->nodes, nodes->least, nodes->most,
-                settings->raw ? " of elements as they are" : "",
                 settings->leaders ? 1 : nodes->least, in_grid);
 }
 
@@ -293,9 +292,7 @@ struct cgx_scheme cgx_placement_scheme(const struct cgx_comm *state)
     return (struct cgx_scheme){.nodes = state->places.nodes,
                                .flat = state->places.flat,
                                .leaders = settings->leaders,
-                               .raw = settings->raw,
                                .watched = settings->consensus > 0,
-                               .intra = settings->inner_reduction,
                                .inter = settings->cross_reduction,
                                .network = state->places.network};
 }

@@ -48,7 +48,6 @@ enum cgx_reason {
     CGX_REASON_UNKNOWN_SUM, /* or, earlier on the way, no rule says what the op sums */
     /* ... or because of something else that is needed: */
     CGX_REASON_NODES,
-    CGX_REASON_ONE_NODE,
     CGX_REASON_NO_MEMORY,
     CGX_REASON_COMMUNICATORS,
     CGX_REASON_DEVICE,

@@ -31,8 +31,9 @@ static const struct retired {
     {"CGX_ADAPTIVE_BUDGET", "set CGX_ADAPTIVE=budget=X"},
     {"CGX_ADAPTIVE_PERIOD", "set CGX_ADAPTIVE=period=STEPS"},
     {"CGX_CHECK", "set CGX_ENABLE=observe"},
+    {"CGX_INNER_REDUCTION_TYPE", "ranks of a node sum by scatter-reduce-allgather (SRA)"},
     {"CGX_INTRA_BROADCAST", "for 1, set CGX_CROSS_REDUCTION_TYPE=LEADERS"},
-    {"CGX_INTRA_COMPRESS", "for 0, set CGX_INNER_REDUCTION_TYPE=RAW"},
+    {"CGX_INTRA_COMPRESS", "data is compressed inside nodes too"},
     {"CGX_PROFILE", "set what it stood for: see torch_cgx and ByteGrad in cgx-tuning(7)"},
     {"CGX_ROUNDING", "elements are rounded to nearest; CGX_CODEC=uniform has no bias"},
     {"CGX_SEED", "elements are rounded to nearest; CGX_CODEC=uniform has no bias"},
@@ -48,6 +49,7 @@ static const struct retired_value {
     const char *name, *value, *instead, *successor;
 } retired_values[] = {
     {"CGX_COMPRESSION_QUANTIZATION_BITS", "32", .instead = "CGX_ENABLE=0"},
+    {"CGX_CROSS_REDUCTION_TYPE", "RING", .successor = "SRA"},
     {"CGX_ENABLE", "check", .successor = "observe"},
     {"CGX_INNER_COMMUNICATOR_TYPE", "FUSED", .successor = "P2P"},
 };

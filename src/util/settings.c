@@ -95,13 +95,10 @@ static const struct cgx_key rows[] = {
     {{"CGX_INNER_COMMUNICATOR_TYPE", "AUTO, SHM, P2P, MPI", "AUTO",
       "transport inside a node: host shared memory, CUDA IPC, or MPI", 16},
      cgx_value_choice, FIELD(inner_transport)},
-    {{"CGX_INNER_REDUCTION_TYPE", "SRA, RING, RAW", "SRA",
-      "algorithm inside a node: scatter-reduce-allgather, ring, or RAW: uncompressed elements", 17},
-     cgx_value_reduction, CGX_REDUCTION_SRA, 2, FIELD(inner_reduction), KIND(raw)},
-    {{"CGX_CROSS_REDUCTION_TYPE", "SRA, RING, GRID, AUTO, LEADERS", "AUTO",
-      "algorithm between nodes: scatter-reduce-allgather, ring; GRID: SRA along rows and columns of "
+    {{"CGX_CROSS_REDUCTION_TYPE", "SRA, GRID, AUTO, LEADERS", "AUTO",
+      "algorithm between nodes: scatter-reduce-allgather; GRID: SRA along rows and columns of "
       "nodes; AUTO: SRA, or GRID for small sums on many nodes; LEADERS: AUTO, by one rank per node", 18},
-     cgx_value_reduction, CGX_REDUCTION_AUTO, 4, FIELD(cross_reduction),
+     cgx_value_reduction, CGX_REDUCTION_AUTO, 3, FIELD(cross_reduction),
      KIND(leaders)},
     {{"CGX_TOPOLOGY", "auto, flat, or NxL", "auto",
       "nodes: as found, every rank its own, or N nodes of L ranks each, in the order of ranks", 21},

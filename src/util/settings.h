@@ -24,9 +24,8 @@ enum cgx_enable {
 enum cgx_buffers { CGX_BUFFERS_DEVICE, CGX_BUFFERS_HOST, CGX_BUFFERS_ALL };
 enum cgx_reduction {
     CGX_REDUCTION_SRA,
-    CGX_REDUCTION_RING,
-    CGX_REDUCTION_GRID, /* between nodes: SRA along the rows and columns of a grid of nodes */
-    CGX_REDUCTION_AUTO  /* between nodes: SRA, or GRID if it is predicted to be faster */
+    CGX_REDUCTION_GRID, /* SRA along the rows and columns of a grid of nodes */
+    CGX_REDUCTION_AUTO  /* SRA, or GRID if it is predicted to be faster */
 };
 enum cgx_transport { CGX_TRANSPORT_AUTO, CGX_TRANSPORT_SHM, CGX_TRANSPORT_P2P, CGX_TRANSPORT_MPI };
 /* Families of quantisation, in the order of their table (codec/quantiser.h). */
@@ -67,9 +66,7 @@ struct cgx_settings {
                          not checked */
     uint64_t fusion_buffer_bytes;
     unsigned fragment_bytes; /* CGX_FRAGMENT_AUTO: depends on the network's speed */
-    enum cgx_reduction inner_reduction, cross_reduction;
-    uint32_t raw;     /* 1: inside a node elements are sent unquantised to the rank that sums
-                         them (RAW) */
+    enum cgx_reduction cross_reduction;
     uint32_t leaders; /* 1: one rank of each node exchanges data between nodes (LEADERS) */
     enum cgx_transport inner_transport;
     uint64_t topology;
@@ -104,13 +101,11 @@ static inline unsigned cgx_settings_most(const struct cgx_settings *settings)
 
 /* Whether calls use history (codec/history.h). Error feedback cannot use the residuals of scaled
  * elements, and the scales would multiply an error bound. With CGX_HISTORY=auto, sums of FLOAT16
- * that are quantised repeatedly, in a ring or grid, have no history either, since it would hide
- * their overflows. */
+ * that are quantised repeatedly, in a grid, have no history either, since it would hide their
+ * overflows. */
 static inline bool cgx_settings_history(const struct cgx_settings *settings, bool float16)
 {
-    bool in_turn = settings->inner_reduction == CGX_REDUCTION_RING ||
-                   settings->cross_reduction == CGX_REDUCTION_RING ||
-                   settings->cross_reduction == CGX_REDUCTION_GRID;
+    bool in_turn = settings->cross_reduction == CGX_REDUCTION_GRID;
 
     return settings->history != CGX_HISTORY_NEVER && !settings->error_feedback &&
            settings->error_bound == 0 &&

@@ -45,8 +45,7 @@ static void test_budget(enum data_kind kind, double common)
     bool right = true;
     /* With history errors of sums in turn, and of sparse data, are estimated to some percent until
      * they have been measured. */
-    bool rough = kind == DATA_SPARSE || check_set("CGX_CROSS_REDUCTION_TYPE", "GRID") ||
-                 check_set("CGX_CROSS_REDUCTION_TYPE", "RING");
+    bool rough = kind == DATA_SPARSE || check_set("CGX_CROSS_REDUCTION_TYPE", "GRID");
     double most = rough ? 1.05 : 1;
     double mean = 0, worst = 0;
 

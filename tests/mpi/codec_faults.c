@@ -44,7 +44,6 @@ enum { MOST = 1 << 20 };
 static float *input, *exact, *result;
 static size_t count;
 static unsigned slices;
-static bool ring;
 
 /* What came of a call on one rank. */
 enum end { EXACT, COMPRESSED, ERROR, WRONG };
@@ -96,26 +95,19 @@ static enum end faulty_call(enum cgx_operation operation, unsigned nth, int send
 
 static void test_operation(enum cgx_operation operation, unsigned slice, int faulty)
 {
-    /* In a slice the ring reduces once for every other rank; the first and the last are tried. */
-    unsigned reductions = operation == CGX_REDUCE && ring ? (unsigned)check_size - 1 : 1;
-    bool last = slice + 1 == slices;
+    bool last = slice + 1 == slices, recovers, right;
+    enum end end = faulty_call(operation, slice, 0, faulty, &recovers);
 
-    for (unsigned nth = 0; nth<reductions; nth += reductions> 2 ? reductions - 1 : 1) {
-        bool recovers, right;
-        enum end end = faulty_call(operation, slice * reductions + nth, 0, faulty, &recovers);
-
-        if (operation != CGX_DECODE)
-            right = end == (slice == 0 ? EXACT : ERROR);
-        else if (last)
-            right = end == (check_rank == faulty ? ERROR : COMPRESSED);
-        else
-            right = end == ERROR;
-        check(right && recovers, "%s fails in slice %u on rank %d: %s", names[operation], slice,
-              faulty,
-              operation != CGX_DECODE && slice == 0 ? "all redo the call exactly"
-              : operation == CGX_DECODE && last     ? "that rank has an error"
-                                                    : "all have an error");
-    }
+    if (operation != CGX_DECODE)
+        right = end == (slice == 0 ? EXACT : ERROR);
+    else if (last)
+        right = end == (check_rank == faulty ? ERROR : COMPRESSED);
+    else
+        right = end == ERROR;
+    check(right && recovers, "%s fails in slice %u on rank %d: %s", names[operation], slice, faulty,
+          operation != CGX_DECODE && slice == 0 ? "all redo the call exactly"
+          : operation == CGX_DECODE && last     ? "that rank has an error"
+                                                : "all have an error");
 }
 
 static void test_spoilt_message(int send, int faulty)
@@ -131,8 +123,6 @@ int main(int argc, char **argv)
 {
     check_begin(&argc, &argv);
     slices = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
-    ring = getenv("CGX_INNER_REDUCTION_TYPE") &&
-           strcmp(getenv("CGX_INNER_REDUCTION_TYPE"), "RING") == 0;
     count = slices > 1 ? MOST : 10007;
     input = check_memory(count * sizeof *input);
     exact = check_memory(count * sizeof *exact);

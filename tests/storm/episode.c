@@ -87,7 +87,7 @@ static bool must_be_exact(const struct episode *episode, const struct storm_call
     bool on_host = !call->apart && call->to == PLACE_HOST && call->from == PLACE_HOST;
 
     return call->what >= STORM_SUMS || oracle->ranks == 1 ||
-           call->count < episode->limits.minimal || (oracle->scheme.raw && oracle->nodes == 1) ||
+           call->count < episode->limits.minimal ||
            (enable && (strcmp(enable, "0") == 0 || strcmp(enable, "observe") == 0)) ||
            (on_host && buffers && strcmp(buffers, "device") == 0);
 }

@@ -24,8 +24,7 @@ struct unit {
 
 bool oracle_is_flat(const struct oracle *oracle)
 {
-    return (oracle->nodes == 1 && !oracle->scheme.ring) ||
-           (oracle->nodes == oracle->ranks && !oracle->cross_ring && !oracle->cross_grid);
+    return oracle->nodes == 1 || (oracle->nodes == oracle->ranks && !oracle->cross_grid);
 }
 
 /* What an element may be off that was rounded and not quantised. */
@@ -49,8 +48,7 @@ static bool is_fragile(const struct unit *unit, size_t first, size_t end, double
     double limit = oracle->scheme.type == ELEMENT_FLOAT16 ? 65520 : 0x1p125;
     bool flat = oracle_is_flat(oracle);
     /* Quantised sums of quantised sums may then be divided by as much, for all that is known. */
-    bool in_turn = oracle->scheme.ring || oracle->cross_ring || oracle->cross_grid;
-    double widest = oracle->history && in_turn ? 252 : 1;
+    double widest = oracle->history && oracle->cross_grid ? 252 : 1;
 
     for (size_t i = first; i < end; i++) {
         double reached = unit->magnitude[i];
@@ -312,7 +310,6 @@ struct oracle oracle_from_environment(enum element type, MPI_Comm comm)
     struct oracle oracle = {.scheme = scheme_from_environment(type),
                             .feedback = check_set("CGX_ERROR_FEEDBACK", "1"),
                             .history = !check_set("CGX_HISTORY", "0"),
-                            .cross_ring = check_set("CGX_CROSS_REDUCTION_TYPE", "RING"),
                             .cross_grid = check_set("CGX_CROSS_REDUCTION_TYPE", "GRID")};
     const char *codec = getenv("CGX_CODEC"), *widths = check_word("CGX_ADAPTIVE", "bits");
 

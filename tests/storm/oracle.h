@@ -26,7 +26,7 @@ struct oracle {
     double bound;         /* that is set for errors of uniform quantisation; 0: none is */
     unsigned base;        /* the width where none is chosen or said */
     bool feedback, history;
-    bool cross_ring, cross_grid;
+    bool cross_grid;
     bool parts;  /* some elements may be sent as they are */
     bool own_op; /* an op of the program's, which rounds to the type after each addition */
     int ranks;

@@ -85,13 +85,12 @@ static double loss(const struct bucket *bucket, struct operand operand)
 }
 
 /* Scatter-reduce-allgather: all operands but the owner's, whoever that is, are quantised. */
-static double scattered(const struct bucket *bucket, const struct operand *operands, int n,
-                        bool raw)
+static double scattered(const struct bucket *bucket, const struct operand *operands, int n)
 {
     double error = 0, least = INFINITY;
 
     for (int i = 0; i < n; i++) {
-        double lost = raw ? 0 : loss(bucket, operands[i]);
+        double lost = loss(bucket, operands[i]);
 
         error += operands[i].error + lost;
         least = fmin(least, lost);
@@ -105,31 +104,9 @@ static void add(double *sum, const double *values, size_t count)
         sum[i] += values[i];
 }
 
-/* The worst ring, wherever it begins and whichever way it turns: each partial sum is quantised. */
-static double ring(const struct bucket *bucket, const struct operand *operands, int n, bool raw)
-{
-    double partial[4096], worst = 0;
-
-    for (int k = 0; k < 2 * n; k++) {
-        struct operand sum = {partial, 0};
-        int at = k / 2;
-
-        memset(partial, 0, bucket->count * sizeof partial[0]);
-        for (int hop = 0; hop < n; hop++) {
-            add(partial, operands[at].values, bucket->count);
-            sum.error += operands[at].error;
-            if (!raw && hop < n - 1)
-                sum.error += loss(bucket, sum);
-            at = (at + (k % 2 ? 1 : n - 1)) % n;
-        }
-        worst = fmax(worst, sum.error);
-    }
-    return worst;
-}
-
 /* The sum of N operands, which goes to TOTAL. */
 static struct operand stage(const struct bucket *bucket, const struct operand *operands, int n,
-                            bool is_ring, bool raw, double *total)
+                            double *total)
 {
     struct operand sum = {total, operands[0].error};
 
@@ -137,7 +114,7 @@ static struct operand stage(const struct bucket *bucket, const struct operand *o
     for (int i = 0; i < n; i++)
         add(total, operands[i].values, bucket->count);
     if (n > 1)
-        sum.error = (is_ring ? ring : scattered)(bucket, operands, n, raw);
+        sum.error = scattered(bucket, operands, n);
     return sum;
 }
 
@@ -154,9 +131,9 @@ static struct operand grid(const struct bucket *bucket, const struct operand *su
         for (int row = 0; row < rows; row++) {
             int first = row * nodes / rows, end = (row + 1) * nodes / rows;
 
-            of_rows[row] = stage(bucket, sums + first, end - first, false, false, rows_memory[row]);
+            of_rows[row] = stage(bucket, sums + first, end - first, rows_memory[row]);
         }
-        sum = stage(bucket, of_rows, rows, false, false, total);
+        sum = stage(bucket, of_rows, rows, total);
         worst.error = fmax(worst.error, sum.error);
     }
     return worst;
@@ -167,7 +144,6 @@ double quantisations_error(const struct oracle *oracle, const struct scheme *sch
 {
     static double partials[ORACLE_RANKS][4096], total[4096];
     const struct bucket bucket = {oracle, scheme, count};
-    bool raw = scheme->raw && oracle->nodes > 1 && oracle->nodes < oracle->ranks;
     struct operand sums[ORACLE_RANKS], sum;
 
     for (int node = 0; node < oracle->nodes; node++) {
@@ -177,11 +153,11 @@ double quantisations_error(const struct oracle *oracle, const struct scheme *sch
         for (int p = 0; p < oracle->ranks; p++)
             if (oracle->node[p] == node)
                 members[n++] = (struct operand){inputs + (size_t)p * stride, 0};
-        sums[node] = stage(&bucket, members, n, scheme->ring, raw, partials[node]);
+        sums[node] = stage(&bucket, members, n, partials[node]);
     }
     if (oracle->cross_grid && oracle->nodes > 3)
         sum = grid(&bucket, sums, oracle->nodes, total);
     else
-        sum = stage(&bucket, sums, oracle->nodes, oracle->cross_ring, false, total);
+        sum = stage(&bucket, sums, oracle->nodes, total);
     return sum.error + loss(&bucket, sum);
 }

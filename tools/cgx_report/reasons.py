@@ -110,11 +110,6 @@ REASONS = {
             "A rank is out of memory, or MPI cannot tell which ranks share a node.",
             "Set CGX_TOPOLOGY.",
         ),
-        (
-            "one_node",
-            "All ranks are on one node, and CGX_INNER_REDUCTION_TYPE=RAW is set.",
-            "Set CGX_INNER_REDUCTION_TYPE=SRA.",
-        ),
         ("no_memory", "A rank is out of memory.", "Set CGX_FUSION_BUFFER_SIZE_MB lower."),
         (
             "communicators",

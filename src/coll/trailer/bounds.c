@@ -22,9 +22,7 @@ static bool forms_sums_of_sums(const struct cgx_schedule *schedule)
 {
     const struct cgx_nodes *nodes = schedule->nodes;
 
-    return (nodes->nodes > 1 && nodes->most > 1 && !schedule->raw) || schedule->grid.rows > 1 ||
-           (schedule->intra == CGX_REDUCTION_RING && nodes->most > 2) ||
-           (schedule->inter == CGX_REDUCTION_RING && nodes->nodes > 2);
+    return (nodes->nodes > 1 && nodes->most > 1 && !schedule->raw) || schedule->grid.rows > 1;
 }
 
 /* Whether no overflow of float32's range can be hidden. If all sums that are not poisoned are below

@@ -94,8 +94,7 @@ static struct cgx_sight get(const struct cgx_block *part, const unsigned char *m
 static struct cgx_sight sample(struct cgx_slice *slice, const struct cgx_block *part,
                                const struct cgx_payloads *from, bool last)
 {
-    const unsigned char *seen_before = cgx_watch_seen_before(slice, part, from, last);
-    unsigned hop = cgx_watch_hop(slice, part, last);
+    const unsigned char *seen_before = cgx_watch_seen_before(slice, from, last);
     bool samples = cgx_watch_is_sampled(slice, part, last);
     struct cgx_watch_results results;
     struct cgx_sight sight = {0};
@@ -104,10 +103,10 @@ static struct cgx_sight sample(struct cgx_slice *slice, const struct cgx_block *
         sight = get(part, seen_before, from->origin);
     if (!cgx_watch_inspected(slice, part, from, last, &results))
         return sight;
-    if (samples)
+    if (samples) {
         cgx_sight_distance(slice, &results, &sight);
-    if (samples || hop > 0)
-        cgx_sight_members(slice, &results, hop, &sight);
+        cgx_sight_members(slice, &results, &sight);
+    }
     if (last)
         cgx_sight_sum(slice, part, &results, &sight);
     return sight;

@@ -5,12 +5,12 @@
  * (policy/consensus.h). The rank that forms the last sum of a part of the first slice has the other
  * members' payloads, on the host or on its device. A sample of buckets is inspected where it is
  * (codec/inspect.h), and the rank's findings travel behind the part to all ranks, which reach the
- * same verdict before anything is written. In a grid or a ring that rank has only sums of several
+ * same verdict before anything is written. In a grid that rank has only sums of several
  * ranks, whose noise hides how far ranks are apart; there other ranks examine earlier sums and send
  * their findings along.
  *
- * Distance: let member m, a rank or a node, bring x_m to a sum s of R of the P ranks (all, a row,
- * or two members of a ring), and stand for w_m R ranks. Then
+ * Distance: let member m, a rank or a node, bring x_m to a sum s of R of the P ranks (all, or a
+ * row), and stand for w_m R ranks. Then
  *
  *     d_m = R / P (P - 1) (1 / w_m - 1) (|x_m - w_m s|^2 - noise_m) / ((1 - w_m)^2 |s|^2)
  *
@@ -36,9 +36,8 @@ bool cgx_watch_sees(const struct cgx_schedule *schedule);
 
 /* ---- which sums of a slice are sampled, and who contributes to them ----
  *
- * Without a grid or ring these are the last sums. In a grid the owner of a part has only sums of
- * rows, so the next row samples its own. In a ring the owner has one sum of all others, so the
- * first sum, of two members, is sampled. */
+ * Without a grid these are the last sums. In a grid the owner of a part has only sums of rows, so
+ * the next row samples its own. */
 
 /* The members of the stage whose sums are sampled: ranks of a single node, or nodes. */
 struct cgx_watch_members {
@@ -50,8 +49,10 @@ struct cgx_watch_members {
 struct cgx_watch_members cgx_watch_members_of(const struct cgx_slice *slice);
 
 /* MEMBER's number among all of the stage's, from 1. */
-uint32_t cgx_watch_number_of(const struct cgx_slice *slice, const struct cgx_watch_members *members,
-                             unsigned member);
+static inline uint32_t cgx_watch_number_of(const struct cgx_watch_members *members, unsigned member)
+{
+    return 1 + members->first + member;
+}
 
 /* The number of ranks that MEMBER stands for. */
 unsigned cgx_watch_ranks_of(const struct cgx_slice *slice, const struct cgx_watch_members *members,
@@ -64,13 +65,8 @@ const unsigned char *cgx_watch_payload_of(const struct cgx_payloads *from,
 /* Whether the current sum of PART, the LAST or not, is sampled. */
 bool cgx_watch_is_sampled(const struct cgx_slice *slice, const struct cgx_block *part, bool last);
 
-/* In a ring, the number of members that have contributed to PART before the current sum, the LAST
- * or not; 0: not in a ring. */
-unsigned cgx_watch_hop(const struct cgx_slice *slice, const struct cgx_block *part, bool last);
-
-/* The payload of FROM that carries earlier findings about PART; NULL: none. */
+/* The payload of FROM that carries earlier findings; NULL: none. */
 const unsigned char *cgx_watch_seen_before(const struct cgx_slice *slice,
-                                           const struct cgx_block *part,
                                            const struct cgx_payloads *from, bool last);
 
 /* ---- which buckets of a part are sampled ----
@@ -172,10 +168,9 @@ static inline uint32_t cgx_bringers(uint32_t one, uint32_t other)
 void cgx_sight_distance(const struct cgx_slice *slice, const struct cgx_watch_results *results,
                         struct cgx_sight *sight);
 
-/* Adds to shared and bringer the contributions of a sum's members; in a ring, at HOP, this
- * rank's. */
+/* Adds to shared and bringer the contributions of a sum's members. */
 void cgx_sight_members(const struct cgx_slice *slice, const struct cgx_watch_results *results,
-                       unsigned hop, struct cgx_sight *sight);
+                       struct cgx_sight *sight);
 
 /* Sets what the final sum of PART shows by itself: signs, buckets, change and alone, which is 0 if
  * less than a quarter of the elements are not zero. Signs in this rank's own input, if it can be

@@ -121,10 +121,9 @@ static bool list(const struct cgx_slice *slice, const struct cgx_block *part,
                  struct sources *sources)
 {
     const bool samples = cgx_watch_is_sampled(slice, part, last);
-    const bool asks = samples || cgx_watch_hop(slice, part, last) > 0;
     struct cgx_watch_members members;
 
-    if (!asks && !last)
+    if (!samples && !last)
         return false;
     members = cgx_watch_members_of(slice);
     *inspection = (struct cgx_inspection){
@@ -138,7 +137,8 @@ static bool list(const struct cgx_slice *slice, const struct cgx_block *part,
     if (samples)
         list_members(slice, from, &members, inspection, sources);
     list_asked(slice, part, &members, inspection);
-    for (unsigned member = 0; asks && member < members.count; member += cgx_watch_stride(&members))
+    for (unsigned member = 0; samples && member < members.count;
+         member += cgx_watch_stride(&members))
         add_source(from, &members, member, sources);
     sources->at[sources->count++] = slice->slot->staging + from->origin;
     return true;

@@ -24,13 +24,6 @@ static const struct cgx_stage *watched_stage(const struct cgx_slice *slice)
     return &slice->stages[is_intra_node(slice) ? CGX_LEVEL_NODE : CGX_LEVEL_ROW];
 }
 
-static bool is_ring(const struct cgx_slice *slice)
-{
-    const struct cgx_schedule *schedule = slice->coll->schedule;
-
-    return (is_intra_node(slice) ? schedule->intra : schedule->inter) == CGX_REDUCTION_RING;
-}
-
 /* ---- members ---- */
 
 /* The number of ranks of COUNT members from FIRST on. */
@@ -41,31 +34,15 @@ static unsigned ranks_of(const struct cgx_slice *slice, unsigned first, unsigned
     return is_intra_node(slice) ? count : nodes->first[first + count] - nodes->first[first];
 }
 
-/* In a ring, the members are the one before and this one. */
 struct cgx_watch_members cgx_watch_members_of(const struct cgx_slice *slice)
 {
     const struct cgx_stage *stage = watched_stage(slice);
     unsigned first = cgx_node_grid_first(&slice->coll->schedule->grid, slice->row);
-    unsigned before = (stage->self + stage->size - 1) % stage->size;
 
-    if (is_ring(slice))
-        return (struct cgx_watch_members){.count = 2,
-                                          .self = 1,
-                                          .first = before,
-                                          .ranks = ranks_of(slice, before, 1) +
-                                                   ranks_of(slice, stage->self, 1)};
     return (struct cgx_watch_members){.count = stage->size,
                                       .self = stage->self,
                                       .first = first,
                                       .ranks = ranks_of(slice, first, stage->size)};
-}
-
-uint32_t cgx_watch_number_of(const struct cgx_slice *slice, const struct cgx_watch_members *members,
-                             unsigned member)
-{
-    const struct cgx_stage *stage = watched_stage(slice);
-
-    return 1 + (is_ring(slice) ? (members->first + member) % stage->size : members->first + member);
 }
 
 unsigned cgx_watch_ranks_of(const struct cgx_slice *slice, const struct cgx_watch_members *members,
@@ -91,27 +68,11 @@ static unsigned sampling_row(const struct cgx_node_grid *grid, unsigned owner)
     return (owner + 1) % grid->rows;
 }
 
-unsigned cgx_watch_hop(const struct cgx_slice *slice, const struct cgx_block *part, bool last)
-{
-    enum cgx_phase phase =
-        is_intra_node(slice) ? CGX_PHASE_REDUCE_SCATTER_INTRA : CGX_PHASE_REDUCE_SCATTER_ROW;
-    const struct cgx_stage *stage = watched_stage(slice);
-    unsigned owner;
-
-    /* A rank that takes no part in the stage forms no sum there. */
-    if (!is_ring(slice) || !(last || slice->phase == phase) || stage->size == 0)
-        return 0;
-    owner = (unsigned)(part - slice->parts) % stage->size;
-    return (stage->self + stage->size - owner - 1) % stage->size;
-}
-
 bool cgx_watch_is_sampled(const struct cgx_slice *slice, const struct cgx_block *part, bool last)
 {
     const struct cgx_node_grid *grid = &slice->coll->schedule->grid;
     unsigned owner = (unsigned)(part - slice->parts) % grid->rows;
 
-    if (is_ring(slice))
-        return cgx_watch_hop(slice, part, last) == 1;
     if (grid->rows == 1)
         return last;
     return slice->phase == CGX_PHASE_REDUCE_SCATTER_COLUMN &&
@@ -119,15 +80,11 @@ bool cgx_watch_is_sampled(const struct cgx_slice *slice, const struct cgx_block 
 }
 
 const unsigned char *cgx_watch_seen_before(const struct cgx_slice *slice,
-                                           const struct cgx_block *part,
                                            const struct cgx_payloads *from, bool last)
 {
     const struct cgx_node_grid *grid = &slice->coll->schedule->grid;
     const struct cgx_watch_members rows = {.count = grid->rows, .self = slice->row};
 
-    /* In a ring the first payload is the sum of the members before. */
-    if (cgx_watch_hop(slice, part, last) > 1)
-        return from->at[0];
     if (last && grid->rows > 1)
         return cgx_watch_payload_of(from, &rows, sampling_row(grid, slice->row));
     return NULL;

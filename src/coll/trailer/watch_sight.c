@@ -32,40 +32,18 @@ static void add_all(const struct cgx_slice *slice, const struct cgx_inspected_co
         (found->others == 1 && (!is_alone(found->sum, found->only) || found->own != 0)))
         sight->shared++;
     else
-        sight->bringer =
-            cgx_bringers(sight->bringer, found->others == 0 && stride > 1
-                                             ? CGX_BRINGERS
-                                             : cgx_watch_number_of(slice, &members, bringer));
-}
-
-/* The same in a ring, where this rank has added to the sum of the members before. */
-static void add_ring(const struct cgx_slice *slice, const struct cgx_inspected_contributors *found,
-                     unsigned hop, struct cgx_sight *sight)
-{
-    const struct cgx_watch_members members = cgx_watch_members_of(slice);
-    const bool before = found->others > 0;
-
-    if (found->poisoned)
-        return;
-    if (before && (!is_alone(found->sum, found->only) || found->own != 0))
-        sight->shared++;
-    if (!before || hop == 1)
-        sight->bringer = cgx_bringers(
-            sight->bringer,
-            cgx_watch_number_of(slice, &members, before ? 1 - members.self : members.self));
+        sight->bringer = cgx_bringers(sight->bringer, found->others == 0 && stride > 1
+                                                          ? CGX_BRINGERS
+                                                          : cgx_watch_number_of(&members, bringer));
 }
 
 void cgx_sight_members(const struct cgx_slice *slice, const struct cgx_watch_results *results,
-                       unsigned hop, struct cgx_sight *sight)
+                       struct cgx_sight *sight)
 {
     for (size_t i = 0; i < results->inspection->nasked; i++) {
         const struct cgx_inspected_contributors *found = &results->fixed->asked[i];
 
-        if (!(found->sum > 0))
-            continue;
-        if (hop > 0)
-            add_ring(slice, found, hop, sight);
-        else
+        if (found->sum > 0)
             add_all(slice, found, sight);
     }
 }

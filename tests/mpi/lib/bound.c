@@ -15,19 +15,15 @@ struct scheme scheme_from_environment(enum element type)
     const char *bits = getenv("CGX_COMPRESSION_QUANTIZATION_BITS");
     const char *nodes = getenv("CGX_TOPOLOGY");
     const char *per_node = nodes ? strchr(nodes, 'x') : NULL;
-    bool in_turn = check_set("CGX_CROSS_REDUCTION_TYPE", "GRID") ||
-                   check_set("CGX_CROSS_REDUCTION_TYPE", "RING") ||
-                   check_set("CGX_INNER_REDUCTION_TYPE", "RING");
+    bool in_turn = check_set("CGX_CROSS_REDUCTION_TYPE", "GRID");
     bool history = !check_set("CGX_HISTORY", "0") && !check_set("CGX_ERROR_FEEDBACK", "1") &&
                    (check_set("CGX_HISTORY", "1") || type != ELEMENT_FLOAT16 || !in_turn);
     struct scheme scheme = {
         .type = type,
         .bits = bits ? (unsigned)atoi(bits) : 4,
         .bucket = check_bucket(),
-        .ring = check_set("CGX_INNER_REDUCTION_TYPE", "RING"),
         .grid = check_set("CGX_CROSS_REDUCTION_TYPE", "GRID"),
         .per_node = per_node ? atoi(per_node + 1) : 0,
-        .raw = check_set("CGX_INNER_REDUCTION_TYPE", "RAW"),
         .skip_incomplete = check_set("CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS", "1"),
         .widest = history ? 252 : 1,
     };
@@ -67,8 +63,7 @@ static bool is_fragile(const struct bucket *bucket)
 {
     const struct scheme *scheme = bucket->scheme;
     double limit = scheme->type == ELEMENT_FLOAT16 ? 65520 : 0x1p125;
-    bool has_partial = scheme->ring || scheme->per_node > 0;
-    double slack = bound_share(scheme) * bucket->steps * (has_partial ? 4 : 1);
+    double slack = bound_share(scheme) * bucket->steps * (scheme->per_node > 0 ? 4 : 1);
 
     for (size_t i = 0; i < bucket->count; i++) {
         double sum = fabs(bucket->sum[i]), magnitude = 0;
@@ -80,7 +75,7 @@ static bool is_fragile(const struct bucket *bucket)
                 return true;
             magnitude += x;
         }
-        sum = has_partial ? magnitude : sum;
+        sum = scheme->per_node > 0 ? magnitude : sum;
         if (!(sum + slack < limit * (1 - 0x1p-7)))
             return true;
     }

@@ -26,10 +26,8 @@ struct scheme {
     size_t bucket;
     double rotated; /* the expected error of rotated quantisation; 0: max-min quantisation */
     double uniform; /* the largest step of uniform quantisation; 0: another one */
-    bool ring;
-    bool grid;    /* nodes stand in one, of two rows or more */
-    int per_node; /* ranks, as CGX_TOPOLOGY says; 0: all on one node */
-    bool raw;     /* inside nodes elements are sent as they are, to be summed */
+    bool grid;      /* nodes stand in one, of two rows or more */
+    int per_node;   /* ranks, as CGX_TOPOLOGY says; 0: all on one node */
     bool skip_incomplete;
     /* With history elements are divided before they are quantised, and what is lost is multiplied
      * by so much at most. */

@@ -86,42 +86,7 @@ static void study_flat(struct bucket *bucket)
     bucket->model = model + variance(scheme, step_near(bucket, bucket->sum, 0));
 }
 
-/* The ring from rank START on in direction TURN: every partial sum is quantised once. */
-static double ring_steps(struct bucket *bucket, int start, int turn, double *model)
-{
-    double total = 0;
-
-    *model = 0;
-    memset(bucket->partial, 0, bucket->count * sizeof(double));
-    for (int hop = 0; hop < bucket->ranks; hop++) {
-        int p = (start + hop * turn + bucket->ranks * bucket->ranks) % bucket->ranks;
-        const double *input = bucket->inputs + (size_t)p * bucket->scheme->bucket;
-
-        for (size_t i = 0; i < bucket->count; i++)
-            bucket->partial[i] += input[i];
-        *model += variance(bucket->scheme, step_near(bucket, bucket->partial, 0));
-        total += step_near(bucket, bucket->partial, bound_share(bucket->scheme) * total);
-    }
-    return total;
-}
-
-/* The worst ring, whoever owns the bucket and whichever way it turns. */
-static void study_ring(struct bucket *bucket)
-{
-    bucket->steps = 0;
-    bucket->model = 0;
-    for (int start = 0; start < bucket->ranks; start++) {
-        for (int turn = -1; turn <= 1; turn += 2) {
-            double model;
-
-            bucket->steps = fmax(bucket->steps, ring_steps(bucket, start, turn, &model));
-            bucket->model += model / (2 * bucket->ranks);
-        }
-    }
-}
-
-/* Adds up the inputs of node NODE into the partial sum; the sum of their steps, if they have any.
- */
+/* Adds up the inputs of node NODE into the partial sum; the sum of their steps. */
 static double sum_node(struct bucket *bucket, int node, double *model)
 {
     const struct scheme *scheme = bucket->scheme;
@@ -130,7 +95,7 @@ static double sum_node(struct bucket *bucket, int node, double *model)
     memset(bucket->partial, 0, bucket->count * sizeof(double));
     for (int p = node * scheme->per_node; p < (node + 1) * scheme->per_node; p++) {
         const double *input = bucket->inputs + (size_t)p * scheme->bucket;
-        double step = scheme->raw ? 0 : step_near(bucket, input, 0);
+        double step = step_near(bucket, input, 0);
 
         for (size_t i = 0; i < bucket->count; i++)
             bucket->partial[i] += input[i];
@@ -212,8 +177,6 @@ void bound_study(struct bucket *bucket)
         study_grid(bucket);
     else if (bucket->scheme->per_node > 0)
         study_nodes(bucket);
-    else if (bucket->scheme->ring)
-        study_ring(bucket);
     else
         study_flat(bucket);
 }

@@ -19,8 +19,6 @@
     on_rank=$top_srcdir/tests/mpi/lib/on-rank
     together=$top_srcdir/tests/mpi/lib/together
     bucket=CGX_COMPRESSION_BUCKET_SIZE
-    ring=CGX_INNER_REDUCTION_TYPE=RING
-    ring_between=CGX_CROSS_REDUCTION_TYPE=RING
     in_grid=CGX_CROSS_REDUCTION_TYPE=GRID
     rotated=CGX_CODEC=rotated
     skip_incomplete=CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS=1

@@ -18,7 +18,7 @@ static double input_at(const struct judge *judge, int rank, size_t element)
  * where an input is not. */
 static double bucket_steps(const struct judge *judge, size_t first, size_t end)
 {
-    double low = 0, high = 0, inputs = 0, stretch = 1;
+    double low = 0, high = 0, inputs = 0;
 
     for (int p = 0; p < judge->ranks; p++) {
         double min = INFINITY, max = -INFINITY;
@@ -35,12 +35,7 @@ static double bucket_steps(const struct judge *judge, size_t first, size_t end)
         low += fmin(min, 0);
         high += fmax(max, 0);
     }
-    if (!judge->scheme.ring)
-        return inputs + bound_step(&judge->scheme, low - inputs, high + inputs);
-    /* Each quantisation of a partial sum may stretch the range of the next. */
-    for (int p = 0; p < judge->ranks; p++)
-        stretch *= 1 + 2 / (exp2(judge->scheme.bits) - 1);
-    return judge->ranks * bound_step(&judge->scheme, stretch * low, stretch * high);
+    return inputs + bound_step(&judge->scheme, low - inputs, high + inputs);
 }
 
 /* How far elements from FIRST on may be off if they are rotated: four times the error that is

@@ -13,14 +13,13 @@
 #include "policy/recent.h"
 #include "unit/lib/scene.h"
 
-static struct scene make(const char *nodes, bool mirrored, enum cgx_reduction intra, size_t staging)
+static struct scene make(const char *nodes, bool mirrored, size_t staging)
 {
     struct scene scene = scene_of(nodes, CGX_FLOAT32, 300001);
 
     scene.adaptive = scene.measured = scene.shm = true;
     scene.bits = 2;
     scene.mirrored = mirrored;
-    scene.intra = intra;
     scene.staging = staging;
     scene_fill(&scene, 11);
     scene_run(&scene);
@@ -52,10 +51,9 @@ static bool has_same_findings(const struct scene *a, const struct scene *b, unsi
     return same && some;
 }
 
-static void test(const char *name, const char *nodes, enum cgx_reduction intra, size_t staging)
+static void test(const char *name, const char *nodes, size_t staging)
 {
-    struct scene host = make(nodes, false, intra, staging),
-                 device = make(nodes, true, intra, staging);
+    struct scene host = make(nodes, false, staging), device = make(nodes, true, staging);
     bool same = scene_all_are(&host, CGX_OUTCOME_DONE) && scene_all_are(&device, CGX_OUTCOME_DONE);
     bool found = true;
     size_t shown = 0;
@@ -77,15 +75,13 @@ static void test(const char *name, const char *nodes, enum cgx_reduction intra, 
 enum { CALLS = 4 };
 
 /* The sums of CALLS calls; the last but one has the data of the first but for a rank. */
-static struct scene watch(const char *nodes, bool mirrored, enum cgx_reduction intra,
-                          enum cgx_family codec, bool signs)
+static struct scene watch(const char *nodes, bool mirrored, enum cgx_family codec, bool signs)
 {
     struct scene scene = scene_of(nodes, CGX_BFLOAT16, 200001);
 
     scene.watched = scene.shm = true;
     scene.codec = codec;
     scene.mirrored = mirrored;
-    scene.intra = intra;
     scene.consensus = (float)cgx_consensus_threshold(0.05, scene.ranks);
     scene.ignored = 1u << CGX_CONSENSUS_STILL | 1u << CGX_CONSENSUS_ONE_SIGN;
     for (unsigned r = 0; r < scene.ranks; r++)
@@ -105,11 +101,10 @@ static void free_watched(struct scene *scene)
     scene_free(scene);
 }
 
-static void test_watched(const char *name, const char *nodes, enum cgx_reduction intra,
-                         enum cgx_family codec, bool signs)
+static void test_watched(const char *name, const char *nodes, enum cgx_family codec, bool signs)
 {
-    struct scene host = watch(nodes, false, intra, codec, signs),
-                 device = watch(nodes, true, intra, codec, signs);
+    struct scene host = watch(nodes, false, codec, signs),
+                 device = watch(nodes, true, codec, signs);
     bool same = scene_all_are(&host, CGX_OUTCOME_DONE) && scene_all_are(&device, CGX_OUTCOME_DONE);
     size_t shown = 0;
 
@@ -128,14 +123,12 @@ static void test_watched(const char *name, const char *nodes, enum cgx_reduction
 
 int main(void)
 {
-    test("3 ranks", "000", CGX_REDUCTION_SRA, 0);
-    test("slices", "000", CGX_REDUCTION_SRA, 100000);
-    test("a ring", "0000", CGX_REDUCTION_RING, 0);
-    test("2 nodes of 2", "0011", CGX_REDUCTION_SRA, 0);
-    test_watched("3 ranks", "000", CGX_REDUCTION_SRA, CGX_FAMILY_MAXMIN, false);
-    test_watched("3 ranks, signs", "000", CGX_REDUCTION_SRA, CGX_FAMILY_MAXMIN, true);
-    test_watched("12 ranks, rotated", "000000000000", CGX_REDUCTION_SRA, CGX_FAMILY_ROTATED, false);
-    test_watched("a ring", "0000", CGX_REDUCTION_RING, CGX_FAMILY_MAXMIN, false);
-    test_watched("2 nodes of 2", "0011", CGX_REDUCTION_SRA, CGX_FAMILY_ROTATED, false);
+    test("3 ranks", "000", 0);
+    test("slices", "000", 100000);
+    test("2 nodes of 2", "0011", 0);
+    test_watched("3 ranks", "000", CGX_FAMILY_MAXMIN, false);
+    test_watched("3 ranks, signs", "000", CGX_FAMILY_MAXMIN, true);
+    test_watched("12 ranks, rotated", "000000000000", CGX_FAMILY_ROTATED, false);
+    test_watched("2 nodes of 2", "0011", CGX_FAMILY_ROTATED, false);
     return done_testing();
 }

@@ -18,7 +18,6 @@ struct scene {
     int per_node;
     enum cgx_dtype dtype;
     enum cgx_history_kept history;
-    enum cgx_reduction intra, inter;
     struct cgx_network network;
 };
 
@@ -27,8 +26,7 @@ static struct cgx_schedule schedule_of(const struct scene *scene)
 {
     const struct cgx_settings settings = {.bits = 4, .bucket_size = 512, .history = scene->history};
     struct cgx_plan *plan = cgx_plan_create(&settings, NULL, scene->dtype, scene->count);
-    struct cgx_scheme scheme = {
-        .flat = flat, .intra = scene->intra, .inter = scene->inter, .network = scene->network};
+    struct cgx_scheme scheme = {.flat = flat, .network = scene->network};
     struct cgx_schedule schedule;
     struct cgx_nodes *nodes;
     int keys[RANKS];
@@ -45,11 +43,8 @@ static struct cgx_schedule schedule_of(const struct scene *scene)
 
 static void test_slices(void)
 {
-    struct scene scene = {.per_node = 1,
-                          .dtype = CGX_FLOAT32,
-                          .intra = CGX_REDUCTION_SRA,
-                          .inter = CGX_REDUCTION_SRA,
-                          .network = cgx_cost_network(10000 * MBIT, false)};
+    struct scene scene = {
+        .per_node = 1, .dtype = CGX_FLOAT32, .network = cgx_cost_network(10000 * MBIT, false)};
     unsigned slices;
 
     scene.count = 16384;
@@ -70,11 +65,7 @@ static void test_slices(void)
 
 static void test_history(void)
 {
-    struct scene scene = {.count = (size_t)1 << 18,
-                          .per_node = 2,
-                          .dtype = CGX_FLOAT16,
-                          .intra = CGX_REDUCTION_SRA,
-                          .inter = CGX_REDUCTION_SRA};
+    struct scene scene = {.count = (size_t)1 << 18, .per_node = 2, .dtype = CGX_FLOAT16};
     struct cgx_schedule schedule = schedule_of(&scene);
 
     ok(!schedule.raw && schedule.trailers[CGX_TRAILER_BOUNDS],
@@ -83,10 +74,6 @@ static void test_history(void)
     schedule = schedule_of(&scene);
     ok(schedule.raw && !schedule.trailers[CGX_TRAILER_BOUNDS],
        "float16 with a history: they get elements, and no overflow can be hidden");
-    scene.intra = CGX_REDUCTION_RING;
-    schedule = schedule_of(&scene);
-    ok(!schedule.raw && schedule.trailers[CGX_TRAILER_BOUNDS], "unless they stand in a ring");
-    scene.intra = CGX_REDUCTION_SRA;
     scene.dtype = CGX_FLOAT32;
     ok(!schedule_of(&scene).raw,
        "float32, which no sum of sums comes near the end of, stays codes");

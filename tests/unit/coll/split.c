@@ -135,13 +135,13 @@ static void test_balance(void)
     ok(balanced, "chunks of a plan with many widths are alike in bytes, not in elements");
 }
 
-/* The schedule of PLAN on RANKS ranks, so many of them to a node, with REDUCTION everywhere. */
-static struct cgx_schedule shape_of(const struct cgx_plan *plan, enum cgx_reduction reduction,
-                                    unsigned ranks, unsigned per_node, size_t staging)
+/* The schedule of PLAN on RANKS ranks, so many of them to a node. */
+static struct cgx_schedule shape_of(const struct cgx_plan *plan, unsigned ranks, unsigned per_node,
+                                    size_t staging)
 {
     static struct cgx_nodes *nodes, *flat;
     int *keys = calloc(ranks, sizeof *keys);
-    struct cgx_scheme scheme = {.intra = reduction, .inter = reduction};
+    struct cgx_scheme scheme = {.inter = CGX_REDUCTION_SRA};
 
     for (unsigned r = 0; r < ranks; r++)
         keys[r] = (int)(r / per_node);
@@ -153,12 +153,11 @@ static struct cgx_schedule shape_of(const struct cgx_plan *plan, enum cgx_reduct
     return cgx_coll_schedule(plan, plan, &scheme, staging);
 }
 
-static bool is_bounded(enum cgx_dtype dtype, int bits, enum cgx_reduction reduction, unsigned ranks,
-                       unsigned per_node)
+static bool is_bounded(enum cgx_dtype dtype, int bits, unsigned ranks, unsigned per_node)
 {
     const struct cgx_settings settings = {.bits = bits, .bucket_size = 512};
     struct cgx_plan *plan = cgx_plan_create(&settings, NULL, dtype, 1 << 16);
-    struct cgx_schedule schedule = shape_of(plan, reduction, ranks, per_node, (size_t)1 << 30);
+    struct cgx_schedule schedule = shape_of(plan, ranks, per_node, (size_t)1 << 30);
 
     cgx_plan_free(plan);
     return schedule.trailers[CGX_TRAILER_BOUNDS];
@@ -166,16 +165,11 @@ static bool is_bounded(enum cgx_dtype dtype, int bits, enum cgx_reduction reduct
 
 static void test_bounded(void)
 {
-    enum cgx_reduction sra = CGX_REDUCTION_SRA, ring = CGX_REDUCTION_RING;
-
-    ok(!is_bounded(CGX_FLOAT32, 4, ring, 46, 1) && is_bounded(CGX_FLOAT32, 4, ring, 47, 1) &&
-           is_bounded(CGX_FLOAT32, 1, ring, 5, 1),
+    ok(!is_bounded(CGX_FLOAT32, 4, 46, 2) && is_bounded(CGX_FLOAT32, 4, 48, 2) &&
+           is_bounded(CGX_FLOAT32, 1, 6, 2),
        "there are overflow bounds where many scales could hide an overflow");
-    ok(is_bounded(CGX_FLOAT16, 8, ring, 3, 1) && is_bounded(CGX_FLOAT16, 8, sra, 4, 2) &&
-           !is_bounded(CGX_BFLOAT16, 8, sra, 4, 2),
-       "and for float16");
-    ok(!is_bounded(CGX_FLOAT16, 8, sra, 64, 1) && !is_bounded(CGX_FLOAT16, 8, sra, 64, 64) &&
-           !is_bounded(CGX_FLOAT16, 8, ring, 2, 1),
+    ok(is_bounded(CGX_FLOAT16, 8, 4, 2) && !is_bounded(CGX_BFLOAT16, 8, 4, 2), "and for float16");
+    ok(!is_bounded(CGX_FLOAT16, 8, 64, 1) && !is_bounded(CGX_FLOAT16, 8, 64, 64),
        "but not where there are no sums of sums");
 }
 
@@ -187,7 +181,7 @@ static void test_bounded_at_first(void)
     struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, 1 << 16);
     struct cgx_plan *widest = cgx_plan_widest(plan);
 
-    ok(shape_of(widest, CGX_REDUCTION_RING, 5, 1, (size_t)1 << 30).trailers[CGX_TRAILER_BOUNDS],
+    ok(shape_of(widest, 6, 2, (size_t)1 << 30).trailers[CGX_TRAILER_BOUNDS],
        "for a base width that is below those to be chosen too");
     cgx_plan_free(widest);
     cgx_plan_free(plan);
@@ -199,7 +193,7 @@ static void test_huge(void)
         .bits = 4, .bucket_size = 512, .adaptive = true, .adaptive_bits = 3u << 16 | 8};
     struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, (size_t)3500 << 20);
     struct cgx_plan *widest = cgx_plan_widest(plan);
-    struct cgx_schedule schedule = shape_of(widest, CGX_REDUCTION_SRA, 8, 8, (size_t)64 << 20);
+    struct cgx_schedule schedule = shape_of(widest, 8, 8, (size_t)64 << 20);
 
     ok(schedule.slices < 1000 && schedule.needs.staging <= (size_t)32 << 20,
        "14 GB make %u slices in 64 MiB", schedule.slices);
@@ -213,13 +207,11 @@ static void test_exact_segments(void)
         .bits = 4, .bucket_size = 512, .skip_incomplete_buckets = true};
     struct cgx_plan *wide = cgx_plan_create(&skip, NULL, CGX_FLOAT32, 1000);
     struct cgx_plan *half = cgx_plan_create(&skip, NULL, CGX_FLOAT16, 1000);
-    struct cgx_schedule one = shape_of(wide, CGX_REDUCTION_RING, 4, 2, (size_t)1 << 30);
+    struct cgx_schedule one = shape_of(wide, 4, 2, (size_t)1 << 30);
 
-    ok(one.nodes->nodes == 2 && one.intra == CGX_REDUCTION_RING,
-       "exact float32 are summed in stages");
-    one = shape_of(half, CGX_REDUCTION_RING, 4, 2, (size_t)1 << 30);
-    ok(one.nodes->nodes == 4 && one.inter == CGX_REDUCTION_SRA,
-       "exact elements of 16 bits all at once: each is rounded once");
+    ok(one.nodes->nodes == 2, "exact float32 are summed in stages");
+    one = shape_of(half, 4, 2, (size_t)1 << 30);
+    ok(one.nodes->nodes == 4, "exact elements of 16 bits all at once: each is rounded once");
     cgx_plan_free(half);
     cgx_plan_free(wide);
 }
@@ -229,22 +221,20 @@ static void test_shape(void)
     enum { PER_NODE_END = 3 };
     struct cgx_plan *plan = cgx_plan_create(&fixed, NULL, CGX_FLOAT32, 64u << 20);
     struct cgx_plan *small = cgx_plan_create(&fixed, NULL, CGX_FLOAT32, 1u << 20);
-    struct cgx_schedule one = shape_of(small, CGX_REDUCTION_SRA, 4, 1, (size_t)1 << 20);
+    struct cgx_schedule one = shape_of(small, 4, 1, (size_t)1 << 20);
 
     ok(one.slices == 1, "what fits the staging memory is one slice");
-    one = shape_of(plan, CGX_REDUCTION_SRA, 4, 1, (size_t)1 << 30);
+    one = shape_of(plan, 4, 1, (size_t)1 << 30);
     ok(one.slices >= 8 && one.slices <= 12,
        "of much staging memory only as much is used as keeps links busy (%u slices)", one.slices);
     for (unsigned per_node = 1; per_node < PER_NODE_END; per_node++) {
-        struct cgx_schedule sra = shape_of(plan, CGX_REDUCTION_SRA, 4, per_node, (size_t)1 << 20);
-        struct cgx_schedule ring = shape_of(plan, CGX_REDUCTION_RING, 4, per_node, (size_t)1 << 20);
+        struct cgx_schedule sra = shape_of(plan, 4, per_node, (size_t)1 << 20);
 
-        ok(sra.slices > 1 && sra.needs.slots * sra.needs.staging <= (size_t)1 << 20 &&
-               ring.needs.slots * ring.needs.staging <= (size_t)1 << 20,
-           "what does not is cut so that it does (%u and %u slices)", sra.slices, ring.slices);
+        ok(sra.slices > 1 && sra.needs.slots * sra.needs.staging <= (size_t)1 << 20,
+           "what does not is cut so that it does (%u slices)", sra.slices);
         ok(sra.needs.slots * sra.needs.staging > (size_t)3 << 18,
            "and not much finer than it must be");
-        ok(one.hash != sra.hash && sra.hash != ring.hash, "the hash tells schedules apart");
+        ok(one.hash != sra.hash, "the hash tells schedules apart");
         one = sra;
     }
     cgx_plan_free(small);
@@ -259,7 +249,7 @@ static void test_slots(void)
     const int keys[] = {0, 0, 1, 1};
     struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, 387890);
     struct cgx_nodes *nodes = cgx_nodes_create(keys, 4), *flat = cgx_nodes_create(NULL, 4);
-    const struct cgx_scheme scheme = {.nodes = nodes, .flat = flat, .raw = true};
+    const struct cgx_scheme scheme = {.nodes = nodes, .flat = flat};
     struct cgx_schedule one = cgx_coll_schedule(plan, plan, &scheme, (size_t)4 << 20);
 
     ok(one.slices == 1 || one.needs.slots == CGX_SLOTS, "several slices have a slot each");

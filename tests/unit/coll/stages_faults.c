@@ -14,15 +14,12 @@ static const char *const topologies[] = {"0011", "000112", "01012",   "000",
                                          "012",  "+0123",  "+0011234"};
 #define TOPOLOGIES (sizeof topologies / sizeof topologies[0])
 
-/* Topology T, with reductions by the bits of WAY. */
+/* Topology T, in the way that WAY says. */
 static struct scene scene_for(size_t t, unsigned way)
 {
     struct scene scene = scene_of(topologies[t], CGX_FLOAT32, 3001);
 
-    scene.intra = scene_reduction(way & 1);
-    scene.inter = scene_reduction(way & 2);
     scene.leaders = (way & 4) != 0;
-    scene.raw = way % 3 == 1;
     scene.adaptive = t % 2 == 1;
     scene.watched = t % 2 == 0;
     scene.consensus = scene.watched ? 1e-3f : 0;
@@ -36,7 +33,7 @@ static void test_declined(void)
     for (size_t t = 0; t < TOPOLOGIES; t++) {
         bool redone = true, unrecoverable = true;
 
-        for (unsigned way = 0; way < 8; way++) {
+        for (unsigned way = 0; way < 8; way += 4) {
             struct scene scene = scene_for(t, way);
 
             scene_fill(&scene, 9);
@@ -270,23 +267,19 @@ static void test_hidden_overflow(void)
     unsigned laundered = 0, beyond = 0, spoiled = 0, far = 0;
 
     for (unsigned bits = 1; bits <= 8; bits++) {
-        for (int way = 0; way < 4; way++) {
-            for (float peak = -6000; peak < 8000; peak += 500) {
-                struct scene scene = scene_of("0011", CGX_FLOAT16, 4096);
-                struct overflows found;
+        for (float peak = -6000; peak < 8000; peak += 500) {
+            struct scene scene = scene_of("0011", CGX_FLOAT16, 4096);
+            struct overflows found;
 
-                scene.intra = scene_reduction(way & 1);
-                scene.inter = scene_reduction(way >> 1);
-                scene.bits = bits;
-                fill_hiding(&scene, peak);
-                scene_run(&scene);
-                found = count_overflows(&scene);
-                laundered += found.laundered;
-                beyond += found.beyond;
-                spoiled += found.spoiled;
-                far += found.far;
-                scene_free(&scene);
-            }
+            scene.bits = bits;
+            fill_hiding(&scene, peak);
+            scene_run(&scene);
+            found = count_overflows(&scene);
+            laundered += found.laundered;
+            beyond += found.beyond;
+            spoiled += found.spoiled;
+            far += found.far;
+            scene_free(&scene);
         }
     }
     ok(laundered == 0 && beyond > 1000,
@@ -298,27 +291,20 @@ static void test_hidden_overflow(void)
 
 static void test_cancelling_nodes(void)
 {
-    static const char *const names[] = {"SRA", "a ring"};
+    struct scene scene = scene_of("0011", CGX_FLOAT16, 1000);
+    unsigned wrong = 0;
 
-    for (int way = 0; way < 2; way++) {
-        struct scene scene = scene_of("0011", CGX_FLOAT16, 1000);
-        unsigned wrong = 0;
-
-        scene.bits = 8;
-        scene.intra = scene.inter = scene_reduction(way);
-        scene_prepare(&scene);
-        for (size_t i = 0; i < scene.count; i++) {
-            for (unsigned r = 0; r < 4; r++)
-                scene_set_input(&scene, r, i,
-                                (float)((r < 2 ? 60000 : -60000) + (int)(i % 64) * 32));
-        }
-        scene_run(&scene);
-        for (size_t i = 0; i < scene.count; i++)
-            wrong += !isfinite(scene_output(&scene, 0, i));
-        ok(wrong == 0, "%s: sums of nodes beyond float16 that cancel each other are finite",
-           names[way]);
-        scene_free(&scene);
+    scene.bits = 8;
+    scene_prepare(&scene);
+    for (size_t i = 0; i < scene.count; i++) {
+        for (unsigned r = 0; r < 4; r++)
+            scene_set_input(&scene, r, i, (float)((r < 2 ? 60000 : -60000) + (int)(i % 64) * 32));
     }
+    scene_run(&scene);
+    for (size_t i = 0; i < scene.count; i++)
+        wrong += !isfinite(scene_output(&scene, 0, i));
+    ok(wrong == 0, "sums of nodes beyond float16 that cancel each other are finite");
+    scene_free(&scene);
 }
 
 static void test_not_finite(void)
@@ -326,7 +312,7 @@ static void test_not_finite(void)
     for (size_t t = 0; t < TOPOLOGIES; t++) {
         bool kept = true;
 
-        for (unsigned way = 0; way < 8; way++) {
+        for (unsigned way = 0; way < 8; way += 4) {
             for (int dtype = 0; dtype < 3; dtype++) {
                 struct scene scene = scene_for(t, way);
 

@@ -132,14 +132,11 @@ static void test_results(void)
             struct scene scene =
                 scene_of(topologies[t], (enum cgx_dtype)(way / 8 % 3), 30000 + way % 5 * 777);
 
-            scene.intra = scene_reduction(way & 1);
-            scene.inter = scene_reduction(way & 2);
             scene.leaders = (way & 4) != 0;
             scene.codec = way % 5 < 2 ? CGX_FAMILY_ROTATED : CGX_FAMILY_MAXMIN;
             scene.bits = 1 + way % (scene.codec == CGX_FAMILY_ROTATED ? 5 : 8);
             scene.bucket_size = 64u << way % 4;
             scene.shm = way % 7 < 3 && scene_has_local_peers(&scene);
-            scene.raw = way % 11 == 3;
             scene.adaptive = way % 6 == 2;
             scene.staging = way % 2 ? 20000 : 0;
             scene.fragment = way % 4 < 2 ? 16384 : 500;

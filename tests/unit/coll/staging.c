@@ -130,21 +130,15 @@ static size_t samples_of(const struct cgx_slice *slice, size_t first, size_t npi
     return samples;
 }
 
-/* What a rank measures at once: with SRA all that it sends in a stage, or its part; in a ring one
- * block. */
+/* What a rank measures at once: all that it sends in a stage, or its part. */
 static size_t most_samples(const struct cgx_slice *slice)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
     size_t own = slice->is_owner ? cgx_slice_own_part(slice)->first_piece : slice->pieces;
     size_t most = samples_of(slice, own, slice->pieces - own);
-    bool only_rings =
-        schedule->intra == CGX_REDUCTION_RING && schedule->inter == CGX_REDUCTION_RING;
+    size_t sent = samples_of(slice, 0, own);
 
-    if (!only_rings) {
-        size_t sent = samples_of(slice, 0, own);
-
-        most = sent > most ? sent : most;
-    }
+    most = sent > most ? sent : most;
     for (unsigned i = 0; i < cgx_schedule_chunks(schedule) + schedule->shards; i++) {
         const struct cgx_block *block = &slice->slot->blocks[i];
         size_t samples = samples_of(slice, block->first_piece, block->npieces);
@@ -201,7 +195,7 @@ static bool is_apart(const struct cgx_schedule *schedule, unsigned rank)
         size_t samples;
 
         cgx_slice_begin(&coll, number, &slice);
-        if (!slice.lends || !slice.is_shard_owner)
+        if (slice.pull != CGX_PULL_DEVICE || !slice.is_shard_owner)
             continue;
         shard = &slice.shards[slice.local];
         samples = schedule->plan->adaptive ? most_samples(&slice) * sizeof(struct cgx_sample) : 0;
@@ -224,11 +218,9 @@ struct verdict {
 static void test_shape(struct cgx_plan *plan, enum cgx_reduction reduction, unsigned ranks,
                        unsigned per_node, size_t staging, struct verdict *verdict)
 {
-    static const char *const names[] = {"SRA", "ring", "grid"};
+    static const char *const names[] = {"SRA", "grid"};
     struct cgx_plan *widest = cgx_plan_widest(plan);
-    struct cgx_scheme scheme = {.intra =
-                                    reduction == CGX_REDUCTION_GRID ? CGX_REDUCTION_SRA : reduction,
-                                .inter = reduction,
+    struct cgx_scheme scheme = {.inter = reduction,
                                 .network = cgx_cost_network(UINT64_C(10000000000), false)};
     struct cgx_nodes *nodes, *flat = cgx_nodes_create(NULL, ranks);
     struct cgx_schedule schedule;
@@ -277,7 +269,6 @@ static void test_buffer(const struct cgx_settings *settings, size_t buffer)
 
             per_node = per_node == 0 ? ranks : per_node;
             test_shape(plan, CGX_REDUCTION_SRA, ranks, per_node, stagings[i], &verdict);
-            test_shape(plan, CGX_REDUCTION_RING, ranks, per_node, stagings[i], &verdict);
             test_shape(plan, CGX_REDUCTION_GRID, ranks, per_node, stagings[i], &verdict);
         }
     }

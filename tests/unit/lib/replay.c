@@ -44,7 +44,6 @@ static bool create_shape(struct replay *replay, size_t layer, struct cgx_schedul
     const struct cgx_scheme scheme = {.nodes = replay->nodes,
                                       .flat = replay->flat,
                                       .leaders = replay->settings.leaders,
-                                      .intra = replay->settings.inner_reduction,
                                       .inter = replay->settings.cross_reduction};
 
     if (!widest)

@@ -25,11 +25,10 @@ static void *need(void *memory)
 
 struct scene scene_of(const char *nodes, enum cgx_dtype dtype, size_t count)
 {
-    bool grid = nodes[0] == '+', ring = nodes[0] == 'o';
-    const char *keys = nodes + (grid || ring);
+    bool grid = nodes[0] == '+';
+    const char *keys = nodes + grid;
     struct scene scene = {.ranks = (unsigned)strlen(keys),
                           .grid = grid,
-                          .inter = scene_reduction(ring),
                           .dtype = dtype,
                           .bits = 4,
                           .bucket_size = 64,
@@ -84,10 +83,8 @@ void scene_prepare(struct scene *scene)
                                           .adaptive = scene->adaptive,
                                           .adaptive_bits = 1u << 16 | 8};
     struct cgx_scheme scheme = {.leaders = scene->leaders,
-                                .raw = scene->raw,
                                 .watched = scene->watched,
-                                .intra = scene->intra,
-                                .inter = scene->grid ? CGX_REDUCTION_GRID : scene->inter,
+                                .inter = scene->grid ? CGX_REDUCTION_GRID : CGX_REDUCTION_SRA,
                                 .network = {.message_ns = 1}};
     struct cgx_plan *widest;
 

@@ -34,11 +34,9 @@ struct scene {
     unsigned ranks;
     int keys[SCENE_MOST_RANKS]; /* ranks with equal ones share a node */
     bool leaders;
-    bool raw;      /* nothing is compressed inside nodes */
     bool shm;      /* ranks of a node share memory */
     bool mirrored; /* and their payloads go from mirror to mirror (mirror.h) */
-    enum cgx_reduction intra, inter;
-    bool grid; /* nodes stand in one, and INTER does not count */
+    bool grid;     /* nodes stand in one */
     enum cgx_dtype dtype;
     unsigned bits, bucket_size;
     enum cgx_family codec;
@@ -71,14 +69,8 @@ struct scene {
     bool fault_came; /* there was an operation or a message to which the fault applied */
 };
 
-/* A ring if a bit of a number is set. */
-static inline enum cgx_reduction scene_reduction(unsigned bit)
-{
-    return bit ? CGX_REDUCTION_RING : CGX_REDUCTION_SRA;
-}
-
 /* A scene of ranks whose keys are the digits of NODES, at 4 bits in buckets of 64. With + before
- * these the nodes stand in a grid, with o in a ring. */
+ * these the nodes stand in a grid. */
 struct scene scene_of(const char *nodes, enum cgx_dtype dtype, size_t count);
 
 /* Whether some node has two ranks. */

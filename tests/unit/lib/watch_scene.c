@@ -26,14 +26,7 @@ const char *const watch_nodes[] = {"01",
                                    "+0123456",
                                    "+00112233",
                                    "0123456789abcdef",
-                                   "+0123456789abcdef",
-                                   "o01",
-                                   "o0123",
-                                   "o0123456",
-                                   "o000112",
-                                   "o00112233",
-                                   "o00001",
-                                   "o0123456789abcdef"};
+                                   "+0123456789abcdef"};
 _Static_assert(sizeof watch_nodes / sizeof watch_nodes[0] == WATCH_NODES, "as many");
 
 /* ---- what ranks contribute ---- */
@@ -132,11 +125,9 @@ struct scene watch_scene(const char *nodes, unsigned way, unsigned bits)
     scene.bits = bits;
     scene.bucket_size = way & 1 ? 512 : 64;
     scene.leaders = (way & 2) != 0;
-    scene.raw = way % 5 == 1;
     scene.in_place = way % 5 == 2;
     scene.skip_incomplete = way % 5 == 3;
     scene.staging = way & 4 ? 20000 : 0; /* several slices */
-    scene.intra = scene_reduction(way & 8);
     scene.watched = true;
     scene.consensus = threshold_of(&scene);
     return scene;

@@ -44,8 +44,8 @@ static void test_fields(void)
            s.skip_incomplete_buckets && s.fusion_buffer_bytes == (uint64_t)8 << 30 && silent(),
        "numbers reach their fields");
     s = parse("CGX_BUFFERS=host\n"
-              "CGX_CROSS_REDUCTION_TYPE=RING\nCGX_WARMUP=0\nCGX_LOG=debug");
-    ok(s.buffers == CGX_BUFFERS_HOST && s.cross_reduction == CGX_REDUCTION_RING && s.warmup == 0 &&
+              "CGX_CROSS_REDUCTION_TYPE=GRID\nCGX_WARMUP=0\nCGX_LOG=debug");
+    ok(s.buffers == CGX_BUFFERS_HOST && s.cross_reduction == CGX_REDUCTION_GRID && s.warmup == 0 &&
            s.log_level == CGX_LOG_DEBUG && silent(),
        "words reach their fields");
     ok(parse("CGX_BUFFERS=all").buffers == CGX_BUFFERS_ALL, "CGX_BUFFERS=all means both kinds");
@@ -66,11 +66,11 @@ static void test_fields(void)
            parse("CGX_CONSENSUS=0").consensus == 0 && silent(),
        "so do one of its words and the consensus");
     s = parse("CGX_TOPOLOGY=4x2\nCGX_INNER_COMMUNICATOR_TYPE=P2P\n"
-              "CGX_CROSS_REDUCTION_TYPE=LEADERS\nCGX_INNER_REDUCTION_TYPE=RAW\n"
+              "CGX_CROSS_REDUCTION_TYPE=LEADERS\n"
               "CGX_FRAGMENT_BYTES=65536");
     ok(s.topology == ((uint64_t)4 << 32 | 2) && s.inner_transport == CGX_TRANSPORT_P2P &&
-           s.leaders == 1 && s.cross_reduction == CGX_REDUCTION_AUTO && s.raw == 1 &&
-           s.inner_reduction == CGX_REDUCTION_SRA && s.fragment_bytes == 65536 && silent(),
+           s.leaders == 1 && s.cross_reduction == CGX_REDUCTION_AUTO && s.fragment_bytes == 65536 &&
+           silent(),
        "those of nodes reach their fields");
     ok(parse("CGX_TOPOLOGY=flat").topology == CGX_TOPOLOGY_FLAT, "CGX_TOPOLOGY=flat is told apart");
     ok(parse("CGX_FRAGMENT_BYTES=Auto").fragment_bytes == CGX_FRAGMENT_AUTO && silent(),
@@ -190,6 +190,9 @@ static void test_retired_values(void)
     ok(parse("CGX_INNER_COMMUNICATOR_TYPE=fused").inner_transport == CGX_TRANSPORT_P2P &&
            messages.errors == 0 && messages.warnings == 1 && strstr(messages.text, "P2P is used"),
        "a retired value with a successor is accepted with a warning");
+    ok(parse("CGX_CROSS_REDUCTION_TYPE=ring").cross_reduction == CGX_REDUCTION_SRA &&
+           messages.warnings == 1 && strstr(messages.text, "SRA is used"),
+       "so is another");
     parse("CGX_INNER_COMMUNICATOR_TYPE=fast");
     ok(messages.errors == 1 && !strstr(messages.text, "retired"), "others were never allowed");
 }

@@ -64,10 +64,7 @@ static const struct variable {
      {"1024", "5000", "16384", "67108864"},
      {"0", "1023", "67108865", "16K", "-1", "1e4", "automatic"}},
     {"CGX_INNER_COMMUNICATOR_TYPE", {"SHM", "P2P", "MPI", "shm"}, {"NCCL", "AUT", "SHM, P2P"}},
-    {"CGX_INNER_REDUCTION_TYPE", {"RING", "ring", "RAW"}, {"TREE", "1", "GRID"}},
-    {"CGX_CROSS_REDUCTION_TYPE",
-     {"SRA", "RING", "ring", "GRID", "LEADERS"},
-     {"TREE", "SRARING", "RAW"}},
+    {"CGX_CROSS_REDUCTION_TYPE", {"SRA", "GRID", "grid", "LEADERS"}, {"TREE", "SRAGRID", "RAW"}},
     {"CGX_TOPOLOGY",
      {"flat", "4x2", "1x1", "2147483647x1"},
      {"0x4", "4x0", "4x", "x4", "4X2", "4x2x2", "-4x2", "2147483648x1", "ring"}},
@@ -143,8 +140,7 @@ static void test_defaults(void)
            s.adaptive_budget == 1.0 && s.consensus == 0.05 && s.adaptive_period == 100 &&
            s.rules == 0 && *s.rules_path == '\0',
        "widths are chosen within the budget, from 3 to 8, and there are no rules");
-    ok(s.inner_transport == CGX_TRANSPORT_AUTO && s.inner_reduction == CGX_REDUCTION_SRA &&
-           !s.raw && !s.leaders && s.topology == CGX_TOPOLOGY_AUTO &&
+    ok(s.inner_transport == CGX_TRANSPORT_AUTO && !s.leaders && s.topology == CGX_TOPOLOGY_AUTO &&
            s.fragment_bytes == CGX_FRAGMENT_AUTO,
        "the settings not in effect have their defaults");
 }
@@ -161,15 +157,16 @@ static void test_dependent_defaults(void)
     s = parse("CGX_HISTORY=no");
     ok(s.valid && !cgx_settings_history(&s, false) && s.bucket_size == 512,
        "without history buckets have 512 elements");
-    s = parse("CGX_CROSS_REDUCTION_TYPE=RING");
+    s = parse("CGX_CROSS_REDUCTION_TYPE=GRID");
     ok(cgx_settings_history(&s, false) && !cgx_settings_history(&s, true),
-       "in a ring float16 has none ...");
-    s = parse("CGX_CROSS_REDUCTION_TYPE=RING\nCGX_HISTORY=1");
+       "in a grid float16 has none ...");
+    s = parse("CGX_CROSS_REDUCTION_TYPE=GRID\nCGX_HISTORY=1");
     ok(cgx_settings_history(&s, true), "... unless it is asked for");
     s = parse("CGX_ERROR_FEEDBACK=1\nCGX_COMPRESSION_QUANTIZATION_BITS=9");
     ok(!s.valid && s.bits == 2, "a refused value leaves that default");
-    s = parse("CGX_PROFILE=bytegrad\nCGX_ROUNDING=stochastic:7");
-    ok(s.valid && s.bits == 4 && messages.warnings == 2, "retired variables change nothing");
+    s = parse("CGX_PROFILE=bytegrad\nCGX_ROUNDING=stochastic:7\n"
+              "CGX_INNER_REDUCTION_TYPE=RAW");
+    ok(s.valid && s.bits == 4 && messages.warnings == 3, "retired variables change nothing");
 }
 
 int main(void)
