@@ -21,7 +21,7 @@ static const char usage[] =
     "  --gbit LIST            Gbit/s of an interface, in each direction (25,100,200,400)\n"
     "  --bytes LIST           of float32 (64 KiB to 256 MiB)\n"
     "  --run N                nodes whose ranks are run, others do as they; 0: all (3)\n"
-    "  --fragment BYTES       CGX_FRAGMENT_BYTES (1048576)\n"
+    "  --fragment BYTES       of a message through MPI (1048576)\n"
     "  --staging BYTES        CGX_FUSION_BUFFER_SIZE_MB, in bytes (67108864)\n"
     "  --oversubscribed X     the core carries 1/X of what leaves 32 nodes (1)\n"
     "  --between NAME         CGX_CROSS_REDUCTION_TYPE (AUTO)\n"

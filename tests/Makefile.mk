@@ -128,7 +128,6 @@ mpi_tests = \
 	tests/mpi/codec_faults \
 	tests/mpi/communicators \
 	tests/mpi/consensus \
-	tests/mpi/error_bound \
 	tests/mpi/exact \
 	tests/mpi/families \
 	tests/mpi/feedback \

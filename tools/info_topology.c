@@ -70,7 +70,7 @@ static void print_place(const struct cgx_topo *topo)
     printf("\n");
 }
 
-/* The one whose speed CGX_FRAGMENT_BYTES=auto follows. */
+/* The one whose speed the size of fragments follows. */
 static void print_network(void)
 {
     struct cgx_topo_speed speed = cgx_topo_speed_here();

@@ -17,7 +17,7 @@ struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, unsigned buc
         return layout;
     }
     if (cgx_encoding_quantiser(encoding)->varies) {
-        layout.bytes = cgx_uniform_bytes(count, encoding);
+        layout.bytes = cgx_uniform_bytes(count);
         return layout;
     }
     layout.bytes = cgx_round_up(layout.buckets * CGX_BUCKET_HEADER_BYTES, CGX_PIECE_ALIGNMENT);

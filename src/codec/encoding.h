@@ -21,7 +21,7 @@ static inline enum cgx_family cgx_encoding_family(unsigned encoding)
     int family = CGX_FAMILIES - 1;
 
     while (family > 0 &&
-           encoding - cgx_quantisers[family].first - 1 >= cgx_quantisers[family].encodings)
+           encoding - cgx_quantisers[family].first - 1 >= cgx_quantisers[family].widths)
         family--;
     return (enum cgx_family)family;
 }
@@ -100,7 +100,7 @@ static inline size_t cgx_encoding_bytes(unsigned encoding, unsigned bucket_size,
     if (cgx_encoding_is_exact(encoding))
         return count * cgx_dtype_size(dtype);
     if (cgx_encoding_quantiser(encoding)->varies)
-        return count / CGX_UNIFORM_GROUP * cgx_uniform_group_bytes(encoding);
+        return count / CGX_UNIFORM_GROUP * CGX_UNIFORM_GROUP_BYTES;
     return count / 8 * cgx_encoding_width(encoding) +
            count / cgx_encoding_bucket(encoding, bucket_size) * CGX_BUCKET_HEADER_BYTES;
 }

@@ -29,8 +29,8 @@ bool cgx_runs_next(const struct cgx_extent *extent, const unsigned char *payload
 
         if (!cgx_encoding_quantiser(piece->bits)->varies)
             continue;
-        next = at + cgx_uniform_bytes(piece->count, piece->bits);
-        used = cgx_uniform_used(payload + at, piece->count, piece->bits);
+        next = at + cgx_uniform_bytes(piece->count);
+        used = cgx_uniform_used(payload + at, piece->count);
         end = used > 0 ? at + used : next;
     }
     *run = (struct cgx_shown){begin, end - begin};
@@ -183,8 +183,7 @@ static size_t used_of(const struct course *course, const struct cgx_piece *piece
 {
     if (!has(course, sizeof(struct cgx_uniform_head)))
         return 0;
-    return cgx_uniform_used(course->from + (course->unpacks ? course->at : at), piece->count,
-                            piece->bits);
+    return cgx_uniform_used(course->from + (course->unpacks ? course->at : at), piece->count);
 }
 
 /* Does the same as `move` if some piece varies. */
@@ -205,7 +204,7 @@ static bool move_used(struct course *course, const struct cgx_extent *extent)
         if (used == 0 || !has(course, used))
             return false;
         carry(course, at, used);
-        done = at + cgx_uniform_bytes(piece->count, piece->bits);
+        done = at + cgx_uniform_bytes(piece->count);
     }
     if (!has(course, all - done))
         return false;

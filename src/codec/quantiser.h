@@ -15,7 +15,6 @@ struct cgx_quantiser {
     const char *kernels; /* its name in kernel names (cuda/kernels.h) */
     unsigned first;      /* encodings are FIRST + width */
     unsigned widths;     /* widths are 1 to WIDTHS bits */
-    unsigned encodings;  /* WIDTHS and what stands in the place of a width (uniform/uniform.h) */
     unsigned bucket;     /* elements of a bucket; 0: the configured size */
 
     /* Codes lie bucket by bucket, each bucket padded to full size (BUCKET is not 0). Otherwise

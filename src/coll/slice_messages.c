@@ -127,9 +127,8 @@ static size_t sent_of(const struct cgx_slice *slice, const struct cgx_transfer *
         const struct cgx_piece *piece = &extent.pieces[i];
 
         if (cgx_encoding_quantiser(piece->bits)->varies)
-            unused +=
-                cgx_uniform_bytes(piece->count, piece->bits) -
-                cgx_uniform_used(slice->slot->staging + piece->offset, piece->count, piece->bits);
+            unused += cgx_uniform_bytes(piece->count) -
+                      cgx_uniform_used(slice->slot->staging + piece->offset, piece->count);
     }
     return transfer->filled - unused;
 }

@@ -16,7 +16,7 @@
 #include "topo/speed.h"
 #include "util/log.h"
 
-/* Bytes of fragments if the network's speed decides, and the highest speed that is slow. */
+/* Bytes of fragments on slow and fast networks, and the highest speed that is slow. */
 #define SLOW_FRAGMENT 16384
 #define FAST_FRAGMENT 1048576
 #define SLOW_MBITS 10000
@@ -135,15 +135,6 @@ static int find_mbits(const struct cgx_nodes *nodes)
     return mbits == 0 ? SLOW_MBITS : mbits < INT_MAX ? (int)mbits : INT_MAX;
 }
 
-static size_t choose_fragment(int mbits)
-{
-    unsigned bytes = cgx_config()->fragment_bytes;
-
-    if (bytes != CGX_FRAGMENT_AUTO)
-        return bytes;
-    return mbits > SLOW_MBITS ? FAST_FRAGMENT : SLOW_FRAGMENT;
-}
-
 /* The network of NODES, as fast as the slowest rank finds it. On one node devices are taken for
  * linked if payloads may go from one to another. */
 static struct cgx_network network_of(const struct cgx_nodes *nodes, int mbits)
@@ -159,8 +150,8 @@ static struct cgx_network network_of(const struct cgx_nodes *nodes, int mbits)
 
 /* Sets STATE's network and pace, which both sides of a message must have in common, if all ranks
  * are READY; *READY becomes whether they are. NODES are the same on all ranks, but NULL on one that
- * is not ready. Fragments have CGX_FRAGMENT_BYTES or, with auto, depend on the network's speed,
- * which is low if it is unknown or if all ranks are on one node and send nothing over it. */
+ * is not ready. The size of fragments depends on the network's speed, which is low if it is unknown
+ * or if all ranks are on one node and send nothing over it. */
 static int agree_on_pace(struct cgx_comm *state, const struct cgx_nodes *nodes, bool *ready)
 {
     enum { READY, MBITS };
@@ -179,7 +170,8 @@ static int agree_on_pace(struct cgx_comm *state, const struct cgx_nodes *nodes, 
     free(claims);
     if (code != CGX_MPI_SUCCESS || !*ready || !nodes)
         return code;
-    state->places.pace = (struct cgx_pace){choose_fragment(least[MBITS]), has_processors};
+    state->places.pace = (struct cgx_pace){
+        least[MBITS] > SLOW_MBITS ? FAST_FRAGMENT : SLOW_FRAGMENT, has_processors};
     state->places.network = network_of(nodes, least[MBITS]);
     if (state->rank == 0)
         cgx_log(CGX_LOG_DEBUG,

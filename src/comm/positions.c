@@ -292,8 +292,6 @@ float cgx_positions_step_size(const struct cgx_comm *state, const struct cgx_cal
 
     if (width == 0)
         return 0;
-    if (width == CGX_UNIFORM_BOUNDED)
-        return cgx_uniform_bounded_step(cgx_config()->error_bound, (unsigned)state->size);
     cgx_float_enter(&caller);
     if (placed)
         size = cgx_step_size_of(&state->step.size, width);

@@ -223,8 +223,7 @@ static enum cgx_status fetch_shown(struct cgx_backend *backend, unsigned slot,
         const struct cgx_piece *piece = &request->pieces[i];
 
         if (cgx_encoding_quantiser(piece->bits)->varies)
-            status = fetch(backend, slot, out + piece->offset,
-                           cgx_uniform_bytes(piece->count, piece->bits));
+            status = fetch(backend, slot, out + piece->offset, cgx_uniform_bytes(piece->count));
         if (status == CGX_OK && piece->energy > 0)
             status = fetch(backend, slot, out + piece->energy, CGX_ENERGY_BYTES);
     }

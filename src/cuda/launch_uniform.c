@@ -8,14 +8,12 @@
 #include "cuda/context.h"
 
 /* Whether the uniform pieces of REQUEST can be encoded: with a valid step, and, in a sum, into none
- * of its sources. A bound needs a step. */
+ * of its sources. */
 static bool may_begin(const struct cgx_work *request)
 {
     float step = request->coding->step;
     bool may = step == 0 || cgx_uniform_is_step(step);
 
-    for (size_t i = 0; i < request->npieces; i++)
-        may = may && (step != 0 || request->pieces[i].bits != CGX_UNIFORM + CGX_UNIFORM_BOUNDED);
     for (size_t i = 0; request->operation == CGX_REDUCE && i < request->nsources; i++)
         may = may && request->sources[i] != request->out;
     return may;

@@ -142,7 +142,7 @@ CGX_DEVICE uint32_t quantise_group(const struct cgx_uniform_tile *tile,
                                    float step, uint32_t key, bool poisons,
                                    struct cgx_uniform_row *row)
 {
-    const uint32_t room = blocks_of(place) * tile->room * 64;
+    const uint32_t room = blocks_of(place) * CGX_UNIFORM_BLOCK_WORDS * 64;
     uint32_t sum, bits, need, end;
     bool fits = find_codes(values, 1.0f / step, key, block_of(tile, place), row->codes, &sum);
 

@@ -16,7 +16,6 @@ struct cgx_uniform_tile {
     uint64_t piece; /* its offset */
     uint64_t words; /* the most that it may have */
     uint32_t index; /* of the tile in the piece */
-    uint32_t room;  /* words of a block, on average */
 };
 
 /* The block's tile. */
@@ -41,8 +40,7 @@ CGX_DEVICE const struct cgx_uniform_tile *find_uniform_tile(const struct cgx_ker
         if (threadIdx.x == 0) {
             found->index = number - piece->tile;
             found->piece = piece->offset;
-            found->room = cgx_uniform_block_words(piece->bits);
-            found->words = cgx_uniform_most_words(piece->count, piece->bits);
+            found->words = cgx_uniform_most_words(piece->count);
             found->layout = cgx_uniform_layout_of(piece->count);
             lay_out_rotated<SUMS>(piece, found->index, size, &found->groups);
         }

@@ -99,11 +99,8 @@ static struct cgx_segment widths_of(enum cgx_family family, unsigned bits, unsig
                                                 : widths_in(CGX_FAMILY_MAXMIN, bits, least, most);
 }
 
-static struct cgx_segment fixed(const struct cgx_settings *settings, enum cgx_family family,
-                                unsigned bits)
+static struct cgx_segment fixed(enum cgx_family family, unsigned bits)
 {
-    if (settings->error_bound > 0 && family == CGX_FAMILY_UNIFORM && bits != CGX_BITS_EXACT)
-        return cgx_segment_bounded();
     return widths_of(family, bits, bits, bits);
 }
 
@@ -125,9 +122,9 @@ static struct cgx_segment default_widths(const struct cgx_settings *settings,
     bool is_set = override && override->least > 0;
 
     if (override && override->exact)
-        return fixed(settings, family, CGX_BITS_EXACT);
+        return fixed(family, CGX_BITS_EXACT);
     if (!is_set && (!settings->adaptive || cgx_family_varies(family)))
-        return fixed(settings, family, bits);
+        return fixed(family, bits);
     if (is_set) {
         least = override->least;
         most = override->most;
@@ -138,7 +135,7 @@ static struct cgx_segment default_widths(const struct cgx_settings *settings,
     if (is_set || least == most)
         bits = bits < least ? least : bits > most ? most : bits;
     if (!settings->adaptive || cgx_family_varies(family))
-        return fixed(settings, family, bits);
+        return fixed(family, bits);
     return widths_of(family, bits, least, most);
 }
 
@@ -189,25 +186,24 @@ static void append_layer(struct cgx_plan *plan, struct cgx_segment widths, size_
     }
 }
 
-/* Appends the layers of OVERRIDE, or a single layer, up to END. */
+/* Appends the layers of OVERRIDE, or a single layer. */
 static void append_layers(struct cgx_plan *plan, const struct cgx_settings *settings,
-                          const struct cgx_override *override, size_t end)
+                          const struct cgx_override *override)
 {
     const struct cgx_layer_list *layers = override ? override->layers : NULL;
     struct cgx_segment widths = default_widths(settings, override);
     size_t element = 0, unit = plan->unit;
 
     if (!layers)
-        append_layer(plan, widths, 0, end);
+        append_layer(plan, widths, 0, plan->count);
     for (size_t i = 0; layers && i < layers->nlayers; i++) {
         const struct cgx_layer_size *layer = &layers->layers[i];
         size_t first = element / unit * unit;
 
         element += layer->count;
         append_layer(plan,
-                     layer->bits == 0 ? widths
-                                      : fixed(settings, family_of(settings, override), layer->bits),
-                     first, cgx_smaller(cgx_round_up(element, unit), end));
+                     layer->bits == 0 ? widths : fixed(family_of(settings, override), layer->bits),
+                     first, cgx_smaller(cgx_round_up(element, unit), plan->count));
     }
 }
 
@@ -255,7 +251,6 @@ struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *set
                                     size_t count)
 {
     struct cgx_plan *plan = memory;
-    size_t tail;
 
     plan->dtype = dtype;
     plan->bucket_size = settings->bucket_size;
@@ -263,9 +258,7 @@ struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *set
     plan->count = count;
     plan->nsegments = 0;
     plan->has_residuals = plan->has_history = false;
-    tail = settings->skip_incomplete_buckets ? count % plan->unit : 0;
-    append_layers(plan, settings, override, count - tail);
-    append_layer(plan, fixed(settings, CGX_FAMILY_MAXMIN, CGX_BITS_EXACT), count - tail, count);
+    append_layers(plan, settings, override);
     finish_segments(plan);
     for (size_t i = 0; i < plan->nsegments; i++) {
         const struct cgx_segment *segment = &plan->segments[i];

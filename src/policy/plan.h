@@ -77,15 +77,6 @@ static inline struct cgx_widths cgx_segment_widths(const struct cgx_segment *seg
                : segment->alternatives[family];
 }
 
-/* A segment with the bound of CGX_CODEC=uniform:E instead of a width. */
-static inline struct cgx_segment cgx_segment_bounded(void)
-{
-    return (struct cgx_segment){.bits = CGX_UNIFORM_BOUNDED,
-                                .least = CGX_UNIFORM_BOUNDED,
-                                .most = CGX_UNIFORM_BOUNDED,
-                                .family = CGX_FAMILY_UNIFORM};
-}
-
 static inline unsigned cgx_segment_encoding(const struct cgx_segment *segment)
 {
     return cgx_encoding_of((enum cgx_family)segment->family, segment->bits);
@@ -113,7 +104,7 @@ static inline bool cgx_plan_is_placed(const struct cgx_plan *plan)
 }
 
 /* The initial plan: base widths, or OVERRIDE's (NULL: none); max-min quantisation if the family is
- * to be chosen; and an exact tail if incomplete buckets are skipped. A bucket across the boundary
+ * to be chosen. A bucket across the boundary
  * of two layers of OVERRIDE gets the larger of their widths. NULL if memory is short; free with
  * cgx_plan_free. */
 struct cgx_plan *cgx_plan_create(const struct cgx_settings *settings,
@@ -150,7 +141,7 @@ void cgx_plan_set(struct cgx_plan *plan, const uint8_t *encodings);
 size_t cgx_plan_sent(const struct cgx_plan *plan);
 
 /* The width whose error the step of uniform quantisation matches in all segments, taken from the
- * first uniform segment; CGX_UNIFORM_BOUNDED if errors are bounded; 0 if there is none. */
+ * first uniform segment; 0 if there is none. */
 unsigned cgx_plan_stepped(const struct cgx_plan *plan);
 
 /* The segment of ELEMENT. */

@@ -24,6 +24,7 @@ static const struct retired {
                                     "CGX_ENABLE=0 makes calls exact"},
     {"CGX_COMPRESSION_FAKE_RATIO",
      "it left part of every buffer unreduced, to estimate speed with wrong sums"},
+    {"CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS", "the last bucket is compressed too"},
     {"CGX_REMOTE_BUF_COMPRESSION",
      "it compressed directly into other ranks' shared memory, which is no choice in this library"},
     {"CGX_CROSS_COMMUNICATOR_TYPE", "data between nodes always goes through the program's own MPI"},
@@ -31,6 +32,7 @@ static const struct retired {
     {"CGX_ADAPTIVE_BUDGET", "set CGX_ADAPTIVE=budget=X"},
     {"CGX_ADAPTIVE_PERIOD", "set CGX_ADAPTIVE=period=STEPS"},
     {"CGX_CHECK", "set CGX_ENABLE=observe"},
+    {"CGX_FRAGMENT_BYTES", "messages through MPI are cut as the network's speed has it"},
     {"CGX_INNER_REDUCTION_TYPE", "ranks of a node sum by scatter-reduce-allgather (SRA)"},
     {"CGX_INTRA_BROADCAST", "for 1, set CGX_CROSS_REDUCTION_TYPE=LEADERS"},
     {"CGX_INTRA_COMPRESS", "data is compressed inside nodes too"},
@@ -43,11 +45,12 @@ static const struct retired {
      "synchronise other streams in the program, as for any MPI"},
 };
 
-/* Retired values, compared up to a colon. Those with a SUCCESSOR, another value of the variable,
- * are accepted; the others are refused. */
+/* Retired values, compared up to and with a colon. Those with a SUCCESSOR, another value of the
+ * variable, are accepted; the others are refused. */
 static const struct retired_value {
     const char *name, *value, *instead, *successor;
 } retired_values[] = {
+    {"CGX_CODEC", "uniform:", .successor = "uniform"},
     {"CGX_COMPRESSION_QUANTIZATION_BITS", "32", .instead = "CGX_ENABLE=0"},
     {"CGX_CROSS_REDUCTION_TYPE", "RING", .successor = "SRA"},
     {"CGX_ENABLE", "check", .successor = "observe"},
@@ -153,7 +156,7 @@ bool cgx_names_explain(const char *entry, cgx_names_known *known, char *message,
 
 static struct retired_value find_value(const char *name, const char *text)
 {
-    size_t length = strcspn(text, ":");
+    size_t before = strcspn(text, ":"), length = before + (text[before] == ':');
     char word[NAME_BYTES];
     uint64_t index;
 

@@ -16,11 +16,6 @@
 #define FIELD(member) \
     .offset = offsetof(struct cgx_settings, member), \
     .size = sizeof(((struct cgx_settings *)NULL)->member)
-/* The family and the error bound behind it, as one value. */
-#define CODEC .offset = offsetof(struct cgx_settings, codec), .size = sizeof(uint64_t)
-_Static_assert(offsetof(struct cgx_settings, error_bound) ==
-                   offsetof(struct cgx_settings, codec) + sizeof(uint32_t),
-               "they are one value");
 #define PATH(member) .path = offsetof(struct cgx_settings, member)
 #define KIND(member) .kind = offsetof(struct cgx_settings, member)
 #define FEEDBACK(initial) .others[CGX_DEFAULTS_FEEDBACK] = (initial)
@@ -53,10 +48,10 @@ static const struct cgx_key rows[] = {
     {{"CGX_COMPRESSION_QUANTIZATION_BITS", "1-8", "4",
       "bits per element; with CGX_ADAPTIVE: before its first plan, and for its error budget", 2},
      cgx_value_integer, 1, 8, FEEDBACK("2"), FIELD(bits)},
-    {{"CGX_CODEC", CGX_CODECS ", uniform:E", "auto",
+    {{"CGX_CODEC", CGX_CODECS, "auto",
       "how elements are quantised; rotated: at 1-5 bits, in buckets of 1024, after a rotation; auto: "
-      "maxmin or rotated, by their errors; uniform:E: sums are off by at most E, from 2^-99 to 2^99", 26},
-     cgx_value_bounded, CGX_FAMILY_UNIFORM, 99, CODEC},
+      "maxmin or rotated, by their errors", 26},
+     cgx_value_choice, FIELD(codec)},
     {{"CGX_COMPRESSION_BUCKET_SIZE", "a power of two from 64 to 4096", "128",
       "elements that share a scale", 3},
      cgx_value_power, 64, 4096, FEEDBACK("512"), NO_HISTORY("512"),
@@ -66,9 +61,6 @@ static const struct cgx_key rows[] = {
       "smaller calls are faster exact", 4},
      cgx_value_elements, 1024, 16384, FIELD(minimal_size),
      KIND(minimal_kind)},
-    {{"CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS", "0, 1", "0",
-      "1: the tail that does not fill a bucket is sent uncompressed", 5},
-     cgx_value_choice, FIELD(skip_incomplete_buckets)},
     {{"CGX_BUFFERS", "device, host, all", "device",
       "which buffers are compressed; both buffers of a call must be of this kind", 6},
      cgx_value_choice, FIELD(buffers)},
@@ -89,9 +81,6 @@ static const struct cgx_key rows[] = {
     {{"CGX_FUSION_BUFFER_SIZE_MB", "1-1048576", "64",
       "MiB: upper bound on the staging memory of one call; larger calls are cut into slices", 15},
      cgx_value_mebibytes, 1, 1048576, FIELD(fusion_buffer_bytes)},
-    {{"CGX_FRAGMENT_BYTES", "auto, or 1024-67108864", "auto",
-      "bytes of a message through MPI; auto: 16 KiB, or 1 MiB on networks above 10 Gbit/s", 25},
-     cgx_value_fragment, 1024, 67108864, FIELD(fragment_bytes)},
     {{"CGX_INNER_COMMUNICATOR_TYPE", "AUTO, SHM, P2P, MPI", "AUTO",
       "transport inside a node: host shared memory, CUDA IPC, or MPI", 16},
      cgx_value_choice, FIELD(inner_transport)},

@@ -44,8 +44,6 @@ enum cgx_history_kept {
     CGX_HISTORY_AUTO /* in host memory, and on devices with ample free memory */
 };
 
-#define CGX_FRAGMENT_AUTO 0
-
 /* Values of topology; others are nodes << 32 | ranks per node. */
 #define CGX_TOPOLOGY_AUTO 0
 #define CGX_TOPOLOGY_FLAT 1
@@ -54,18 +52,14 @@ struct cgx_settings {
     enum cgx_enable enable;
     unsigned bits;         /* 1-8 */
     enum cgx_family codec; /* for the widths that it has */
-    float error_bound;     /* of uniform quantisation, 0: none; follows codec, since both are one
-                              value */
     unsigned bucket_size;  /* of max-min quantisation: elements, a power of two */
     uint64_t minimal_size; /* elements, at least 1024 */
     enum cgx_minimal minimal_kind;
-    bool skip_incomplete_buckets;
     enum cgx_buffers buffers;
     unsigned warmup;  /* steps */
     double consensus; /* squared relative distance from the mean that compressed sums need; 0:
                          not checked */
     uint64_t fusion_buffer_bytes;
-    unsigned fragment_bytes; /* CGX_FRAGMENT_AUTO: depends on the network's speed */
     enum cgx_reduction cross_reduction;
     uint32_t leaders; /* 1: one rank of each node exchanges data between nodes (LEADERS) */
     enum cgx_transport inner_transport;
@@ -108,7 +102,6 @@ static inline bool cgx_settings_history(const struct cgx_settings *settings, boo
     bool in_turn = settings->cross_reduction == CGX_REDUCTION_GRID;
 
     return settings->history != CGX_HISTORY_NEVER && !settings->error_feedback &&
-           settings->error_bound == 0 &&
            (settings->history == CGX_HISTORY_ALWAYS || !float16 || !in_turn);
 }
 
@@ -122,7 +115,7 @@ struct cgx_settings_pair {
 };
 
 /* All pairs in order; NULL behind the last. */
-#define CGX_SETTINGS_PAIRS 3
+#define CGX_SETTINGS_PAIRS 2
 const struct cgx_settings_pair *cgx_settings_pair(size_t index);
 
 /* The default of row INDEX of the table. */

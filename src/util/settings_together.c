@@ -22,11 +22,6 @@ static bool has_feedback_and_uniform(const struct cgx_settings *settings)
     return settings->codec == CGX_FAMILY_UNIFORM && settings->error_feedback;
 }
 
-static bool has_bound_and_history(const struct cgx_settings *settings)
-{
-    return settings->history == CGX_HISTORY_ALWAYS && settings->error_bound > 0;
-}
-
 static void drop_feedback(struct cgx_settings *settings)
 {
     settings->error_feedback = false;
@@ -41,7 +36,6 @@ static const struct row {
     {{"CGX_ERROR_FEEDBACK", "1", "CGX_CODEC", "maxmin, rotated, auto"},
      has_feedback_and_uniform,
      drop_feedback},
-    {{"CGX_HISTORY", "1", "CGX_CODEC", CGX_CODECS}, has_bound_and_history, drop_history},
 };
 
 const struct cgx_settings_pair *cgx_settings_pair(size_t index)

@@ -54,11 +54,6 @@ bool cgx_value_mebibytes(const struct cgx_key *row, const char *text, uint64_t *
     return true;
 }
 
-bool cgx_value_fragment(const struct cgx_key *row, const char *text, uint64_t *value)
-{
-    return cgx_parse_choice(text, "auto", value) || cgx_value_integer(row, text, value);
-}
-
 static bool parse_boolean(const char *list, const char *text, uint64_t *value)
 {
     if (strncmp(list, "0, 1", 4) != 0 ||
@@ -137,27 +132,6 @@ bool cgx_value_reduction(const struct cgx_key *row, const char *text, uint64_t *
     if (*value == row->most)
         *value = row->least | CGX_SETTINGS_SIGN;
     return true;
-}
-
-bool cgx_value_bounded(const struct cgx_key *row, const char *text, uint64_t *value)
-{
-    size_t length = strcspn(text, ":");
-    char word[WORD_BYTES];
-    double number;
-    float bound;
-    uint32_t bits;
-
-    if (!cut_word(text, length, word) || !cgx_parse_choice(word, row->about.values, value))
-        return false;
-    if (text[length] == '\0')
-        return true;
-    if (*value != row->least || !cgx_parse_positive(text + length + 1, &number))
-        return false;
-    bound = (float)number;
-    memcpy(&bits, &bound, sizeof bits);
-    bits -= (double)bound > number;
-    *value |= (uint64_t)bits << 32;
-    return bits >> 23 >= 127 - row->most && bits >> 23 < 127 + row->most;
 }
 
 bool cgx_value_topology(const struct cgx_key *row, const char *text, uint64_t *value)

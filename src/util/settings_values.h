@@ -23,8 +23,6 @@ cgx_settings_parser cgx_value_elements;  /* an integer, raised to LEAST; "auto":
                                             CGX_SETTINGS_SIGN */
 cgx_settings_parser cgx_value_mebibytes; /* an integer from LEAST to MOST, in MiB; the value is
                                             in bytes */
-cgx_settings_parser cgx_value_fragment;  /* an integer from LEAST to MOST; "auto":
-                                            CGX_FRAGMENT_AUTO */
 cgx_settings_parser cgx_value_choice;    /* a word of VALUES: LEAST + its index, modulo MOST unless
                                             that is 0; also other words for booleans if VALUES
                                             begin with "0, 1" */
@@ -36,9 +34,6 @@ cgx_settings_parser cgx_value_share;    /* a real number from 0 to MOST */
 cgx_settings_parser cgx_value_positive; /* a real number above 0 */
 cgx_settings_parser cgx_value_reduction; /* a word of VALUES: its index; index MOST becomes LEAST
                                             with CGX_SETTINGS_SIGN */
-cgx_settings_parser cgx_value_bounded;   /* a word of VALUES: its index; after word LEAST there
-                                            may be ":" and a number from 2^-MOST to below 2^MOST:
-                                            a float32, rounded down, in the upper 32 bits */
 cgx_settings_parser cgx_value_topology;  /* "auto", "flat", or NxL, each from LEAST to MOST */
 cgx_settings_parser cgx_value_content;   /* a file: the hash of its content */
 cgx_settings_parser cgx_value_path;      /* a path: 1; "": 0 */

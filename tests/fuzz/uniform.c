@@ -30,7 +30,7 @@ static struct scene take_scene(struct fuzz_input *input)
                           .piece = {.bits = CGX_UNIFORM + 1}};
 
     scene.piece.count = 1 + (fuzz_take(input, 256) * 256 + fuzz_take(input, 256)) % MOST;
-    scene.bytes = cgx_uniform_bytes(scene.piece.count, scene.piece.bits);
+    scene.bytes = cgx_uniform_bytes(scene.piece.count);
     scene.payload = aligned_alloc(16, scene.bytes);
     scene.sum = aligned_alloc(16, scene.bytes);
     scene.decoded = malloc(scene.piece.count * sizeof(float));
@@ -80,7 +80,7 @@ static void check_elements(const struct scene *scene)
 /* Encoded by the portable kernels, and by those of CODEC. */
 static void check_encoding(const struct scene *scene, const struct cgx_codec *codec)
 {
-    size_t used = cgx_uniform_used(scene->payload, scene->piece.count, scene->piece.bits);
+    size_t used = cgx_uniform_used(scene->payload, scene->piece.count);
 
     fuzz_require(run(scene, codec, CGX_ENCODE, scene->values, scene->sum) == CGX_OK &&
                      memcmp(scene->sum, scene->payload, used) == 0,
@@ -107,8 +107,7 @@ static void check_payload(const struct scene *scene, const struct cgx_codec *cod
     fuzz_require(reduced == status && run(scene, codec, CGX_REDUCE, scene->values, sum) == status,
                  "what is decoded is reduced");
     if (status == CGX_OK)
-        fuzz_require(memcmp(sum, scene->sum,
-                            cgx_uniform_used(scene->sum, scene->piece.count, scene->piece.bits)) ==
+        fuzz_require(memcmp(sum, scene->sum, cgx_uniform_used(scene->sum, scene->piece.count)) ==
                              0 &&
                          run(scene, codec, CGX_DECODE, sum, decoded) == CGX_OK,
                      "all kernels reduce to the same bytes, which are decoded");

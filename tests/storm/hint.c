@@ -59,7 +59,7 @@ static void say_layers(struct hint *hint, struct draw *draw, const struct storm_
 {
     size_t first = 1 + draw_below(draw, call->count - 1);
 
-    hint->said.layer_bits = draw_width(draw);
+    hint->said.layer_bits = 1 + (unsigned)draw_below(draw, 8);
     say(hint, " cgx_layers=%zu:%u,%zu", first, hint->said.layer_bits, call->count - first);
 }
 

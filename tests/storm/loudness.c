@@ -56,8 +56,6 @@ double loudness_step(const struct oracle *oracle, const struct placed *sum, MPI_
     double most[2] = {0}, mean = 0, errors, step;
     int rank;
 
-    if (oracle->bound > 0)
-        return 2 * oracle->bound / (oracle->ranks + 1);
     PMPI_Comm_rank(comm, &rank);
     for (size_t k = (size_t)rank; k * GROUP < sum->count; k += (size_t)oracle->ranks) {
         size_t left = sum->count - k * GROUP, count = left < GROUP ? left : GROUP;

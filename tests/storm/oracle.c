@@ -119,10 +119,10 @@ static double error_of(const struct oracle *oracle, const struct scheme *scheme,
     double error = quantisations_error(oracle, scheme, inputs, UNIT, count);
     struct oracle flat = *oracle;
 
-    if (scheme->type == ELEMENT_FLOAT32 || (!scheme->skip_incomplete && !oracle->parts))
+    if (scheme->type == ELEMENT_FLOAT32 || !oracle->parts)
         return error;
     flat.nodes = flat.ranks;
-    flat.cross_ring = flat.cross_grid = false;
+    flat.cross_grid = false;
     for (int p = 0; p < flat.ranks; p++)
         flat.node[p] = p;
     return fmax(error, quantisations_error(&flat, scheme, inputs, UNIT, count));
@@ -151,17 +151,15 @@ static struct oracle_verdict judge_family(const struct unit *unit, unsigned fami
     struct scheme scheme = oracle->scheme;
     struct oracle_verdict verdict = {.right = true};
     size_t bucket = family == ORACLE_MAXMIN ? scheme.bucket : 1024;
-    bool sole = oracle->uniform == 0 && oracle->maxmin == (family == ORACLE_MAXMIN);
 
     if (family != ORACLE_ROTATED)
         scheme.rotated = 0;
     scheme.uniform = family == ORACLE_UNIFORM ? unit->step : 0;
     for (size_t first = begin; first < last && verdict.right; first += bucket) {
         size_t end = first + bucket < last ? first + bucket : last;
-        bool skipped = scheme.skip_incomplete && end - first < bucket && sole;
         double error = 0;
 
-        if (scheme.bits < 32 && oracle->ranks > 1 && !skipped)
+        if (scheme.bits < 32 && oracle->ranks > 1)
             error = error_of(oracle, &scheme, unit->inputs + first, end - first);
         if (family == ORACLE_UNIFORM)
             judge_blocks(unit, first, end, error, &verdict);
@@ -273,11 +271,11 @@ void oracle_set(struct oracle *oracle, unsigned bits, unsigned families)
 {
     static const double errors[] = {0.5708, 0.1331, 0.0358, 0.00963, 0.00252};
     double error = bits > 5 ? 0 : errors[bits - 1];
-    bool widest = bits > 5 && !(oracle->bound > 0 && families == ORACLE_UNIFORM);
+    bool widest = bits > 5;
 
     oracle->scheme.bits = bits;
     oracle->scheme.rotated = families & ORACLE_ROTATED ? error : 0;
-    oracle->uniform = !(families & ORACLE_UNIFORM) ? 0 : oracle->bound > 0 ? 1 : error;
+    oracle->uniform = families & ORACLE_UNIFORM ? error : 0;
     oracle->maxmin = families & ORACLE_MAXMIN || widest ||
                      (families & ORACLE_ROTATED && check_word("CGX_ADAPTIVE", "bits"));
 }
@@ -317,10 +315,6 @@ struct oracle oracle_from_environment(enum element type, MPI_Comm comm)
     find_nodes(&oracle, check_set("CGX_TOPOLOGY", "flat") ? 1 : oracle.scheme.per_node, comm);
     oracle.scheme.bucket = check_bucket();
     oracle.base = oracle.scheme.bits;
-    if (codec && strncmp(codec, "uniform:", 8) == 0) {
-        oracle.bound = atof(codec + 8);
-        oracle.history = false;
-    }
     oracle_set(&oracle, widths ? (unsigned)atoi(widths) : oracle.base, oracle_families(codec));
     return oracle;
 }

@@ -23,7 +23,6 @@ struct oracle {
     struct scheme scheme; /* bits: the least width that a segment may have; rotated: its error */
     bool maxmin;          /* segments may be max-min quantised; rotated, if its error is not 0 */
     double uniform;       /* the squared error of uniform quantisation; 0: there is none */
-    double bound;         /* that is set for errors of uniform quantisation; 0: none is */
     unsigned base;        /* the width where none is chosen or said */
     bool feedback, history;
     bool cross_grid;

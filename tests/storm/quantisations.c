@@ -63,7 +63,7 @@ static double maxmin_loss(const struct bucket *bucket, struct operand operand)
            0.5 * (1 + 0x1p-8) * widest * bound_step(bucket->scheme, min - error, max + error);
 }
 
-/* Unless errors are bounded the step is doubled until elements have at most 126 steps. */
+/* The step is doubled until elements have at most 126 steps. */
 static double uniform_loss(const struct bucket *bucket, struct operand operand)
 {
     double most = 0, step;
@@ -72,7 +72,7 @@ static double uniform_loss(const struct bucket *bucket, struct operand operand)
         if (isfinite(operand.values[i]))
             most = fmax(most, fabs(operand.values[i]));
     most += operand.error;
-    step = fmax(bucket->scheme->uniform, bucket->oracle->bound > 0 ? 0 : most / 63) * (1 + 0x1p-8);
+    step = fmax(bucket->scheme->uniform, most / 63) * (1 + 0x1p-8);
     return (bucket->oracle->history ? 252 : 1) * (step / 2 + most * 0x1p-22);
 }
 

@@ -217,7 +217,7 @@ bool rules_apply(const struct hint *hint, const struct storm_call *call, const c
         allow(&all, outlook_of(hint, NULL, oracle));
     oracle_set(oracle, all.least, all.families);
     /* Where there are more bits than 5 they are max-min quantised. */
-    oracle->maxmin |= all.most > 5 && !(oracle->bound > 0 && all.families == ORACLE_UNIFORM);
+    oracle->maxmin |= all.most > 5;
     oracle->parts = all.parts;
     return all.exact;
 }

@@ -22,7 +22,7 @@ struct place {
     struct cgx_uniform_layout layout;
     size_t index, piece;
     size_t end, exponent, kinds; /* offsets of the group's entries in the piece */
-    unsigned blocks, room;
+    unsigned blocks;
 };
 
 static struct place place_of(const struct cgx_walk *walk, const struct cgx_bucket *bucket)
@@ -36,7 +36,6 @@ static struct place place_of(const struct cgx_walk *walk, const struct cgx_bucke
     place.exponent = place.piece + place.layout.exponents + place.index;
     place.kinds = place.piece + place.layout.kinds + place.index * sizeof(uint64_t);
     place.blocks = (unsigned)cgx_bucket_count(bucket->count, CGX_UNIFORM_BLOCK);
-    place.room = cgx_uniform_block_words(piece->bits);
     return place;
 }
 
@@ -70,8 +69,7 @@ static struct cgx_uniform_group group_of(const struct cgx_bucket *bucket, const 
                                       .inverse = 1.0f / step,
                                       .key = head->key,
                                       .first = (uint32_t)(bucket->first / CGX_UNIFORM_BLOCK),
-                                      .blocks = place->blocks,
-                                      .room = place->room};
+                                      .blocks = place->blocks};
 }
 
 /* ---- elements ---- */
@@ -269,7 +267,7 @@ static enum cgx_status restore(const struct cgx_walk *walk, const struct cgx_buc
 {
     struct cgx_uniform_head head = cgx_uniform_head_of(payload + place->piece);
     size_t begin = begin_of(place, payload), end = end_of(place, payload);
-    size_t most = cgx_uniform_most_words(walk->piece->count, walk->piece->bits);
+    size_t most = cgx_uniform_most_words(walk->piece->count);
     struct cgx_uniform_group group;
     uint64_t kinds;
 

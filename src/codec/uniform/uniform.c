@@ -5,12 +5,12 @@
 
 _Static_assert(sizeof(struct cgx_uniform_head) == 32, "it is part of the format");
 
-size_t cgx_uniform_used(const unsigned char *piece, size_t count, unsigned encoding)
+size_t cgx_uniform_used(const unsigned char *piece, size_t count)
 {
     struct cgx_uniform_layout layout = cgx_uniform_layout_of(count);
     struct cgx_uniform_head head = cgx_uniform_head_of(piece);
 
-    if (head.words > cgx_uniform_most_words(count, encoding))
+    if (head.words > cgx_uniform_most_words(count))
         return 0;
     return layout.words + cgx_round_up(head.words * sizeof(uint64_t), CGX_PIECE_ALIGNMENT);
 }

@@ -12,7 +12,7 @@
  * all groups. Blocks have Rice codes (Rice and Plaunt, "Adaptive Variable-Length Coding for
  * Efficient Compression of Spacecraft Television Data", IEEE Transactions on Communication
  * Technology 19(6), 1971), stored as masks of 64 bits. A group has at most 128 words, 8 bits per
- * element, or 512 if errors are bounded. */
+ * element. */
 #ifndef CGX_CODEC_UNIFORM_UNIFORM_H
 #define CGX_CODEC_UNIFORM_UNIFORM_H
 
@@ -23,25 +23,16 @@
 #define CGX_UNIFORM 48       /* encodings are this + width */
 #define CGX_UNIFORM_WIDTHS 5 /* each has the error of rotated quantisation with as many bits */
 
-/* Used in place of a width: the step is never doubled, so that it bounds errors. */
-#define CGX_UNIFORM_BOUNDED (CGX_UNIFORM_WIDTHS + 1)
-
 #define CGX_UNIFORM_BLOCK 64
 #define CGX_UNIFORM_GROUP 1024
 #define CGX_UNIFORM_BLOCKS (CGX_UNIFORM_GROUP / CGX_UNIFORM_BLOCK) /* blocks of a group */
 
-/* The most 64-bit words per block, on average over a group: 8 bits per element, or float32 if
- * errors are bounded. */
-CGX_QUANT unsigned cgx_uniform_block_words(unsigned encoding)
-{
-    return encoding == CGX_UNIFORM + CGX_UNIFORM_BOUNDED ? 32 : 8;
-}
+/* The most 64-bit words per block, on average over a group: 8 bits per element. */
+#define CGX_UNIFORM_BLOCK_WORDS 8
 
 /* An upper bound on the bytes of a group, without the head of its piece. */
-static inline size_t cgx_uniform_group_bytes(unsigned encoding)
-{
-    return CGX_UNIFORM_BLOCKS * (cgx_uniform_block_words(encoding) * sizeof(uint64_t) + 1);
-}
+#define CGX_UNIFORM_GROUP_BYTES \
+    (CGX_UNIFORM_BLOCKS * (CGX_UNIFORM_BLOCK_WORDS * sizeof(uint64_t) + 1))
 
 /* Kinds of blocks, in 4 bits. A kind below CGX_UNIFORM_PLAIN is the parameter of the block's Rice
  * codes. */
@@ -106,17 +97,17 @@ CGX_QUANT struct cgx_uniform_layout cgx_uniform_layout_of(size_t count)
     return layout;
 }
 
-/* The most words of a piece of COUNT elements in ENCODING. */
-CGX_QUANT size_t cgx_uniform_most_words(size_t count, unsigned encoding)
+/* The most words of a piece of COUNT elements. */
+CGX_QUANT size_t cgx_uniform_most_words(size_t count)
 {
-    return (count + CGX_UNIFORM_BLOCK - 1) / CGX_UNIFORM_BLOCK * cgx_uniform_block_words(encoding);
+    return (count + CGX_UNIFORM_BLOCK - 1) / CGX_UNIFORM_BLOCK * CGX_UNIFORM_BLOCK_WORDS;
 }
 
 /* The most bytes of such a piece, plus 16 behind them that a decoder may read; a multiple of 16. */
-static inline size_t cgx_uniform_bytes(size_t count, unsigned encoding)
+static inline size_t cgx_uniform_bytes(size_t count)
 {
-    return cgx_uniform_layout_of(count).words +
-           cgx_uniform_most_words(count, encoding) * sizeof(uint64_t) + CGX_PIECE_ALIGNMENT;
+    return cgx_uniform_layout_of(count).words + cgx_uniform_most_words(count) * sizeof(uint64_t) +
+           CGX_PIECE_ALIGNMENT;
 }
 
 static inline struct cgx_uniform_head cgx_uniform_head_of(const unsigned char *piece)
@@ -127,9 +118,9 @@ static inline struct cgx_uniform_head cgx_uniform_head_of(const unsigned char *p
     return head;
 }
 
-/* The bytes that PIECE, of COUNT elements in ENCODING, uses according to its head, a multiple of
+/* The bytes that PIECE, of COUNT elements, uses according to its head, a multiple of
  * 16; 0 if the head has more words than a piece may. */
-size_t cgx_uniform_used(const unsigned char *piece, size_t count, unsigned encoding);
+size_t cgx_uniform_used(const unsigned char *piece, size_t count);
 
 /* The step of group INDEX of PIECE, of COUNT elements: 0 if all elements of the group are 0, NaN if
  * one of its blocks is poisoned. */
@@ -152,14 +143,6 @@ CGX_QUANT float cgx_uniform_step(double energy, double count, double error)
     return step < (double)CGX_UNIFORM_LEAST_STEP  ? CGX_UNIFORM_LEAST_STEP
            : step > (double)CGX_UNIFORM_MOST_STEP ? CGX_UNIFORM_MOST_STEP
                                                   : (float)step;
-}
-
-/* The step with which sums of RANKS ranks are off by at most BOUND. An element is quantised at most
- * RANKS times: each time but the last brings one rank's part to others. The rest of BOUND is for
- * rounding. */
-CGX_QUANT float cgx_uniform_bounded_step(float bound, unsigned ranks)
-{
-    return 2 * bound / ((float)ranks + 1);
 }
 
 /* The step of a group: STEP times 2^EXPONENT, infinite if beyond float32. STEP must be valid. */

@@ -17,7 +17,6 @@ struct cgx_uniform_group {
     uint32_t key;
     uint32_t first;  /* number of the group's first block in the buffer */
     unsigned blocks; /* number of blocks */
-    unsigned room;   /* the most words per block, on average */
 };
 
 struct cgx_uniform_kernels {

@@ -300,7 +300,7 @@ static size_t encode(const struct cgx_uniform_group *group, const cgx_float32 *v
                      uint64_t *kinds, uint64_t *words)
 {
     struct writer writer = {words, 0, 0};
-    const uint64_t *end = words + (size_t)group->blocks * group->room;
+    const uint64_t *end = words + (size_t)group->blocks * CGX_UNIFORM_BLOCK_WORDS;
     codes blocks[CGX_UNIFORM_BLOCKS];
     uint32_t sums[CGX_UNIFORM_BLOCKS] = {0}, parameters[CGX_UNIFORM_BLOCKS];
     uint64_t quotients[CGX_UNIFORM_BLOCKS][3], all = 0;

@@ -24,7 +24,6 @@ struct scheme scheme_from_environment(enum element type)
         .bucket = check_bucket(),
         .grid = check_set("CGX_CROSS_REDUCTION_TYPE", "GRID"),
         .per_node = per_node ? atoi(per_node + 1) : 0,
-        .skip_incomplete = check_set("CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS", "1"),
         .widest = history ? 252 : 1,
     };
 

@@ -169,8 +169,7 @@ void bound_study(struct bucket *bucket)
     }
     bucket->steps = 0;
     bucket->model = 0;
-    if (bucket->scheme->bits == 32 ||
-        (bucket->scheme->skip_incomplete && bucket->count < bucket->scheme->bucket))
+    if (bucket->scheme->bits == 32)
         return;
     if (bucket->scheme->grid && bucket->scheme->per_node > 0 &&
         bucket->ranks / bucket->scheme->per_node > 3)

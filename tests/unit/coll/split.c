@@ -66,7 +66,6 @@ static bool covers(const struct cgx_plan *plan, unsigned ranks, unsigned slices)
 
 static void test_uniform_plan(void)
 {
-    struct cgx_settings skip = fixed;
     struct cgx_plan *plan = cgx_plan_create(&fixed, NULL, CGX_FLOAT32, 1000);
     struct cgx_plan *other = cgx_plan_create(&fixed, NULL, CGX_FLOAT16, 1000);
 
@@ -74,16 +73,6 @@ static void test_uniform_plan(void)
        "a uniform plan is one segment");
     ok(plan->hash != other->hash, "plans for different types have different hashes");
     cgx_plan_free(other);
-    cgx_plan_free(plan);
-
-    skip.skip_incomplete_buckets = true;
-    plan = cgx_plan_create(&skip, NULL, CGX_FLOAT32, 1000);
-    ok(plan->nsegments == 2 && plan->segments[1].first == 512 && plan->segments[1].count == 488 &&
-           plan->segments[1].bits == CGX_BITS_EXACT,
-       "a tail that fills no bucket is exact where such buckets are skipped");
-    cgx_plan_free(plan);
-    plan = cgx_plan_create(&skip, NULL, CGX_FLOAT32, 1024);
-    ok(plan->nsegments == 1, "where all are filled there is no such tail");
     cgx_plan_free(plan);
 }
 
@@ -203,10 +192,9 @@ static void test_huge(void)
 
 static void test_exact_segments(void)
 {
-    const struct cgx_settings skip = {
-        .bits = 4, .bucket_size = 512, .skip_incomplete_buckets = true};
-    struct cgx_plan *wide = cgx_plan_create(&skip, NULL, CGX_FLOAT32, 1000);
-    struct cgx_plan *half = cgx_plan_create(&skip, NULL, CGX_FLOAT16, 1000);
+    const struct cgx_override exact = {.exact = true};
+    struct cgx_plan *wide = cgx_plan_create(&fixed, &exact, CGX_FLOAT32, 1000);
+    struct cgx_plan *half = cgx_plan_create(&fixed, &exact, CGX_FLOAT16, 1000);
     struct cgx_schedule one = shape_of(wide, 4, 2, (size_t)1 << 30);
 
     ok(one.nodes->nodes == 2, "exact float32 are summed in stages");

@@ -43,7 +43,7 @@ static void spoil_kind(unsigned char *piece, size_t count)
 
 static void spoil_end(unsigned char *piece, size_t count)
 {
-    uint32_t end = (uint32_t)cgx_uniform_most_words(count, CGX_UNIFORM + 2) + 1;
+    uint32_t end = (uint32_t)cgx_uniform_most_words(count) + 1;
 
     memcpy(piece + cgx_uniform_layout_of(count).ends + 4 * 4, &end, sizeof end);
 }
@@ -67,7 +67,7 @@ static void spoil_order(unsigned char *piece, size_t count)
 
 static void spoil_length(unsigned char *piece, size_t count)
 {
-    uint64_t words = cgx_uniform_most_words(count, CGX_UNIFORM + 2) + 1;
+    uint64_t words = cgx_uniform_most_words(count) + 1;
 
     memcpy(piece + 8, &words, sizeof words);
 }

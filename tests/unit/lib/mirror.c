@@ -63,8 +63,7 @@ static enum cgx_status run(struct cgx_backend *backend, unsigned slot, const str
             show(work->out, piece->energy, CGX_ENERGY_BYTES);
         if (cgx_encoding_quantiser(piece->bits)->varies)
             show(work->out, piece->offset,
-                 cgx_uniform_used((unsigned char *)here.out + piece->offset, piece->count,
-                                  piece->bits));
+                 cgx_uniform_used((unsigned char *)here.out + piece->offset, piece->count));
     }
     return status;
 }

@@ -79,7 +79,6 @@ void scene_prepare(struct scene *scene)
     const struct cgx_settings settings = {.bits = (int)scene->bits,
                                           .codec = scene->codec,
                                           .bucket_size = scene->bucket_size,
-                                          .skip_incomplete_buckets = scene->skip_incomplete,
                                           .adaptive = scene->adaptive,
                                           .adaptive_bits = 1u << 16 | 8};
     struct cgx_scheme scheme = {.leaders = scene->leaders,

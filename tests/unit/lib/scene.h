@@ -41,7 +41,7 @@ struct scene {
     unsigned bits, bucket_size;
     enum cgx_family codec;
     size_t count;
-    bool skip_incomplete, in_place;
+    bool in_place;
     bool adaptive;   /* segments of different widths, beginning with BITS */
     bool measured;   /* there are findings */
     bool watched;    /* owners say how far ranks are apart */

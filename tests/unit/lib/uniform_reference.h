@@ -144,11 +144,11 @@ struct uniform_before {
     uint32_t keys;
 };
 
-/* Encodes COUNT values in uniform ENCODING, FIRST being the number of the first in the buffer, to
+/* Encodes COUNT values, FIRST being the number of the first in the buffer, to
  * PIECE, which has zeros. Returns the bytes that are used. */
-static inline size_t uniform_encode(const struct cgx_coding *coding, unsigned encoding,
-                                    const float *values, size_t first, size_t count,
-                                    struct uniform_before before, unsigned char *piece)
+static inline size_t uniform_encode(const struct cgx_coding *coding, const float *values,
+                                    size_t first, size_t count, struct uniform_before before,
+                                    unsigned char *piece)
 {
     size_t groups = (count + 1023) / 1024, words, ends = 32, exponents, kinds;
     uint32_t key = uniform_key(coding);
@@ -165,7 +165,7 @@ static inline size_t uniform_encode(const struct cgx_coding *coding, unsigned en
     memcpy(piece + 4, &key, 4);
     for (size_t g = 0; g < groups; g++) {
         size_t n = count - 1024 * g < 1024 ? count - 1024 * g : 1024, begin = bits.at;
-        size_t blocks = (n + 63) / 64, most_bits = blocks * (encoding == 54 ? 2048 : 512);
+        size_t blocks = (n + 63) / 64, most_bits = blocks * 512;
         float x[1024] = {0}, most = 0;
         double own;
         uint32_t end;

@@ -209,9 +209,9 @@ static void clear_unused(const struct plan *plan, unsigned char *payload)
     for (size_t i = 0; i < PIECES; i++) {
         const struct cgx_piece *piece = &plan->pieces[i];
         unsigned char *data = payload + piece->offset;
-        size_t used = cgx_uniform_used(data, piece->count, piece->bits);
+        size_t used = cgx_uniform_used(data, piece->count);
 
-        memset(data + used, 0xAA, cgx_uniform_bytes(piece->count, piece->bits) - used);
+        memset(data + used, 0xAA, cgx_uniform_bytes(piece->count) - used);
     }
 }
 
@@ -222,7 +222,7 @@ static void show(const struct plan *plan, const struct kernels_job *job)
         const struct cgx_piece *piece = &plan->pieces[i];
 
         memcpy(job->shown + piece->offset, job->payload + piece->offset,
-               cgx_uniform_bytes(piece->count, piece->bits));
+               cgx_uniform_bytes(piece->count));
         memcpy(job->shown + piece->energy, job->payload + piece->energy, CGX_ENERGY_BYTES);
     }
 }
@@ -288,8 +288,6 @@ static struct plan plan_of(unsigned i, enum cgx_dtype dtype)
         plan.coding.first_raw = 1;
         plan.coding.raws = (unsigned)plan.nsources - 1;
     }
-    if (i % 4 == 2 && plan.coding.step > 0)
-        plan.encoding = CGX_UNIFORM + CGX_UNIFORM_BOUNDED;
     return plan;
 }
 

@@ -126,7 +126,6 @@ struct scene watch_scene(const char *nodes, unsigned way, unsigned bits)
     scene.bucket_size = way & 1 ? 512 : 64;
     scene.leaders = (way & 2) != 0;
     scene.in_place = way % 5 == 2;
-    scene.skip_incomplete = way % 5 == 3;
     scene.staging = way & 4 ? 20000 : 0; /* several slices */
     scene.watched = true;
     scene.consensus = threshold_of(&scene);

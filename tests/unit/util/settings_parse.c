@@ -37,11 +37,10 @@ static void test_fields(void)
     struct cgx_settings s = parse("CGX_ENABLE=0\nCGX_COMPRESSION_QUANTIZATION_BITS=7\n"
                                   "CGX_COMPRESSION_BUCKET_SIZE=2048\n"
                                   "CGX_COMPRESSION_MINIMAL_SIZE=5000000000\n"
-                                  "CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS=1\n"
                                   "CGX_FUSION_BUFFER_SIZE_MB=8192");
 
     ok(!s.enable && s.bits == 7 && s.bucket_size == 2048 && s.minimal_size == 5000000000u &&
-           s.skip_incomplete_buckets && s.fusion_buffer_bytes == (uint64_t)8 << 30 && silent(),
+           s.fusion_buffer_bytes == (uint64_t)8 << 30 && silent(),
        "numbers reach their fields");
     s = parse("CGX_BUFFERS=host\n"
               "CGX_CROSS_REDUCTION_TYPE=GRID\nCGX_WARMUP=0\nCGX_LOG=debug");
@@ -66,15 +65,11 @@ static void test_fields(void)
            parse("CGX_CONSENSUS=0").consensus == 0 && silent(),
        "so do one of its words and the consensus");
     s = parse("CGX_TOPOLOGY=4x2\nCGX_INNER_COMMUNICATOR_TYPE=P2P\n"
-              "CGX_CROSS_REDUCTION_TYPE=LEADERS\n"
-              "CGX_FRAGMENT_BYTES=65536");
+              "CGX_CROSS_REDUCTION_TYPE=LEADERS");
     ok(s.topology == ((uint64_t)4 << 32 | 2) && s.inner_transport == CGX_TRANSPORT_P2P &&
-           s.leaders == 1 && s.cross_reduction == CGX_REDUCTION_AUTO && s.fragment_bytes == 65536 &&
-           silent(),
+           s.leaders == 1 && s.cross_reduction == CGX_REDUCTION_AUTO && silent(),
        "those of nodes reach their fields");
     ok(parse("CGX_TOPOLOGY=flat").topology == CGX_TOPOLOGY_FLAT, "CGX_TOPOLOGY=flat is told apart");
-    ok(parse("CGX_FRAGMENT_BYTES=Auto").fragment_bytes == CGX_FRAGMENT_AUTO && silent(),
-       "so is CGX_FRAGMENT_BYTES=auto");
     ok(parse("CGX_COMPRESSION_MINIMAL_SIZE=5").minimal_size == 1024,
        "a minimal size below 1024 means 1024");
     s = parse("CGX_WARMUP=5\nCGX_WARMUP=6");
@@ -87,7 +82,7 @@ static void test_fields(void)
 static void test_words(void)
 {
     uint32_t words[CGX_SETTINGS_WORDS];
-    struct cgx_settings s = parse("CGX_FRAGMENT_BYTES=7777\nCGX_WARMUP=9");
+    struct cgx_settings s = parse("CGX_COMPRESSION_MINIMAL_SIZE=7777\nCGX_WARMUP=9");
     bool known = true;
 
     cgx_settings_words(&s, words);
@@ -96,8 +91,8 @@ static void test_words(void)
 
         if (name == NULL)
             known = known && words[i] == 0;
-        else if (strcmp(name, "CGX_FRAGMENT_BYTES") == 0)
-            known = known && words[i] == 7777 && i == 25;
+        else if (strcmp(name, "CGX_COMPRESSION_MINIMAL_SIZE") == 0)
+            known = known && words[i] == 7777 && i == 4;
         else if (strcmp(name, "CGX_WARMUP") == 0)
             known = known && words[i] == 9 && i == 7;
     }
@@ -193,6 +188,10 @@ static void test_retired_values(void)
     ok(parse("CGX_CROSS_REDUCTION_TYPE=ring").cross_reduction == CGX_REDUCTION_SRA &&
            messages.warnings == 1 && strstr(messages.text, "SRA is used"),
        "so is another");
+    ok(parse("CGX_CODEC=uniform:0.1").codec == CGX_FAMILY_UNIFORM && messages.errors == 0 &&
+           messages.warnings == 1 && strstr(messages.text, "uniform is used") &&
+           parse("CGX_CODEC=uniform").codec == CGX_FAMILY_UNIFORM && silent(),
+       "and one that is retired with what follows its colon");
     parse("CGX_INNER_COMMUNICATOR_TYPE=fast");
     ok(messages.errors == 1 && !strstr(messages.text, "retired"), "others were never allowed");
 }

@@ -39,14 +39,15 @@ static const struct variable {
     {"CGX_COMPRESSION_QUANTIZATION_BITS",
      {"1", "2", "3", "5", "6", "7", "8"},
      {"0", "9", "16", "31", "33", "+4", "-4", "4x", "4.0", "0x4"}},
-    {"CGX_CODEC", {"rotated", "ROTATED", "maxmin"}, {"rotate", "maxmin,rotated", "max-min"}},
+    {"CGX_CODEC",
+     {"rotated", "ROTATED", "maxmin"},
+     {"rotate", "maxmin,rotated", "max-min", "rotated:1", "auto:0.1"}},
     {"CGX_COMPRESSION_BUCKET_SIZE",
      {"64", "256", "512", "1024", "2048", "4096"},
      {"32", "500", "8192", "0", "-512", "512k", "4097"}},
     {"CGX_COMPRESSION_MINIMAL_SIZE",
      {"0", "1024", "1025", "4294967296", "18446744073709551615"},
      {"18446744073709551616", "99999999999999999999", "-1", "16k", "1e6", "automatic"}},
-    {"CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS", {"1", "true"}, {"2", "check"}},
     {"CGX_BUFFERS", {"host", "all", "HOST", "All"}, {"gpu", "hos", "hosts", "host,all", "device,"}},
     {"CGX_WARMUP", {"0", "1", "3", "1000000"}, {"1000001", "-1", "two"}},
     {"CGX_ADAPTIVE",
@@ -60,9 +61,6 @@ static const struct variable {
      {"1.001", "2", "-0.1", "-0", "5%", "0,05", "inf", "nan", "1e", ".", "0.05 "}},
     {"CGX_RULES", {NULL}, {"/nonexistent/rules", "/dev/null", "/"}},
     {"CGX_FUSION_BUFFER_SIZE_MB", {"1", "1048576"}, {"0", "1048577", "64M", "64.0"}},
-    {"CGX_FRAGMENT_BYTES",
-     {"1024", "5000", "16384", "67108864"},
-     {"0", "1023", "67108865", "16K", "-1", "1e4", "automatic"}},
     {"CGX_INNER_COMMUNICATOR_TYPE", {"SHM", "P2P", "MPI", "shm"}, {"NCCL", "AUT", "SHM, P2P"}},
     {"CGX_CROSS_REDUCTION_TYPE", {"SRA", "GRID", "grid", "LEADERS"}, {"TREE", "SRAGRID", "RAW"}},
     {"CGX_TOPOLOGY",
@@ -132,7 +130,7 @@ static void test_defaults(void)
     ok(silent() && s.valid, "nothing is said of an empty environment");
     ok(s.enable == CGX_ENABLE_YES && s.bits == 4 && s.codec == CGX_FAMILY_AUTO &&
            s.bucket_size == 128 && s.minimal_size == 16384 && s.minimal_kind == CGX_MINIMAL_AUTO &&
-           !s.skip_incomplete_buckets && s.buffers == CGX_BUFFERS_DEVICE && s.warmup == 2 &&
+           s.buffers == CGX_BUFFERS_DEVICE && s.warmup == 2 &&
            s.fusion_buffer_bytes == (uint64_t)64 << 20 && s.cross_reduction == CGX_REDUCTION_AUTO &&
            s.log_level == CGX_LOG_WARN && *s.stats_path == '\0',
        "the settings in effect have their defaults");
@@ -140,8 +138,7 @@ static void test_defaults(void)
            s.adaptive_budget == 1.0 && s.consensus == 0.05 && s.adaptive_period == 100 &&
            s.rules == 0 && *s.rules_path == '\0',
        "widths are chosen within the budget, from 3 to 8, and there are no rules");
-    ok(s.inner_transport == CGX_TRANSPORT_AUTO && !s.leaders && s.topology == CGX_TOPOLOGY_AUTO &&
-           s.fragment_bytes == CGX_FRAGMENT_AUTO,
+    ok(s.inner_transport == CGX_TRANSPORT_AUTO && !s.leaders && s.topology == CGX_TOPOLOGY_AUTO,
        "the settings not in effect have their defaults");
 }
 
@@ -165,8 +162,9 @@ static void test_dependent_defaults(void)
     s = parse("CGX_ERROR_FEEDBACK=1\nCGX_COMPRESSION_QUANTIZATION_BITS=9");
     ok(!s.valid && s.bits == 2, "a refused value leaves that default");
     s = parse("CGX_PROFILE=bytegrad\nCGX_ROUNDING=stochastic:7\n"
-              "CGX_INNER_REDUCTION_TYPE=RAW");
-    ok(s.valid && s.bits == 4 && messages.warnings == 3, "retired variables change nothing");
+              "CGX_INNER_REDUCTION_TYPE=RAW\n"
+              "CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS=1\nCGX_FRAGMENT_BYTES=1024");
+    ok(s.valid && s.bits == 4 && messages.warnings == 5, "retired variables change nothing");
 }
 
 int main(void)
