@@ -125,7 +125,6 @@ libcgxcore_la_SOURCES = \
 	src/coll/stages.c \
 	src/coll/task.h \
 	src/coll/transfer.h \
-	src/coll/trailer/bounds.c \
 	src/coll/trailer/energies.c \
 	src/coll/trailer/trailer.h \
 	src/coll/trailer/watch.c src/coll/trailer/watch.h \

@@ -351,7 +351,7 @@ device_mpi_tests += \
 	tests/mpi/device_peers \
 	tests/mpi/exact_device
 device_mpi_programs = tests/mpi/device_calls tests/mpi/device_contexts tests/mpi/device_counts \
-	tests/mpi/device_hidden tests/mpi/device_input tests/mpi/device_late tests/mpi/device_memory \
+	tests/mpi/device_input tests/mpi/device_late tests/mpi/device_memory \
 	tests/mpi/device_order tests/mpi/exact_aware tests/mpi/exact_device_errors
 mpi_programs += $(device_mpi_programs)
 device_scripts += \

@@ -18,7 +18,6 @@ struct cgx_area {
     unsigned char *staging[CGX_SLOTS]; /* NULL: no such slot */
     size_t bytes;                      /* of each slot */
     size_t pieces;
-    size_t shown; /* ranges (cgx_work) */
     size_t sources;
     bool exportable;        /* local peers may open the mirror */
     bool shares_processors; /* ranks share processors: waiting must sleep, not poll */

@@ -8,10 +8,6 @@
 
 #include "codec/codec.h"
 
-/* The range of PIECE's headers in its payload; for a piece that varies, all bytes before its
- * codes. */
-struct cgx_shown cgx_bucket_headers(const struct cgx_piece *piece, unsigned bucket_size);
-
 /* The step u of bucket INDEX: 0 if the bucket is constant, NaN if it is poisoned. */
 float cgx_bucket_scale(const struct cgx_piece *piece, const unsigned char *data, size_t index);
 
@@ -20,13 +16,6 @@ uint32_t cgx_bucket_header(const unsigned char *data, size_t index);
 
 /* The buckets of PIECE in the sample of CODING; none of unquantised elements. */
 size_t cgx_bucket_samples(const struct cgx_piece *piece, const struct cgx_coding *coding);
-
-/* Poisons bucket INDEX of PIECE, a sum, if the exact sum may exceed the type's range; returns
- * whether it did. Never poisons an encoding without bounds. SCALES: the sum of the steps of all
- * quantisations before this one. FACTOR: the largest factor that decoding multiplies its elements
- * by. */
-bool cgx_bucket_poison(const struct cgx_coding *coding, const struct cgx_piece *piece, size_t index,
-                       float scales, float factor, unsigned char *data);
 
 /* ---- decoding single buckets ---- */
 

@@ -14,22 +14,12 @@
 struct cgx_coding {
     enum cgx_dtype dtype;
     unsigned bucket_size; /* power of two, 64 to 4096 */
-    bool partial;    /* reduce: the sums will be added to others, so only float32 limits them */
     uint32_t call;   /* compressed calls on this communicator so far: what all ranks draw alike */
     uint32_t stream; /* which rank quantises, in which stage: the dither */
     uint32_t turn;   /* compressed calls of the same sum so far: the shift of dithers */
     float step;      /* of uniform quantisation (uniform/uniform.h); 0: from a piece's elements */
-    /* reduce and measure: the RAWS sources (maybe none) from FIRST_RAW on are raw. A raw source
-     * holds the unquantised elements of each piece, contiguous, from the piece's RAW on. */
-    unsigned first_raw, raws;
     struct cgx_sampling sampling; /* measure: which buckets */
 };
-
-/* Whether SOURCE is raw. */
-static inline bool cgx_is_raw(const struct cgx_coding *coding, size_t source)
-{
-    return source - coding->first_raw < coding->raws;
-}
 
 /* Error feedback: the errors of quantising, kept from call to call as bfloat16 and added to what is
  * quantised next. The residual of element I of the buffer is AT[I - FIRST]. AT is in the memory of
@@ -88,14 +78,10 @@ enum cgx_operation {
     CGX_ENCODE,
 
     /* Decodes SOURCES, one or more payloads, sums them in float32 in the given order, and encodes
-     * the sum into OUT, a payload. OUT may be a source that is not raw, unless pieces vary
-     * (quantiser.h). A source of NULL stands for the unquantised elements IN and may occur once,
-     * among raw sources too. PIECES describe every payload and raw source alike. The energies of
-     * payloads among SOURCES are added to those of OUT.
-     *
-     * A bucket is poisoned if the sum may exceed the type's range (float32's for a partial sum),
-     * given the scales of its sources; unquantised elements have none. Without bounds (quantiser.h)
-     * it is poisoned only if the sum is not finite. CGX_ERR_FORMAT as for decode. */
+     * the sum into OUT, a payload. OUT may be a source, unless pieces vary (quantiser.h). A source
+     * of NULL stands for the unquantised elements IN and may occur once. PIECES describe every
+     * payload alike. The energies of payloads among SOURCES are added to those of OUT.
+     * CGX_ERR_FORMAT as for decode. */
     CGX_REDUCE,
 
     /* Decodes the pieces of IN, a payload, into their places in OUT, elements. CGX_ERR_FORMAT: no
@@ -105,13 +91,8 @@ enum cgx_operation {
     /* Sums SOURCES as reduce does and measures the error that quantising the sum would cause at
      * every width. Writes to OUT one struct cgx_sample for each sampled
      * bucket (measure.h) of each max-min quantised piece, in order. The widths of PIECES describe
-     * the sources only. A bucket is poisoned only if the sum itself is, whatever its sources'
-     * scales. CGX_ERR_FORMAT as for decode, for sampled buckets. */
+     * the sources only. CGX_ERR_FORMAT as for decode, for sampled buckets. */
     CGX_MEASURE,
-
-    /* Device backends only: copies RANGES of the payload IN, in any order, to the staging memory,
-     * for the host to read when payloads travel between devices. At most once between two waits. */
-    CGX_SHOW,
 
     /* Inspects a sum, as INSPECTION says, and writes the results (inspect.h) to OUT, in the staging
      * memory, for the host to read; IN has this rank's elements. PIECES describe the sum and all
@@ -135,8 +116,8 @@ struct cgx_meanwhile {
 };
 #define CGX_MEANWHILE_ELEMENTS 32768
 
-/* One operation. Elements may be misaligned; payloads, raw sources and samples are aligned to 16
- * bytes. An operation reads and writes only inside its pieces and keeps no pointer. */
+/* One operation. Elements may be misaligned; payloads and samples are aligned to 16 bytes. An
+ * operation reads and writes only inside its pieces and keeps no pointer. */
 struct cgx_work {
     enum cgx_operation operation;
     const struct cgx_coding *coding;
@@ -146,11 +127,9 @@ struct cgx_work {
     size_t nsources;
     const void *in;
     void *out;
-    const struct cgx_shown *ranges; /* show */
-    size_t nranges;
     const struct cgx_inspection *inspection; /* inspect */
     /* Encode, reduce: energies and, of pieces that vary (quantiser.h), all bytes in use also go to
-     * the staging memory, as with show. Measure: samples go there alone. */
+     * the staging memory, for the host to read. Measure: samples go there alone. */
     bool shows;
     struct cgx_residuals residuals;        /* encode, reduce */
     struct cgx_history history;            /* encode, reduce, measure, decode; not with residuals */

@@ -105,13 +105,6 @@ static inline size_t cgx_encoding_bytes(unsigned encoding, unsigned bucket_size,
            count / cgx_encoding_bucket(encoding, bucket_size) * CGX_BUCKET_HEADER_BYTES;
 }
 
-/* Whether each element has its own error bound, with which sums beyond the type's range are
- * detected (bucket.h). */
-static inline bool cgx_encoding_has_bounds(unsigned encoding)
-{
-    return !cgx_encoding_is_exact(encoding) && cgx_encoding_quantiser(encoding)->has_bounds;
-}
-
 /* ---- energy and error ---- */
 
 /* A piece's energy (energy.h) times this range is comparable across the encodings of a family. */

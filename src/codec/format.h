@@ -19,7 +19,7 @@
 #include "util/settings.h"
 #include "util/status.h"
 
-#define CGX_FORMAT_VERSION 7
+#define CGX_FORMAT_VERSION 8
 
 /* Element types. Their values enter the plan hash. */
 enum cgx_dtype { CGX_FLOAT32 = 0, CGX_FLOAT16 = 1, CGX_BFLOAT16 = 2 };
@@ -84,7 +84,6 @@ struct cgx_piece {
     size_t count;  /* elements, at least 1; whole buckets except at the buffer's end */
     unsigned bits; /* the encoding */
     size_t offset; /* bytes from the start of the payload area; a multiple of 16 */
-    size_t raw;    /* bytes from the start of each raw source (codec.h), if any; a multiple of 16 */
     size_t energy; /* like OFFSET, of its energy (energy.h), a multiple of 4; 0: it has none */
 };
 
@@ -101,7 +100,6 @@ static inline size_t cgx_bucket_count(size_t count, unsigned bucket_size)
 #define CGX_WIDTHS 8           /* of max-min quantisation, in bits */
 #define CGX_PLANES 3
 #define CGX_ENERGY_BYTES 4   /* per piece, after all pieces, if widths are adaptive */
-#define CGX_BOUND_BYTES 2    /* per bucket, after the energies, if sums of sums need bounds */
 #define CGX_WATCHED_BYTES 32 /* per part, last, if a call is watched */
 
 /* Bits per element in plane I (0, 1 or 2) of a piece of width BITS (1-8); 0: no such plane. */

@@ -24,8 +24,6 @@
 
 #include "codec/quant.h"
 
-#define CGX_HISTORY_WIDEST 252.0f
-
 #define CGX_HISTORY_YOUNG 24
 
 /* Elements of a block: a bucket of any family has one or several. */

@@ -104,7 +104,7 @@ static void write_energy(const struct cgx_walk *walk, const struct cgx_work *wor
         return;
     sum = cgx_energy_of_piece(piece, walk->coding->bucket_size, out + piece->offset);
     for (size_t p = 0; p < work->nsources; p++) {
-        if (work->sources[p] && !cgx_is_raw(walk->coding, p))
+        if (work->sources[p])
             sum += cgx_energy_read(work->sources[p], piece);
     }
     cgx_energy_write(sum, piece, out);

@@ -46,18 +46,6 @@ void cgx_walk_pass(struct cgx_walk *walk, const struct cgx_work *work, size_t co
     cgx_float_enter(walk->caller);
 }
 
-const unsigned char *cgx_walk_unquantised(const struct cgx_walk *walk, const struct cgx_work *work,
-                                          size_t p, size_t first)
-{
-    const unsigned char *source = work->sources[p];
-
-    if (!source)
-        return cgx_walk_element(walk, work->in, first);
-    if (cgx_is_raw(walk->coding, p))
-        return cgx_walk_element(walk, source + walk->piece->raw, first - walk->piece->first);
-    return NULL;
-}
-
 void cgx_walk_add(const struct cgx_walk *walk, const void *elements, size_t count, bool is_first)
 {
     const struct cgx_host_kernels *kernels = walk->kernels;

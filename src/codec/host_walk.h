@@ -74,10 +74,14 @@ static inline void cgx_walk_prefetch(const void *elements, size_t bytes)
         __builtin_prefetch((const void *)(ahead + i));
 }
 
-/* Where source P of WORK has the caller's elements from FIRST on, if it is not quantised: in the
- * buffer or, if raw, in the source. NULL: the source is a payload. */
-const unsigned char *cgx_walk_unquantised(const struct cgx_walk *walk, const struct cgx_work *work,
-                                          size_t p, size_t first);
+/* The caller's elements from FIRST on, if source P of WORK stands for them. NULL: it is a
+ * payload. */
+static inline const unsigned char *cgx_walk_unquantised(const struct cgx_walk *walk,
+                                                        const struct cgx_work *work, size_t p,
+                                                        size_t first)
+{
+    return work->sources[p] ? NULL : cgx_walk_element(walk, work->in, first);
+}
 
 /* Adds COUNT unquantised elements to the walk's values, or sets them if IS_FIRST. */
 void cgx_walk_add(const struct cgx_walk *walk, const void *elements, size_t count, bool is_first);

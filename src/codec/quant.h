@@ -193,18 +193,6 @@ CGX_QUANT float cgx_add_level(float sum, float u, float level)
     return fmaf(u, level, sum);
 }
 
-/* Whether a sum of quantised elements may stand for an exact sum beyond the type's largest value.
- * MIN, MAX: the sum's extremes. STEPS: the sum of its sources' steps. The float16 limit is half-way
- * between the largest value and the next, which rounds to infinity. The limit of the other types is
- * lower, since no finite sum comes near it. */
-CGX_QUANT int cgx_may_overflow(float min, float max, float steps, int float16)
-{
-    float slack = steps * 0x1.02p-1f;
-    float magnitude = -min > max ? -min : max;
-
-    return magnitude + slack >= (float16 ? 65520.0f : 0x1p127f);
-}
-
 /* ---- bucket headers ---- */
 
 CGX_QUANT uint32_t cgx_grid_header(struct cgx_grid grid)
@@ -312,13 +300,6 @@ CGX_QUANT float cgx_residual_cap(float values, float residuals)
         return 1.0f;
     return values > 0.0f && residuals < INFINITY ? sqrtf(values * CGX_RESIDUAL_CAP / residuals)
                                                  : 0.0f;
-}
-
-/* Clamps finite levels to the float16 range. (Encoders write no level beyond the bfloat16
- * range.) */
-CGX_QUANT float cgx_clamp_float16(float level)
-{
-    return level > 65504.0f ? 65504.0f : level < -65504.0f ? -65504.0f : level;
 }
 
 #endif

@@ -26,7 +26,6 @@ const struct cgx_quantiser cgx_quantisers[CGX_FAMILIES] = {
     [CGX_FAMILY_MAXMIN] = {.mark = "",
                            .kernels = "",
                            .widths = CGX_WIDTHS,
-                           .has_bounds = true,
                            .keeps_zeros = true,
                            .residual_bits = CGX_RESIDUAL_BITS,
                            .range = maxmin_range,

@@ -25,10 +25,6 @@ struct cgx_quantiser {
      * the size. It has no bucket headers. */
     bool varies;
 
-    /* Each element is within half a step of its level, and bucket headers define the levels.
-     * Otherwise only all elements of a bucket together have a bound. */
-    bool has_bounds;
-
     /* Zeros decode as zeros. Otherwise only buckets of zeros do, whose header is 0. */
     bool keeps_zeros;
 

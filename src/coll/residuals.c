@@ -78,12 +78,11 @@ struct cgx_error_feedback cgx_residuals_in(void *memory, const struct cgx_schedu
     };
 }
 
-struct cgx_residuals cgx_residuals_of_input(const struct cgx_slice *slice,
-                                            const struct cgx_block *block)
+struct cgx_residuals cgx_residuals_of_input(const struct cgx_slice *slice)
 {
     const struct cgx_error_feedback *feedback = slice->coll->error_feedback;
 
-    return feedback && !block->is_raw ? feedback->input : (struct cgx_residuals){NULL, 0};
+    return feedback ? feedback->input : (struct cgx_residuals){NULL, 0};
 }
 
 struct cgx_residuals cgx_residuals_of_sum(const struct cgx_slice *slice,

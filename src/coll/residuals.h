@@ -18,11 +18,10 @@ size_t cgx_residuals_bytes(const struct cgx_schedule *schedule, unsigned rank);
 struct cgx_error_feedback cgx_residuals_in(void *memory, const struct cgx_schedule *schedule,
                                            unsigned rank);
 
-/* The residuals for encoding BLOCK from the input ... */
-struct cgx_residuals cgx_residuals_of_input(const struct cgx_slice *slice,
-                                            const struct cgx_block *block);
+/* The residuals for encoding a block from the input ... */
+struct cgx_residuals cgx_residuals_of_input(const struct cgx_slice *slice);
 
-/* ... and for encoding its sum; PARTIAL: the sum will be added to others. */
+/* ... and for encoding the sum in BLOCK; PARTIAL: the sum will be added to others. */
 struct cgx_residuals cgx_residuals_of_sum(const struct cgx_slice *slice,
                                           const struct cgx_block *block, bool partial);
 

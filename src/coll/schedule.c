@@ -17,7 +17,6 @@ struct cgx_needs cgx_needs_most(const struct cgx_needs *a, const struct cgx_need
                               .staging = cgx_larger(a->staging, b->staging),
                               .pieces = cgx_larger(a->pieces, b->pieces),
                               .blocks = cgx_larger(a->blocks, b->blocks),
-                              .shown = cgx_larger(a->shown, b->shown),
                               .sources = cgx_larger(a->sources, b->sources),
                               .packed = cgx_larger(a->packed, b->packed),
                               .transfers = cgx_larger(a->transfers, b->transfers)};
@@ -30,17 +29,14 @@ bool cgx_needs_fit(const struct cgx_needs *needs, const struct cgx_needs *reserv
     return memcmp(&most, reserved, sizeof most) == 0;
 }
 
-void cgx_schedule_lay(const struct cgx_schedule *schedule, unsigned slice, size_t units,
-                      size_t npieces, size_t *trailers)
+void cgx_schedule_lay(const struct cgx_schedule *schedule, unsigned slice, size_t npieces,
+                      size_t *trailers)
 {
-    const struct cgx_plan *plan = schedule->plan;
-    size_t buckets = units * (plan->unit / plan->bucket_size);
-
     for (int i = 0; i < CGX_TRAILERS; i++) {
         const struct cgx_trailer *trailer = cgx_trailers[i];
-        size_t bytes = npieces * trailer->by_piece + buckets * trailer->by_bucket +
-                       (slice == 0 && npieces > 0) * trailer->by_first;
-        bool has = trailer->needed ? schedule->trailers[i] : plan->adaptive;
+        size_t bytes =
+            npieces * trailer->by_piece + (slice == 0 && npieces > 0) * trailer->by_first;
+        bool has = trailer->needed ? schedule->trailers[i] : schedule->plan->adaptive;
 
         trailers[i + 1] = trailers[i] + (has ? cgx_round_up(bytes, CGX_PIECE_ALIGNMENT) : 0);
     }
@@ -87,7 +83,6 @@ static struct unit_bytes units_of(const struct cgx_plan *plan, bool ever)
 struct part {
     size_t units, buckets, pieces;
     size_t bytes; /* with the message header */
-    size_t raw_bytes;
 };
 
 /* The largest part if the chunks are cut into SLICES, with the present widths or, if EVER, any that
@@ -105,9 +100,7 @@ static struct part largest_part(const struct cgx_schedule *schedule, size_t slic
     part.buckets = part.units * buckets;
     part.pieces = part.units < plan->nsegments ? part.units : plan->nsegments;
     part.bytes = CGX_MESSAGE_HEADER_BYTES + share + unit.widest + part.pieces * ROUNDING;
-    part.raw_bytes = CGX_MESSAGE_HEADER_BYTES + part.pieces * ROUNDING +
-                     part.units * plan->unit * cgx_dtype_size(plan->dtype);
-    cgx_schedule_lay(schedule, 0, part.units, part.pieces, trailers);
+    cgx_schedule_lay(schedule, 0, part.pieces, trailers);
     part.bytes += trailers[CGX_TRAILERS];
     return part;
 }
@@ -137,17 +130,13 @@ static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t sli
     /* Twice the pieces, since a sum lists those of its block again. */
     struct cgx_needs needs = {.slots = slices > 1 ? CGX_SLOTS : 1,
                               .pieces = 2 * pieces,
-                              .shown = pieces,
-                              .blocks = chunks + 2 * schedule->shards + grid->columns,
+                              .blocks = chunks + schedule->shards + grid->columns,
                               .sources = longest + grid->rows + most,
                               .packed = part.bytes * chunks,
                               .transfers = 2 * cgx_larger(cgx_larger(longest, grid->rows), most)};
 
-    needs.staging = part.bytes * (chunks + (longest - 1) * grid->rows + grid->rows - 1);
-    if (schedule->raw)
-        needs.staging += part.raw_bytes * (chunks + (most - 1) * in_shard);
-    else
-        needs.staging += part.bytes * (most - 1) * in_shard;
+    needs.staging =
+        part.bytes * (chunks + (longest - 1) * grid->rows + grid->rows - 1 + (most - 1) * in_shard);
     samples = chunks * (part.buckets / CGX_SAMPLE_BLOCK + 1) + chunks * part.pieces + 1;
     if (schedule->plan->adaptive)
         needs.staging += samples * sizeof(struct cgx_sample) + moments_bytes(schedule->plan, &part);
@@ -241,10 +230,9 @@ static void fill(struct cgx_schedule *schedule)
 
 static uint32_t hash_schedule(const struct cgx_schedule *schedule)
 {
-    uint64_t words[7 + CGX_TRAILERS] = {schedule->plan->hash, schedule->nodes->hash,
-                                        schedule->ranks,      schedule->shards,
-                                        schedule->grid.rows,  schedule->raw};
-    size_t count = 6;
+    uint64_t words[6 + CGX_TRAILERS] = {schedule->plan->hash, schedule->nodes->hash,
+                                        schedule->ranks, schedule->shards, schedule->grid.rows};
+    size_t count = 5;
 
     for (int i = 0; i < CGX_TRAILERS; i++) {
         if (cgx_trailers[i]->needed)
@@ -266,13 +254,6 @@ static bool rounds_twice(const struct cgx_plan *plan)
     return false;
 }
 
-/* Whether sums of sums would be taken for overflows far below float16's limit, since a history
- * widens overflow bounds (trailer/bounds.c). */
-static bool suspects_sums(const struct cgx_plan *plan)
-{
-    return plan->has_history && plan->dtype == CGX_FLOAT16;
-}
-
 /* The number of rows of SCHEDULE's nodes for calls with PLAN. The messages of a slice take at most
  * a quarter of STAGING: each of two slots has sent and received messages. */
 static unsigned rows_for(const struct cgx_schedule *schedule, const struct cgx_plan *plan,
@@ -282,8 +263,6 @@ static unsigned rows_for(const struct cgx_schedule *schedule, const struct cgx_p
     const struct cgx_volume volume = volume_of(plan, slices);
 
     if (scheme->inter == CGX_REDUCTION_SRA)
-        return 1;
-    if (scheme->inter == CGX_REDUCTION_AUTO && suspects_sums(plan))
         return 1;
     return cgx_cost_rows(&scheme->network, &volume, schedule->nodes->nodes, schedule->shards,
                          scheme->inter == CGX_REDUCTION_GRID);
@@ -298,7 +277,6 @@ struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct 
                                     .ranks = scheme->nodes->ranks,
                                     .network = scheme->network};
 
-    schedule.raw = suspects_sums(widest) && schedule.nodes->nodes > 1 && schedule.nodes->most > 1;
     schedule.shards = scheme->leaders && schedule.nodes->nodes > 1 ? 1 : schedule.nodes->least;
     schedule.grid = cgx_node_grid_of(schedule.nodes->nodes,
                                      at_once ? 1 : rows_for(&schedule, plan, scheme, staging));

@@ -56,7 +56,6 @@ struct cgx_needs {
     size_t staging; /* bytes of each slot */
     size_t pieces;  /* of each slot */
     size_t blocks;  /* of each slot */
-    size_t shown;   /* ranges of a payload that the host reads */
     size_t sources; /* of one sum, at most */
     size_t packed;  /* bytes for packed messages (codec/packing.h) */
     size_t transfers;
@@ -92,7 +91,6 @@ struct cgx_schedule {
     unsigned shards;
     struct cgx_node_grid grid;   /* of the nodes */
     struct cgx_network network;  /* between nodes */
-    bool raw;                    /* members of a node get unquantised elements to sum */
     bool trailers[CGX_TRAILERS]; /* those needed, except those that follow the plan alone */
     unsigned slices;
     unsigned most_slices; /* of the plan at its widest, the maximum */
@@ -115,10 +113,10 @@ static inline unsigned cgx_schedule_chunk(const struct cgx_schedule *schedule, u
 #define CGX_NO_CHUNK UINT_MAX
 unsigned cgx_schedule_chunk_of(const struct cgx_schedule *schedule, unsigned rank);
 
-/* Sets TRAILERS to the begins of the trailers behind a part of UNITS in NPIECES, and to the end of
- * the last. */
-void cgx_schedule_lay(const struct cgx_schedule *schedule, unsigned slice, size_t units,
-                      size_t npieces, size_t *trailers);
+/* Sets TRAILERS to the begins of the trailers behind a part of NPIECES, and to the end of the
+ * last. */
+void cgx_schedule_lay(const struct cgx_schedule *schedule, unsigned slice, size_t npieces,
+                      size_t *trailers);
 
 /* The schedule of calls with PLAN, with needs for all widths that the plan may take. WIDEST: of
  * cgx_plan_widest, or PLAN if it is not adaptive; not needed after this call. STAGING: the most

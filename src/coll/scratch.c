@@ -36,7 +36,6 @@ void cgx_scratch_release(struct cgx_scratch *scratch)
     free(scratch->transfers);
     free(scratch->sources);
     free(scratch->operands);
-    free(scratch->shown);
     free(scratch->inspection);
     free(scratch->packed);
     cgx_exchange_free(scratch->exchange);
@@ -84,13 +83,12 @@ enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cg
     grown.transfers = calloc(grown.reserved.transfers, sizeof *grown.transfers);
     grown.sources = calloc(grown.reserved.sources, sizeof *grown.sources);
     grown.operands = calloc(grown.reserved.sources, sizeof *grown.operands);
-    grown.shown = calloc(grown.reserved.shown, sizeof *grown.shown);
     grown.inspection = calloc(1, sizeof *grown.inspection);
     /* Its pages are only touched when a message is packed. */
     grown.packed = malloc(grown.reserved.packed);
     grown.exchange = cgx_exchange_create(grown.reserved.transfers);
     if (!had || !grown.slices || !grown.transfers || !grown.sources || !grown.operands ||
-        !grown.shown || !grown.inspection || !grown.packed || !grown.exchange) {
+        !grown.inspection || !grown.packed || !grown.exchange) {
         cgx_scratch_release(&grown);
         return CGX_ERR_NOMEM;
     }
@@ -103,7 +101,6 @@ struct cgx_area cgx_scratch_area(const struct cgx_scratch *scratch)
 {
     struct cgx_area area = {.bytes = scratch->reserved.staging,
                             .pieces = scratch->reserved.pieces,
-                            .shown = scratch->reserved.shown,
                             .sources = scratch->reserved.sources};
 
     for (unsigned i = 0; i < CGX_SLOTS; i++)

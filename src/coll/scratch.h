@@ -20,7 +20,6 @@ struct cgx_scratch {
     struct cgx_transfer *transfers;
     const unsigned char **sources;     /* of the current sum */
     const unsigned char **operands;    /* as many */
-    struct cgx_shown *shown;           /* of the current payload */
     struct cgx_inspection *inspection; /* of the current sum */
     unsigned char *packed;             /* messages of the current exchange */
     struct cgx_exchange *exchange;

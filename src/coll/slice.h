@@ -24,7 +24,6 @@ struct cgx_block {
     size_t bytes;   /* of the payload */
     size_t first_piece;
     size_t npieces;
-    bool is_raw; /* unquantised elements of a shard, with no headers in between */
     /* For a part: its first bucket, and the offsets of its trailers; each trailer ends at the next
      * offset, the last one the payload's end. */
     size_t first_bucket;
@@ -42,7 +41,7 @@ struct cgx_pulled {
 struct cgx_slot {
     unsigned char *staging; /* whole pages */
     struct cgx_piece *pieces;
-    struct cgx_block *blocks;  /* parts by chunk, then shards, raw shards and columns */
+    struct cgx_block *blocks;  /* parts by chunk, then shards and columns */
     struct cgx_pulled *pulled; /* as many as there are sources */
 };
 
@@ -53,8 +52,6 @@ struct cgx_operands {
      * NULL: the caller's input. */
     const unsigned char **at;
     size_t count, origin;
-    /* The operands that are raw or elements; raw ones begin with a message. */
-    size_t first_raw, raws;
 };
 
 /* The payloads that a sum was formed from, as the host sees them; none if elements were encoded. */
@@ -142,7 +139,7 @@ struct cgx_slice {
     enum cgx_pull pull;   /* NONE without local peers */
     unsigned slot_number;
     struct cgx_slot *slot;
-    const struct cgx_block *parts, *shards, *raw_shards;
+    const struct cgx_block *parts, *shards;
     const struct cgx_block *columns; /* of this rank's shard */
     struct cgx_coding coding;
     unsigned number;
@@ -170,10 +167,9 @@ struct cgx_slice {
     bool consensus; /* declined since the call must not be compressed */
     bool lost;      /* this rank has no result, and not all ranks know it */
     bool missed;    /* this rank lacks even the owners' observations */
-    bool changed;  /* the host has changed bytes of its own part that a device backend also holds */
-    bool unpulled; /* copying from local peers failed */
-    bool lent;     /* local peers may have begun to decode the own shard */
-    size_t sent;   /* bytes */
+    bool unpulled;  /* copying from local peers failed */
+    bool lent;      /* local peers may have begun to decode the own shard */
+    size_t sent;    /* bytes */
 };
 
 /* This rank's own part; it must own one. */
@@ -205,7 +201,7 @@ static inline struct cgx_piece *cgx_slice_list(const struct cgx_slice *slice,
     return pieces;
 }
 
-/* The payload of BLOCK, which is not raw. */
+/* The payload of BLOCK. */
 static inline struct cgx_extent cgx_slice_extent(const struct cgx_slice *slice,
                                                  const struct cgx_block *block)
 {
@@ -223,7 +219,7 @@ static inline bool cgx_slice_varies(const struct cgx_slice *slice, const struct 
 {
     const struct cgx_extent extent = cgx_slice_extent(slice, block);
 
-    return !block->is_raw && cgx_extent_varies(&extent);
+    return cgx_extent_varies(&extent);
 }
 
 /* Whether PART is in no host's memory. Pieces that vary are in the host's too (slice_work.c). */
@@ -253,10 +249,6 @@ static inline bool cgx_slice_is_early(const struct cgx_slice *slice)
 
 /* Lays out the parts of slice NUMBER. */
 void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_slice *slice);
-
-/* Writes the pieces of RUN, all raw shards to be sent, to PIECES for encoding. */
-void cgx_slice_list_raw(const struct cgx_slice *slice, const struct cgx_block *run,
-                        struct cgx_piece *pieces);
 
 /* ---- messages: list all of an exchange, then post it ---- */
 

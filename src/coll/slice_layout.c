@@ -19,13 +19,11 @@ static void lay_part(struct cgx_slice *slice, unsigned chunk)
     size_t payload = slice->end + CGX_MESSAGE_HEADER_BYTES;
     struct cgx_block *part = &slot->blocks[chunk];
 
-    /* Sets all fields: another call may have had raw shards here. */
     *part = (struct cgx_block){.message = slice->end, .first_piece = slice->pieces};
     part->first_bucket = range.first * (plan->unit / plan->bucket_size);
     part->npieces =
         cgx_split_pieces(plan, range, payload, slot->pieces + slice->pieces, &part->trailers[0]);
-    cgx_schedule_lay(schedule, slice->number, range.end - range.first, part->npieces,
-                     part->trailers);
+    cgx_schedule_lay(schedule, slice->number, part->npieces, part->trailers);
     slice->end = part->trailers[CGX_TRAILERS];
     part->bytes = slice->end - payload;
     for (int i = 0; i < CGX_TRAILERS; i++) {
@@ -67,7 +65,7 @@ static void lay_shard(struct cgx_slice *slice, unsigned shard)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
     unsigned chunks = cgx_schedule_chunks(schedule), count = schedule->grid.columns;
-    struct cgx_block *columns = slice->slot->blocks + chunks + (size_t)2 * schedule->shards;
+    struct cgx_block *columns = slice->slot->blocks + chunks + schedule->shards;
     struct cgx_block whole = begin_block(slice);
 
     for (unsigned column = 0; column < count; column++) {
@@ -117,8 +115,7 @@ static void lay_incoming(struct cgx_slice *slice, size_t at)
 
     slice->incoming[CGX_LEVEL_NODE] = at;
     if (slice->is_shard_owner)
-        at += (members - 1) *
-              longest(schedule->raw ? slice->raw_shards : slice->shards, schedule->shards);
+        at += (members - 1) * longest(slice->shards, schedule->shards);
     slice->incoming[CGX_LEVEL_ROW] = at;
     if (slice->is_owner)
         at += (cgx_node_grid_length(&schedule->grid, slice->row) - 1) *
@@ -135,72 +132,6 @@ static void lay_incoming(struct cgx_slice *slice, size_t at)
     if (slice->is_owner)
         at += cgx_feedback_room(slice, cgx_slice_own_part(slice));
     slice->samples = at;
-}
-
-/* ---- raw shards ----
- *
- * A local peer receives the unquantised elements of its shard and sums them with messages from
- * other nodes. A piece has the same offset from the start of all messages with its shard. */
-
-static size_t raw_bytes(const struct cgx_slice *slice, const struct cgx_piece *piece)
-{
-    return cgx_piece_layout(piece->count, CGX_BITS_EXACT, slice->coding.bucket_size,
-                            slice->coding.dtype)
-        .bytes;
-}
-
-static void lay_raw_shard(struct cgx_slice *slice, unsigned shard, size_t message)
-{
-    const struct cgx_block *encoded = &slice->shards[shard];
-    struct cgx_block *block = &slice->slot->blocks[cgx_schedule_chunks(slice->coll->schedule) +
-                                                   slice->coll->schedule->shards + shard];
-
-    *block = *encoded;
-    block->message = message;
-    block->bytes = 0;
-    block->is_raw = true;
-    for (size_t i = 0; i < encoded->npieces; i++) {
-        struct cgx_piece *piece = &cgx_slice_pieces(slice, encoded)[i];
-
-        piece->raw = CGX_MESSAGE_HEADER_BYTES + block->bytes;
-        block->bytes += raw_bytes(slice, piece);
-    }
-}
-
-/* Lays out the raw shards, those to be sent behind the parts, and returns their end. */
-static size_t lay_raw(struct cgx_slice *slice)
-{
-    const struct cgx_schedule *schedule = slice->coll->schedule;
-    size_t end = slice->end;
-
-    for (unsigned shard = 0; shard < schedule->shards; shard++) {
-        lay_raw_shard(slice, shard, end);
-        /* The own shard is not sent. */
-        if (shard != slice->local)
-            end += CGX_MESSAGE_HEADER_BYTES + slice->raw_shards[shard].bytes;
-    }
-    return end;
-}
-
-void cgx_slice_list_raw(const struct cgx_slice *slice, const struct cgx_block *run,
-                        struct cgx_piece *pieces)
-{
-    size_t listed = 0;
-
-    for (unsigned shard = 0; listed < run->npieces; shard++) {
-        const struct cgx_block *block = &slice->raw_shards[shard];
-
-        if (shard == slice->local)
-            continue;
-        for (size_t i = 0; i < block->npieces; i++) {
-            struct cgx_piece piece = cgx_slice_pieces(slice, block)[i];
-
-            piece.bits = CGX_BITS_EXACT;
-            piece.offset = block->message + piece.raw;
-            piece.energy = 0;
-            pieces[listed++] = piece;
-        }
-    }
 }
 
 /* ---- a slice ---- */
@@ -232,8 +163,7 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
                            .slot = slot,
                            .parts = slot->blocks,
                            .shards = slot->blocks + chunks,
-                           .raw_shards = slot->blocks + chunks + schedule->shards,
-                           .columns = slot->blocks + chunks + (size_t)2 * schedule->shards,
+                           .columns = slot->blocks + chunks + schedule->shards,
                            .coding = {.dtype = plan->dtype,
                                       .bucket_size = plan->bucket_size,
                                       .call = coll->call,
@@ -248,5 +178,5 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
     }
     if (slice->is_shard_owner)
         lay_own_shard(slice);
-    lay_incoming(slice, schedule->raw ? lay_raw(slice) : slice->end);
+    lay_incoming(slice, slice->end);
 }

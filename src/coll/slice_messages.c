@@ -22,13 +22,13 @@ static uint8_t flags_of(const struct cgx_slice *slice)
 
 /* ---- packed messages ---- */
 
-/* Whether messages of BLOCK between this rank and PEER may be packed: quantised ones through MPI.
- * Local peers read messages in place. */
-static bool may_pack(const struct cgx_slice *slice, unsigned peer, const struct cgx_block *block)
+/* Whether messages between this rank and PEER may be packed: those through MPI. Local peers read
+ * messages in place. */
+static bool may_pack(const struct cgx_slice *slice, unsigned peer)
 {
     const struct cgx_shm *shm = slice->coll->shm;
 
-    return !block->is_raw && !(shm && cgx_shm_reaches(shm, peer));
+    return !shm || !cgx_shm_reaches(shm, peer);
 }
 
 /* Packs the message of BLOCK if that pays, as it does if pieces vary; returns whether it is packed.
@@ -65,8 +65,7 @@ static bool unpack(const struct cgx_slice *slice, const struct cgx_transfer *tra
     unsigned char *room = slice->coll->scratch->packed;
     size_t bytes = transfer->filled - CGX_MESSAGE_HEADER_BYTES;
 
-    if (!may_pack(slice, (unsigned)transfer->peer, transfer->block) ||
-        bytes > cgx_packed_most(&extent))
+    if (!may_pack(slice, (unsigned)transfer->peer) || bytes > cgx_packed_most(&extent))
         return false;
     memcpy(room, payload, bytes);
     return cgx_unpack(&extent, room, bytes, payload) == CGX_OK;
@@ -84,7 +83,7 @@ static void copy(const void *state, const struct cgx_transfer *transfer, const u
     struct cgx_runs runs = {0};
     struct cgx_shown run;
 
-    if (block->is_raw || transfer->filled < transfer->bytes) {
+    if (transfer->filled < transfer->bytes) {
         memcpy(transfer->data, from, transfer->filled);
         return;
     }
@@ -103,7 +102,7 @@ static struct cgx_transfer *list(struct cgx_slice *slice, unsigned peer,
     transfer->block = block;
     transfer->data = slice->slot->staging + at;
     transfer->bytes = CGX_MESSAGE_HEADER_BYTES + block->bytes;
-    transfer->varies = may_pack(slice, peer, block) && cgx_slice_varies(slice, block);
+    transfer->varies = may_pack(slice, peer) && cgx_slice_varies(slice, block);
     return transfer;
 }
 
@@ -123,7 +122,7 @@ static size_t sent_of(const struct cgx_slice *slice, const struct cgx_transfer *
     const struct cgx_extent extent = cgx_slice_extent(slice, block);
     size_t unused = 0;
 
-    for (size_t i = 0; i < extent.npieces && !block->is_raw && !transfer->varies; i++) {
+    for (size_t i = 0; i < extent.npieces && !transfer->varies; i++) {
         const struct cgx_piece *piece = &extent.pieces[i];
 
         if (cgx_encoding_quantiser(piece->bits)->varies)
@@ -145,7 +144,7 @@ void cgx_slice_send(struct cgx_slice *slice, unsigned peer, const struct cgx_blo
                                  .bytes = present ? block->bytes : 0};
     struct cgx_transfer *transfer = list(slice, peer, block, block->message);
 
-    if (present && may_pack(slice, peer, block) && pack(slice, block)) {
+    if (present && may_pack(slice, peer) && pack(slice, block)) {
         header.flags = CGX_MESSAGE_PACKED;
         header.bytes = slice->packed.bytes;
         transfer->data = slice->packed.message;

@@ -130,9 +130,8 @@ void cgx_slice_publish(struct cgx_slice *slice)
     struct cgx_backend *encoder = slice->coll->encoder;
     const struct cgx_block *shard = &slice->shards[slice->local];
     /* The device has made the own part, at the end, itself. */
-    size_t end = slice->is_owner && !slice->changed
-                     ? cgx_slice_own_part(slice)->message
-                     : shard->message + CGX_MESSAGE_HEADER_BYTES + shard->bytes;
+    size_t end = slice->is_owner ? cgx_slice_own_part(slice)->message
+                                 : shard->message + CGX_MESSAGE_HEADER_BYTES + shard->bytes;
 
     if (slice->pull == CGX_PULL_NONE || slice->vote != CGX_ABLE || slice->lost ||
         shard->npieces == 0)

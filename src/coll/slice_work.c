@@ -28,41 +28,35 @@ static enum cgx_status encoder_run(const struct cgx_slice *slice, const struct c
 
 /* ---- measuring ---- */
 
-static bool is_payload(const struct cgx_slice *slice, const struct cgx_coding *coding,
-                       size_t source)
-{
-    return slice->coll->scratch->sources[source] && !cgx_is_raw(coding, source);
-}
-
 /* Whether unmeasured families are measured too, as if max-min quantised: if families may change and
  * none of NSOURCES sources is a payload. No rank has the elements of payloads; the error of their
  * sum is taken in proportion to that of the inputs (finding.h). */
-static bool measures_others(const struct cgx_slice *slice, const struct cgx_coding *coding,
-                            size_t nsources)
+static bool measures_others(const struct cgx_slice *slice, size_t nsources)
 {
     bool measures = slice->coll->schedule->plan->has_alternatives;
 
     for (size_t i = 0; i < nsources; i++)
-        measures = measures && !is_payload(slice, coding, i);
+        measures = measures && !slice->coll->scratch->sources[i];
     return measures;
 }
 
 /* If findings are kept, queues the measurement of BLOCK, which is quantised from NSOURCES sources
  * with offsets from ORIGIN. If that fails the call goes on. */
-static void measure(struct cgx_slice *slice, const struct cgx_coding *coding,
-                    const struct cgx_block *block, size_t origin, size_t nsources)
+static void measure(struct cgx_slice *slice, const struct cgx_block *block, size_t origin,
+                    size_t nsources)
 {
+    const struct cgx_coding *coding = &slice->coding;
     const struct cgx_coll *coll = slice->coll;
     struct cgx_measuring *measuring = &slice->measuring;
     unsigned char *samples = slice->slot->staging + slice->samples;
     struct cgx_piece *pieces;
     size_t count = 0;
 
-    if (!coll->feedback || !coll->feedback->findings || block->is_raw)
+    if (!coll->feedback || !coll->feedback->findings)
         return;
     *measuring = (struct cgx_measuring){.pieces = cgx_slice_pieces(slice, block),
                                         .npieces = block->npieces,
-                                        .others = measures_others(slice, coding, nsources)};
+                                        .others = measures_others(slice, nsources)};
     pieces = cgx_slice_list(slice, block, origin);
     for (size_t i = 0; i < block->npieces; i++) {
         count += cgx_measuring_samples(measuring, &pieces[i], coding);
@@ -80,14 +74,13 @@ static void measure(struct cgx_slice *slice, const struct cgx_coding *coding,
 /* ---- trailers, and what hosts read of payloads ---- */
 
 /* Keeps only the payloads among NSOURCES sources of a sum, each from staging offset ORIGIN on. */
-static struct cgx_payloads leave_payloads(struct cgx_slice *slice, const struct cgx_coding *coding,
-                                          size_t nsources, size_t origin)
+static struct cgx_payloads leave_payloads(struct cgx_slice *slice, size_t nsources, size_t origin)
 {
     const unsigned char **sources = slice->coll->scratch->sources;
     size_t left = 0;
 
     for (size_t i = 0; i < nsources; i++) {
-        if (is_payload(slice, coding, i))
+        if (sources[i])
             sources[left++] = sources[i];
     }
     return (struct cgx_payloads){sources, left, origin};
@@ -129,10 +122,6 @@ static void seal_part(struct cgx_slice *slice, const struct cgx_block *part,
         memset(slice->slot->staging + begin, 0, part->trailers[i + 1] - begin);
     }
     for (int i = 0; i < CGX_TRAILERS; i++) {
-        if (cgx_trailers[i]->correct && cgx_slice_has_trailer(part, i))
-            cgx_trailers[i]->correct(slice, part, from, last);
-    }
-    for (int i = 0; i < CGX_TRAILERS; i++) {
         if (cgx_trailers[i]->seal && cgx_slice_has_trailer(part, i))
             cgx_trailers[i]->seal(slice, part, from, last);
     }
@@ -164,41 +153,6 @@ static void seal(struct cgx_slice *slice, const struct cgx_block *block,
     cgx_float_leave(&caller);
 }
 
-/* Lists the ranges of PART that hosts read and returns their number. */
-static size_t list_shown(const struct cgx_slice *slice, const struct cgx_block *part,
-                         struct cgx_shown *ranges)
-{
-    bool headers = false;
-    size_t nranges = 0;
-
-    for (int i = 0; i < CGX_TRAILERS; i++)
-        headers = headers || (cgx_slice_has_trailer(part, i) && cgx_trailers[i]->correct);
-    for (size_t i = 0; headers && i < part->npieces; i++) {
-        const struct cgx_piece *piece = &cgx_slice_pieces(slice, part)[i];
-
-        if (!cgx_encoding_is_exact(piece->bits) && !cgx_encoding_quantiser(piece->bits)->varies)
-            ranges[nranges++] = cgx_bucket_headers(piece, slice->coding.bucket_size);
-    }
-    return nranges;
-}
-
-/* Copies the ranges of BLOCK's payload that hosts read to the host. */
-static enum cgx_status show(struct cgx_slice *slice, const struct cgx_block *block)
-{
-    struct cgx_shown *ranges = slice->coll->scratch->shown;
-    size_t nranges = 0;
-
-    for (unsigned chunk = 0; chunk < cgx_schedule_chunks(slice->coll->schedule); chunk++) {
-        if (cgx_slice_has(block, &slice->parts[chunk]))
-            nranges += list_shown(slice, &slice->parts[chunk], ranges + nranges);
-    }
-    if (nranges == 0)
-        return CGX_OK;
-    return encoder_run(slice,
-                       &(struct cgx_work){CGX_SHOW, &slice->coding, .in = slice->slot->staging,
-                                          .ranges = ranges, .nranges = nranges});
-}
-
 /* Whether payloads for REACH stay on the device. */
 static bool stays(const struct cgx_slice *slice, enum cgx_reach reach)
 {
@@ -213,7 +167,7 @@ static bool all_vary(const struct cgx_slice *slice, const struct cgx_block *bloc
     while (i < block->npieces &&
            cgx_encoding_quantiser(cgx_slice_pieces(slice, block)[i].bits)->varies)
         i++;
-    return !block->is_raw && i == block->npieces;
+    return i == block->npieces;
 }
 
 /* Whether the device shows the host what it makes for BLOCK: energies of payloads that stay, and
@@ -224,41 +178,36 @@ static bool shows(const struct cgx_slice *slice, const struct cgx_block *block,
     return stays(slice, reach) || cgx_slice_varies(slice, block);
 }
 
-/* Copies the payload of BLOCK to the host, or, if it stays on the device, what hosts read of it. */
+/* Copies the payload of BLOCK to the host, unless it stays on the device or has been shown. */
 static enum cgx_status fetch(struct cgx_slice *slice, const struct cgx_block *block,
                              enum cgx_reach reach)
 {
     struct cgx_backend *encoder = slice->coll->encoder;
 
-    if (all_vary(slice, block))
+    if (all_vary(slice, block) || stays(slice, reach))
         return CGX_OK;
-    if (!stays(slice, reach))
-        return encoder->ops->fetch(encoder, slice->slot_number,
-                                   slice->slot->staging + block->message + CGX_MESSAGE_HEADER_BYTES,
-                                   block->bytes);
-    return show(slice, block);
+    return encoder->ops->fetch(encoder, slice->slot_number,
+                               slice->slot->staging + block->message + CGX_MESSAGE_HEADER_BYTES,
+                               block->bytes);
 }
 
 void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_block *block, enum cgx_reach reach)
 {
     const struct cgx_coll *coll = slice->coll;
-    struct cgx_piece *raw = slice->slot->pieces + slice->pieces;
-    const struct cgx_piece *pieces = block->is_raw ? raw : cgx_slice_pieces(slice, block);
     int64_t begun = cgx_trace_now();
 
     if (slice->vote != CGX_ABLE || block->npieces == 0)
         return;
-    if (block->is_raw)
-        cgx_slice_list_raw(slice, block, raw);
     coll->scratch->sources[0] = NULL;
-    if (encoder_run(slice, &(struct cgx_work){CGX_ENCODE, &slice->coding, pieces, block->npieces,
+    if (encoder_run(slice, &(struct cgx_work){CGX_ENCODE, &slice->coding,
+                                              cgx_slice_pieces(slice, block), block->npieces,
                                               .in = coll->input, .out = slice->slot->staging,
                                               .shows = shows(slice, block, reach),
-                                              .residuals = cgx_residuals_of_input(slice, block),
+                                              .residuals = cgx_residuals_of_input(slice),
                                               .history = coll->history,
                                               .meanwhile = coll->state.meanwhile}) == CGX_OK &&
         fetch(slice, block, reach) == CGX_OK)
-        measure(slice, &slice->coding, block, 0, 1);
+        measure(slice, block, 0, 1);
     else
         cgx_slice_give_up(slice);
     cgx_trace_span(CGX_TRACE_ENCODE, begun, slice->number, slice->slot_number);
@@ -298,7 +247,6 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, si
     const struct cgx_coll *coll = slice->coll;
     unsigned char *payload = slice->slot->staging + block->message;
     struct cgx_residuals residuals;
-    struct cgx_coding coding = slice->coding;
     struct cgx_payloads from;
     struct cgx_piece *pieces;
     int64_t begun = cgx_trace_now();
@@ -306,19 +254,16 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, si
     if (slice->vote != CGX_ABLE || block->npieces == 0)
         return;
     residuals = cgx_residuals_of_sum(slice, block, partial);
-    coding.partial = partial;
-    coding.first_raw = (unsigned)(nsources - slice->operands.count + slice->operands.first_raw);
-    coding.raws = (unsigned)slice->operands.raws;
-    measure(slice, &coding, block, block->message, nsources);
+    measure(slice, block, block->message, nsources);
     pieces = cgx_slice_list(slice, block, block->message);
-    if (encoder_run(slice, &(struct cgx_work){CGX_REDUCE, &coding, pieces, block->npieces,
+    if (encoder_run(slice, &(struct cgx_work){CGX_REDUCE, &slice->coding, pieces, block->npieces,
                                               coll->scratch->sources, nsources, .in = coll->input,
                                               .out = payload, .shows = shows(slice, block, reach),
                                               .residuals = residuals, .history = coll->history}) !=
             CGX_OK ||
         fetch(slice, block, reach) != CGX_OK)
         cgx_slice_give_up(slice);
-    from = leave_payloads(slice, &coding, nsources, block->message);
+    from = leave_payloads(slice, nsources, block->message);
     if (slice->vote == CGX_ABLE && inspect(slice, block, &from, partial) != CGX_OK)
         cgx_slice_give_up(slice);
     if (slice->vote == CGX_ABLE && !partial)
@@ -335,7 +280,7 @@ enum cgx_status cgx_slice_decode(struct cgx_slice *slice)
     struct cgx_backend *decoder = coll->decoder;
     unsigned char *staging = slice->slot->staging;
     /* The encoder has made the own part, which is the last, and still has it. */
-    bool has_part = slice->is_owner && decoder == coll->encoder && !slice->changed;
+    bool has_part = slice->is_owner && decoder == coll->encoder;
     int64_t begun = cgx_trace_now();
     enum cgx_status status;
 

@@ -73,7 +73,7 @@ void cgx_sra_sum(struct cgx_slice *slice, const struct cgx_stage *stage)
     cgx_stage_store(slice, stage, own_part, stage->size - 1);
     cgx_operands_rebase(&slice->operands, own_part->message);
     cgx_operands_surround(&slice->operands, slice->slot->staging + stage->incoming, extent,
-                          stage->self, stage->size - 1 - stage->self, own_part->is_raw);
+                          stage->self, stage->size - 1 - stage->self);
 }
 
 void cgx_sra_allgather(struct cgx_slice *slice, const struct cgx_stage *stage)

@@ -16,14 +16,14 @@ void cgx_operands_rebase(struct cgx_operands *operands, size_t origin)
     ptrdiff_t by = (ptrdiff_t)origin - (ptrdiff_t)operands->origin;
 
     for (size_t i = 0; i < operands->count; i++) {
-        if (operands->at[i] && i - operands->first_raw >= operands->raws)
+        if (operands->at[i])
             operands->at[i] += by;
     }
     operands->origin = origin;
 }
 
 void cgx_operands_surround(struct cgx_operands *operands, const unsigned char *arrived,
-                           size_t extent, unsigned before, unsigned after, bool are_raw)
+                           size_t extent, unsigned before, unsigned after)
 {
     size_t count = operands->count;
 
@@ -31,8 +31,6 @@ void cgx_operands_surround(struct cgx_operands *operands, const unsigned char *a
     for (unsigned i = 0; i < before + after; i++)
         operands->at[i < before ? i : i + count] = arrived + i * extent;
     operands->count = count + before + after;
-    operands->first_raw = are_raw ? 0 : operands->first_raw + before;
-    operands->raws = are_raw ? operands->count : operands->raws;
 }
 
 unsigned cgx_stage_rank(const struct cgx_slice *slice, const struct cgx_stage *stage,

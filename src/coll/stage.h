@@ -29,13 +29,13 @@ enum cgx_status cgx_stages_poll(struct cgx_slice *slice, bool *complete);
 /* Operands in the array at MEMORY: first the caller's input alone. */
 struct cgx_operands cgx_operands_start(const unsigned char **memory);
 
-/* Moves all encoded operands to staging offset ORIGIN; raw ones do not move. */
+/* Moves all encoded operands to staging offset ORIGIN. */
 void cgx_operands_rebase(struct cgx_operands *operands, size_t origin);
 
 /* Adds messages of EXTENT bytes each, from ARRIVED on: BEFORE of them before the operands so far,
- * AFTER behind. ARE_RAW: they hold elements, as the operands so far do. */
+ * AFTER behind. */
 void cgx_operands_surround(struct cgx_operands *operands, const unsigned char *arrived,
-                           size_t extent, unsigned before, unsigned after, bool are_raw);
+                           size_t extent, unsigned before, unsigned after);
 
 /* ---- members and their sums ---- */
 

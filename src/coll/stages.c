@@ -15,7 +15,7 @@ static struct cgx_stage node_stage(const struct cgx_slice *slice)
     return (struct cgx_stage){.size = nodes->first[slice->node + 1] - nodes->first[slice->node],
                               .self = slice->local,
                               .nblocks = schedule->shards,
-                              .blocks = schedule->raw ? slice->raw_shards : slice->shards};
+                              .blocks = slice->shards};
 }
 
 /* Only for ranks that own a shard. */
@@ -95,9 +95,6 @@ static void sum_own_part(struct cgx_slice *slice)
     const struct cgx_block *own_part = cgx_slice_own_part(slice);
     bool stays = slice->coll->schedule->nodes->nodes == 1;
 
-    /* The host needs the sum if a trailer may correct it. */
-    for (int i = 0; i < CGX_TRAILERS; i++)
-        stays = stays && !(cgx_trailers[i]->correct && cgx_slice_has_trailer(own_part, i));
     cgx_slice_reduce(slice, own_part, cgx_stage_list(slice, own_part, 0), false,
                      stays ? CGX_REACH_NODE : CGX_REACH_ALL);
 }
@@ -120,8 +117,6 @@ static void enter(struct cgx_slice *slice, enum cgx_phase phase)
 
         cgx_stage_sum(slice, stage, &first_send, 0);
     }
-    if (phase == CGX_PHASE_ALLGATHER_INTRA)
-        stage->blocks = slice->shards;
     slice->phase_begun = cgx_trace_now();
 }
 

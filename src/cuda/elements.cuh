@@ -40,7 +40,6 @@ struct cgx_type_float32 {
     static const int WORDS = 8;
     static const int LANES = 1;
     static const uint32_t NAN_WORD = CGX_NAN_FLOAT32;
-    static const bool IS_FLOAT16 = false;
 
     CGX_DEVICE void widen(uint32_t word, float *values)
     {
@@ -58,7 +57,6 @@ struct cgx_type_float16 {
     static const int WORDS = 4;
     static const int LANES = 2;
     static const uint32_t NAN_WORD = CGX_NAN_FLOAT16 * 0x10001u;
-    static const bool IS_FLOAT16 = true;
 
     CGX_DEVICE void widen(uint32_t word, float *values)
     {
@@ -94,7 +92,6 @@ struct cgx_type_bfloat16 {
     static const int WORDS = 4;
     static const int LANES = 2;
     static const uint32_t NAN_WORD = CGX_NAN_BFLOAT16 * 0x10001u;
-    static const bool IS_FLOAT16 = false;
 
     CGX_DEVICE void widen(uint32_t word, float *values)
     {

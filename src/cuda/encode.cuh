@@ -130,11 +130,11 @@ struct cgx_fate {
     float constant; /* if no grid; 0 if poisoned */
 };
 
-CGX_DEVICE struct cgx_fate decide(struct cgx_range range, bool overflows, uint32_t bits)
+CGX_DEVICE struct cgx_fate decide(struct cgx_range range, uint32_t bits)
 {
     struct cgx_fate fate = {false, {0, 0, 0}, CGX_BUCKET_POISON, 0};
 
-    if (!(range.max < 0x1p125f && range.min > -0x1p125f) || overflows)
+    if (!(range.max < 0x1p125f && range.min > -0x1p125f))
         return fate;
     if (range.min == range.max) {
         fate.header = CGX_BUCKET_CONSTANT;
@@ -200,14 +200,14 @@ CGX_DEVICE void encode_groups(const struct cgx_tile *tile, const struct cgx_plac
     pack_codes(codes, bits, parts);
 }
 
-/* Writes the bucket whose values the threads hold; returns its header. OVERFLOWS: it is poisoned.
- * KEEPS: the values become their errors. */
+/* Writes the bucket whose values the threads hold; returns its header. KEEPS: the values
+ * become their errors. */
 template <bool KEEPS>
 CGX_DEVICE uint32_t encode_bucket(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
-                                  const struct cgx_place *place, bool overflows,
-                                  struct cgx_range range, cgx_values values)
+                                  const struct cgx_place *place, struct cgx_range range,
+                                  cgx_values values)
 {
-    struct cgx_fate fate = decide(range, overflows, tile->bits);
+    struct cgx_fate fate = decide(range, tile->bits);
     struct cgx_parts parts[CGX_GROUPS] = {};
 
     if (place->thread == 0 && place->count > 0)

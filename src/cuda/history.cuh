@@ -129,26 +129,4 @@ CGX_DEVICE void enter_history(const struct cgx_kernel_args &args, const struct c
     learn(args, tile, place, lesson, values);
 }
 
-/* Whether final sums VALUES may exceed the type once they are multiplied by their scales. STEPS is
- * the sum of the sources' steps. All threads of the block must call it, after bucket_range. */
-template <class Type>
-CGX_DEVICE bool history_overflows(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
-                                  const struct cgx_place *place, const cgx_values values,
-                                  float steps)
-{
-    cgx_values products;
-    cgx_scales scales;
-    struct cgx_range range;
-
-    load_scales(args, tile, place, scales);
-#pragma unroll
-    for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
-        products[i / CGX_GROUP][i % CGX_GROUP] =
-            fabsf(values[i / CGX_GROUP][i % CGX_GROUP]) + steps * 0x1.02p-1f;
-    multiply_by_scales(scales, products);
-    __syncthreads();
-    range = bucket_range(place, products);
-    return !(range.max < 0x1p125f) || cgx_may_overflow(range.min, range.max, 0, Type::IS_FLOAT16);
-}
-
 #endif

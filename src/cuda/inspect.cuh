@@ -82,7 +82,7 @@ CGX_DEVICE bool view_grid(const struct cgx_inspected_place *place, uint32_t head
     const uint32_t bits = place->piece->bits;
     uint64_t plane;
 
-    lay_out<false>(place->piece, place->index, place->size, place->size, 0, &view->tile);
+    lay_out(place->piece, place->index, place->size, place->size, 0, &view->tile);
     view->is_block = false;
     view->zero = cgx_header_zero(header);
     view->has_grid = cgx_header_is_grid(header);
@@ -110,7 +110,7 @@ CGX_DEVICE bool view_block(const struct cgx_kernel_args &args,
     view->is_block = true;
     if (!cgx_rotated_is_header(header) || header == CGX_BUCKET_POISON)
         return false;
-    lay_out_rotated<false>(bucket->piece, bucket->index / in_tile, 0, &tile);
+    lay_out_rotated(bucket->piece, bucket->index / in_tile, &tile);
     place.bucket = bucket->index % in_tile;
     place.lane = threadIdx.x % 32;
     place.count = bucket->count;

@@ -41,7 +41,7 @@ CGX_DEVICE void ranges(const struct cgx_kernel_args &args)
 template <class Type, enum kept KEPT>
 CGX_DEVICE void encode(const struct cgx_kernel_args &args, uint32_t number = blockIdx.x)
 {
-    const struct cgx_tile *tile = find_tile<false>(args, number, sizeof(typename Type::element));
+    const struct cgx_tile *tile = find_tile(args, number, sizeof(typename Type::element));
     const bool is_exact = tile->bits == CGX_BITS_EXACT;
     const uint32_t bucket_size = is_exact ? CGX_KERNEL_TILE : args.bucket_size;
     const struct cgx_place place = find_place(tile, bucket_size);
@@ -62,32 +62,14 @@ CGX_DEVICE void encode(const struct cgx_kernel_args &args, uint32_t number = blo
         divide_by_scales(args, tile, &place, values);
     if (leaves)
         leaves = add_residuals(args, tile, &place, values);
-    header = encode_bucket<KEPT == RESIDUALS>(args, tile, &place, false,
-                                              bucket_range(&place, values), values);
+    header =
+        encode_bucket<KEPT == RESIDUALS>(args, tile, &place, bucket_range(&place, values), values);
     if (leaves)
         leave_residuals(args, tile, &place, header, values);
     write_padding(tile, bucket_size, args.payload);
 }
 
 /* ---- decode ---- */
-
-/* Clamps finite levels to the float16 range. Without history, few buckets need it. */
-template <enum kept KEPT>
-CGX_DEVICE void clamp_levels(const struct cgx_scale *scale, uint32_t bits, cgx_values values)
-{
-    float least = scale->u * (scale->shift + 0x1p23f);
-    float greatest = scale->u * (scale->shift + (0x1p23f + (float)((1u << bits) - 1)));
-
-    if (!scale->is_grid)
-        least = greatest = scale->value;
-    if (KEPT == HISTORY || least < -65504.0f || greatest > 65504.0f) {
-        CGX_BRANCH;
-#pragma unroll
-        for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
-            values[i / CGX_GROUP][i % CGX_GROUP] =
-                cgx_clamp_float16(values[i / CGX_GROUP][i % CGX_GROUP]);
-    }
-}
 
 /* Loads the levels of this thread's part of a bucket. Returns as read_scale does. */
 CGX_DEVICE bool load_levels(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
@@ -122,7 +104,7 @@ CGX_DEVICE bool load_levels(const struct cgx_kernel_args &args, const struct cgx
 template <class Type, enum kept KEPT>
 CGX_DEVICE void decode(const struct cgx_kernel_args &args, uint32_t number = blockIdx.x)
 {
-    const struct cgx_tile *tile = find_tile<false>(args, number, sizeof(typename Type::element));
+    const struct cgx_tile *tile = find_tile(args, number, sizeof(typename Type::element));
     const struct cgx_alignment alignment = alignment_of<Type>((int64_t)args.buffer);
     const bool is_exact = tile->bits == CGX_BITS_EXACT;
     const struct cgx_place place = find_place(tile, is_exact ? CGX_KERNEL_TILE : args.bucket_size);
@@ -144,8 +126,6 @@ CGX_DEVICE void decode(const struct cgx_kernel_args &args, uint32_t number = blo
             load_scales(args, tile, &place, scales);
             multiply_by_scales(scales, values);
         }
-        if (Type::IS_FLOAT16)
-            clamp_levels<KEPT>(&scale, tile->bits, values);
 #pragma unroll
         for (int i = 0; i < CGX_GROUPS; i++)
             narrow_group<Type>(values[i], words[i]);
@@ -166,32 +146,25 @@ CGX_DEVICE void decode(const struct cgx_kernel_args &args, uint32_t number = blo
 template <class Type, enum kept KEPT>
 CGX_DEVICE void reduce(const struct cgx_kernel_args &args, uint32_t number = blockIdx.x)
 {
-    const struct cgx_tile *tile = find_tile<true>(args, number, sizeof(typename Type::element));
+    const struct cgx_tile *tile = find_tile(args, number, sizeof(typename Type::element));
     uint32_t bucket_size = args.bucket_size;
     struct cgx_place place = find_place(tile, bucket_size);
     cgx_values sums = {};
-    float steps = 0;
-    struct cgx_range range;
     uint32_t header;
-    bool overflows, leaves = KEPT == RESIDUALS && tile->bits >= CGX_RESIDUAL_BITS;
+    bool leaves = KEPT == RESIDUALS && tile->bits >= CGX_RESIDUAL_BITS;
 
     if (tile->bits == CGX_BITS_EXACT) {
         reduce_exact<Type>(args, tile);
         return;
     }
     if (place.count > 0)
-        steps = sum_sources<Type, KEPT>(args, tile, &place, sums);
+        sum_sources<Type, KEPT>(args, tile, &place, sums);
     /* The place is computed again rather than kept in registers while sources are added. */
     CGX_FORGET(bucket_size);
     place = find_place(tile, bucket_size);
     if (leaves)
         leaves = add_residuals(args, tile, &place, sums);
-    range = bucket_range(&place, sums);
-    overflows =
-        cgx_may_overflow(range.min, range.max, steps, Type::IS_FLOAT16 && args.partial == 0);
-    if (KEPT == HISTORY && args.partial == 0)
-        overflows |= history_overflows<Type>(args, tile, &place, sums, steps);
-    header = encode_bucket<KEPT == RESIDUALS>(args, tile, &place, overflows, range, sums);
+    header = encode_bucket<KEPT == RESIDUALS>(args, tile, &place, bucket_range(&place, sums), sums);
     if (leaves)
         leave_residuals(args, tile, &place, header, sums);
     write_padding(tile, bucket_size, args.payload);
@@ -201,7 +174,7 @@ CGX_DEVICE void reduce(const struct cgx_kernel_args &args, uint32_t number = blo
 
 template <class Type, enum kept KEPT> CGX_DEVICE void measure(const struct cgx_kernel_args &args)
 {
-    const struct cgx_samples *samples = find_samples(args, sizeof(typename Type::element));
+    const struct cgx_samples *samples = find_samples(args);
     uint32_t bucket_size = args.bucket_size, number = find_bucket(bucket_size);
     uint32_t bucket = (uint32_t)(cgx_sample_bucket(samples->first + number, args.sampling) -
                                  samples->first * cgx_sample_group(args.sampling));

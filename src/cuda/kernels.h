@@ -49,7 +49,6 @@ struct cgx_kernel_piece {
     uint64_t first;
     uint64_t count;
     uint64_t offset;
-    uint64_t raw;
     uint64_t energy;
     uint32_t bits;
     uint32_t tile;
@@ -99,13 +98,6 @@ static inline uint64_t cgx_kernel_range_tiles(uint64_t words)
     return (words + CGX_KERNEL_RANGE_TILE - 1) / CGX_KERNEL_RANGE_TILE;
 }
 
-/* A source at ADDRESS, aligned to 16, as kernels get it: negative if raw, so that a run of payloads
- * ends there without a separate limit. ADDRESS is 0 for the buffer. */
-static inline int64_t cgx_kernel_source(uint64_t address, bool is_raw)
-{
-    return is_raw ? -(int64_t)address : (int64_t)address;
-}
-
 /* What a block that encodes or sums a tile of uniform pieces tells the others. The first mark
  * counts in WORDS the tiles that blocks have begun, in order; the next ones are those of the tiles.
  * All are 0 before. */
@@ -127,7 +119,7 @@ struct cgx_kernel_args {
         const struct cgx_kernel_piece *pieces;
         const struct cgx_kernel_range *ranges; /* cgx_ranges */
     };
-    const int64_t *sources; /* see cgx_kernel_source */
+    const int64_t *sources; /* payloads, aligned to 16; 0: the buffer */
     void *buffer;           /* may be misaligned, even for its elements */
     void *residuals;        /* where the buffer's first element would have its own */
     uint8_t *scales;        /* of history */
@@ -141,7 +133,6 @@ struct cgx_kernel_args {
     };
     uint32_t nsources;
     uint32_t bucket_size;
-    uint32_t partial;             /* reduce: not 0 if the sums will be added to others */
     uint32_t age;                 /* of history */
     uint32_t key;                 /* cgx_call_key */
     struct cgx_sampling sampling; /* measure */

@@ -38,12 +38,6 @@ static size_t sources_bytes(const struct cgx_work *request)
     return (request->nsources * sizeof(CUdeviceptr) + 15) / 16 * 16;
 }
 
-/* The number of pieces or ranges. */
-static size_t entries_of(const struct cgx_work *request)
-{
-    return request->operation == CGX_SHOW ? request->nranges : request->npieces;
-}
-
 static bool has(const struct cgx_cuda_borrowed *borrowed, const unsigned char *data)
 {
     return data >= borrowed->data && data < borrowed->data + borrowed->bytes;
@@ -88,9 +82,7 @@ static uint64_t tiles_of(const struct cgx_work *request, const struct cgx_piece 
 /* The payload or samples of REQUEST in the staging memory. */
 static const unsigned char *staged_of(const struct cgx_work *request)
 {
-    bool reads = request->operation == CGX_DECODE || request->operation == CGX_SHOW;
-
-    return reads ? request->in : request->out;
+    return request->operation == CGX_DECODE ? request->in : request->out;
 }
 
 /* The device address from which offsets of pieces count. Decode may read the memory of several
@@ -118,7 +110,6 @@ static bool put_pieces(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *
         struct cgx_kernel_piece entry = {.first = piece->first,
                                          .count = piece->count,
                                          .offset = piece->offset,
-                                         .raw = piece->raw,
                                          .energy = piece->energy,
                                          .bits = piece->bits,
                                          .tile = group->tiles};
@@ -135,26 +126,6 @@ static bool put_pieces(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *
     return changed;
 }
 
-/* As put_pieces, for ranges. */
-static bool put_ranges(struct cgx_cuda_table *table, size_t *at, const struct cgx_work *request,
-                       struct group *group)
-{
-    bool changed = false;
-
-    for (size_t i = 0; i < request->nranges; i++) {
-        const struct cgx_kernel_range entry = {
-            .offset = request->ranges[i].offset,
-            .to = request->ranges[i].offset,
-            .words = (uint32_t)(request->ranges[i].bytes / sizeof(uint32_t)),
-            .tile = group->tiles};
-
-        changed |= cgx_cuda_put(table, at, &entry, sizeof entry);
-        group->entries++;
-        group->tiles += (uint32_t)cgx_kernel_range_tiles(entry.words);
-    }
-    return changed;
-}
-
 /* Whether one kernel of REQUEST has the pieces of all families, and what it finds goes to the host.
  */
 static bool finds(const struct cgx_work *request)
@@ -162,8 +133,8 @@ static bool finds(const struct cgx_work *request)
     return request->operation == CGX_INSPECT || request->operation == CGX_MOMENTS;
 }
 
-/* Writes the table of REQUEST: sources, the inspection, then each of GROUPS; ranges are in the
- * first group, and so are the pieces of a kernel that finds something. Returns the bytes to upload;
+/* Writes the table of REQUEST: sources, the inspection, then each of GROUPS; the pieces of a kernel
+ * that finds something are in the first. Returns the bytes to upload;
  * 0: the device has them already. */
 static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *table,
                          const struct cgx_work *request, struct group groups[CGX_FAMILIES])
@@ -175,7 +146,7 @@ static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table
     for (size_t i = 0; i < request->nsources; i++) {
         const unsigned char *data = request->sources[i];
         CUdeviceptr address = data ? cgx_cuda_find(slot, data, &borrowed) : 0;
-        int64_t source = cgx_kernel_source(address, cgx_is_raw(request->coding, i));
+        int64_t source = (int64_t)address;
 
         changed |= cgx_cuda_put(table, &at, &source, sizeof source);
     }
@@ -186,10 +157,8 @@ static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table
         groups[i] = (struct group){.at = at};
         if (finds(request))
             changed |= i == 0 && put_pieces(slot, table, &at, request, CGX_FAMILIES, &groups[i]);
-        else if (request->operation != CGX_SHOW)
+        else
             changed |= put_pieces(slot, table, &at, request, i, &groups[i]);
-        else if (i == 0)
-            changed |= put_ranges(table, &at, request, &groups[i]);
     }
     if (request->operation == CGX_INSPECT)
         groups[0].tiles = cgx_kernel_inspected(request->inspection);
@@ -215,11 +184,8 @@ static bool writes_to_host(const struct cgx_cuda_slot *slot, const struct cgx_wo
     return finds(request) || (request->operation == CGX_MEASURE && shows(slot, request));
 }
 
-/* BUFFER of the kernels: the elements or, for show, the staging memory. */
-static const void *elements_of(const struct cgx_cuda_slot *slot, const struct cgx_work *request)
+static const void *elements_of(const struct cgx_work *request)
 {
-    if (request->operation == CGX_SHOW)
-        return shown_to(slot, request);
     return request->operation == CGX_DECODE ? request->out : request->in;
 }
 
@@ -232,7 +198,7 @@ static struct cgx_kernel_args args_of(const struct cgx_cuda_slot *slot,
     return (struct cgx_kernel_args){
         .pieces = (const void *)(uintptr_t)(table->device + group->at),
         .sources = (const void *)(uintptr_t)table->device,
-        .buffer = (void *)(uintptr_t)elements_of(slot, request),
+        .buffer = (void *)(uintptr_t)elements_of(request),
         .residuals = (void *)((uintptr_t)request->residuals.at -
                               request->residuals.first * sizeof *request->residuals.at),
         .scales = request->history.scales,
@@ -245,7 +211,6 @@ static struct cgx_kernel_args args_of(const struct cgx_cuda_slot *slot,
         .npieces = group->entries,
         .nsources = (uint32_t)request->nsources,
         .bucket_size = coding->bucket_size,
-        .partial = coding->partial,
         .key = cgx_call_key(coding->call),
         .sampling = coding->sampling,
         .inspection = (const void *)(uintptr_t)(table->device + sources_bytes(request)),
@@ -306,7 +271,7 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot
     *launched = 0;
     /* A measure leaves the failure to the next operation, which needs the data too. */
     slot->store_failed = failed && request->operation == CGX_MEASURE;
-    if (entries_of(request) == 0)
+    if (request->npieces == 0)
         return CGX_OK;
     if (failed)
         return CGX_ERR_DEVICE;

@@ -34,7 +34,7 @@ CGX_DEVICE uint64_t samples_before(const struct cgx_kernel_args &args, uint32_t 
 }
 
 /* The samples of this block, found by one warp for all of them. */
-CGX_DEVICE const struct cgx_samples *find_samples(const struct cgx_kernel_args &args, uint32_t size)
+CGX_DEVICE const struct cgx_samples *find_samples(const struct cgx_kernel_args &args)
 {
     __shared__ struct cgx_samples found;
 
@@ -44,8 +44,8 @@ CGX_DEVICE const struct cgx_samples *find_samples(const struct cgx_kernel_args &
         uint64_t before = samples_before(args, piece);
 
         if (threadIdx.x == 0) {
-            lay_out<true>(&args.pieces[piece], index, cgx_kernel_measured(args.sampling),
-                          args.bucket_size, size, &found.tile);
+            lay_out(&args.pieces[piece], index, cgx_kernel_measured(args.sampling),
+                    args.bucket_size, 0, &found.tile);
             found.first = (uint64_t)index * (CGX_KERNEL_TILE / args.bucket_size);
             found.at = before + found.first;
         }

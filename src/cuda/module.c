@@ -243,8 +243,6 @@ CUfunction cgx_cuda_module_kernel(const struct cgx_cuda_module *module, enum cgx
 {
     enum cgx_variant variant;
 
-    if (work->operation == CGX_SHOW)
-        return module->ranges;
     if (work->operation == CGX_INSPECT)
         return module->inspect;
     if (work->operation == CGX_MOMENTS)

@@ -22,7 +22,7 @@ CGX_DEVICE unsigned char *rotated_elements(const struct cgx_kernel_args &args,
 template <class Type, enum kept KEPT>
 CGX_DEVICE void encode_rotated(const struct cgx_kernel_args &args, uint32_t number = blockIdx.x)
 {
-    const struct cgx_rotated_tile *tile = find_rotated_tile<false>(args, number, 0);
+    const struct cgx_rotated_tile *tile = find_rotated_tile(args, number);
     const struct cgx_rotated_place place = find_rotated_place(tile);
     struct cgx_quads<Type> quads;
     cgx_residual_quads residuals;
@@ -59,7 +59,7 @@ CGX_DEVICE void encode_rotated(const struct cgx_kernel_args &args, uint32_t numb
 template <class Type, enum kept KEPT>
 CGX_DEVICE void decode_rotated(const struct cgx_kernel_args &args, uint32_t number = blockIdx.x)
 {
-    const struct cgx_rotated_tile *tile = find_rotated_tile<false>(args, number, 0);
+    const struct cgx_rotated_tile *tile = find_rotated_tile(args, number);
     const struct cgx_rotated_place place = find_rotated_place(tile);
     struct cgx_quads<Type> quads;
     float values[CGX_LANE], step;
@@ -100,30 +100,15 @@ CGX_DEVICE void decode_rotated(const struct cgx_kernel_args &args, uint32_t numb
 
 /* ---- reduce ---- */
 
-/* The address of the bucket's elements in source S, which is not quantised. */
-template <class Type>
-CGX_DEVICE int64_t unquantised_bucket(const struct cgx_kernel_args &args,
-                                      const struct cgx_rotated_tile *tile,
-                                      const struct cgx_rotated_place *place, uint32_t s)
-{
-    const int64_t source = args.sources[s];
-
-    if (source == 0)
-        return (int64_t)rotated_elements<Type>(args, tile, place);
-    return (int64_t)(tile->raw +
-                     place->bucket * CGX_ROTATED_BUCKET * sizeof(typename Type::element)) -
-           source;
-}
-
 template <class Type, enum kept KEPT>
 CGX_DEVICE void add_rotated(const struct cgx_kernel_args &args, const struct cgx_rotated_tile *tile,
-                            const struct cgx_rotated_place *place, uint32_t s, float *sums)
+                            const struct cgx_rotated_place *place, float *sums)
 {
     struct cgx_quads<Type> quads;
     float addends[CGX_LANE];
     uint32_t scales[CGX_QUADS];
 
-    load_lane<Type>(global_memory(unquantised_bucket<Type>(args, tile, place, s)), place, &quads);
+    load_lane<Type>(rotated_elements<Type>(args, tile, place), place, &quads);
     if (KEPT == HISTORY)
         load_scales(args, tile, place, scales);
     widen_quads<Type>(&quads, addends);
@@ -153,18 +138,17 @@ CGX_DEVICE void add_sources(const struct cgx_kernel_args &args, const struct cgx
         const uint32_t payloads = min((uint32_t)__ffs((int)left) - 1, (uint32_t)CGX_BATCH);
 
         if (payloads == 0)
-            add_rotated<Type, KEPT>(args, tile, place, first + s++, sums);
+            add_rotated<Type, KEPT>(args, tile, place, sums);
         else
             add_payloads(tile, place, &sources, s, payloads, level, sums);
-        s += payloads;
+        s += max(payloads, 1u);
     }
 }
 
 template <class Type, enum kept KEPT>
 CGX_DEVICE void reduce_rotated(const struct cgx_kernel_args &args, uint32_t number = blockIdx.x)
 {
-    const struct cgx_rotated_tile *tile =
-        find_rotated_tile<true>(args, number, sizeof(typename Type::element));
+    const struct cgx_rotated_tile *tile = find_rotated_tile(args, number);
     const struct cgx_rotated_place place = find_rotated_place(tile);
     struct cgx_power power;
     float sums[CGX_LANE] = {}, level;

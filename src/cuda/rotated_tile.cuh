@@ -20,14 +20,12 @@ struct cgx_rotated_tile {
     uint64_t headers;
     uint64_t codes;
     uint64_t first;
-    uint64_t raw;
     uint32_t count;
     uint32_t width;
     uint32_t header_padding;
 };
 
-template <bool SUMS>
-CGX_DEVICE void lay_out_rotated(const struct cgx_kernel_piece *piece, uint32_t index, uint32_t size,
+CGX_DEVICE void lay_out_rotated(const struct cgx_kernel_piece *piece, uint32_t index,
                                 struct cgx_rotated_tile *tile)
 {
     uint64_t start = (uint64_t)index * CGX_KERNEL_TILE;
@@ -38,8 +36,6 @@ CGX_DEVICE void lay_out_rotated(const struct cgx_kernel_piece *piece, uint32_t i
     tile->width = piece->bits - CGX_ROTATED;
     tile->first = piece->first + start;
     tile->count = is_last ? (uint32_t)left : CGX_KERNEL_TILE;
-    if (SUMS)
-        tile->raw = piece->raw + start * size;
     tile->header_padding = is_last ? (uint32_t)(0 - buckets) % 4 : 0;
     tile->headers = piece->offset + start / CGX_ROTATED_BUCKET * CGX_BUCKET_HEADER_BYTES;
     tile->codes = piece->offset + round_up(buckets * CGX_BUCKET_HEADER_BYTES, CGX_PIECE_ALIGNMENT) +
@@ -47,9 +43,8 @@ CGX_DEVICE void lay_out_rotated(const struct cgx_kernel_piece *piece, uint32_t i
 }
 
 /* As find_tile. */
-template <bool SUMS>
 CGX_DEVICE const struct cgx_rotated_tile *find_rotated_tile(const struct cgx_kernel_args &args,
-                                                            uint32_t number, uint32_t size)
+                                                            uint32_t number)
 {
     __shared__ struct cgx_rotated_tile found;
 
@@ -57,8 +52,7 @@ CGX_DEVICE const struct cgx_rotated_tile *find_rotated_tile(const struct cgx_ker
         uint32_t piece = find_entry(args.pieces, args.npieces, number);
 
         if (threadIdx.x == 0)
-            lay_out_rotated<SUMS>(&args.pieces[piece], number - args.pieces[piece].tile, size,
-                                  &found);
+            lay_out_rotated(&args.pieces[piece], number - args.pieces[piece].tile, &found);
     }
     __syncthreads();
     return &found;

@@ -36,11 +36,9 @@ CGX_DEVICE void reduce_exact(const struct cgx_kernel_args &args, const struct cg
     for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
         sums[i / CGX_GROUP][i % CGX_GROUP] = -0.0f; /* -0 + x is x, even if x is -0 */
     for (uint32_t s = 0; s < args.nsources; s++) {
-        const int64_t elements = unquantised_of<Type>(args, tile, &place, s);
-
-        if (elements != 0)
-            load_elements<Type>(&place, global_memory(elements), alignment_of<Type>(elements),
-                                words);
+        if (args.sources[s] == 0)
+            load_elements<Type>(&place, elements_of<Type>(args, tile, &place),
+                                alignment_of<Type>((int64_t)args.buffer), words);
         else
             load_exact<Type>(tile, &place, global_memory(args.sources[s]), words);
         add_elements<Type>(words, NULL, sums);
@@ -69,8 +67,7 @@ CGX_DEVICE void load_source(const struct cgx_tile *tile, const struct cgx_place 
  * once. */
 template <uint32_t BITS, int BATCH>
 CGX_DEVICE uint32_t add_grids(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
-                              const struct cgx_place *place, uint32_t first, cgx_values sums,
-                              float *steps)
+                              const struct cgx_place *place, uint32_t first, cgx_values sums)
 {
     const uint32_t bits = BITS == 0 ? tile->bits : BITS;
     struct cgx_codes codes[CGX_GROUPS];
@@ -86,7 +83,7 @@ CGX_DEVICE uint32_t add_grids(const struct cgx_kernel_args &args, const struct c
             payloads[i] = first + i < args.nsources ? args.sources[first + i] : 0;
 #pragma unroll
         for (uint32_t i = 0; i < BATCH; i++)
-            if (payloads[i] > 0)
+            if (payloads[i] != 0)
                 load_source(tile, place, global_memory(payloads[i]), bits, &sources[i]);
 #pragma unroll
         for (uint32_t i = 0; i < BATCH; i++) {
@@ -94,7 +91,6 @@ CGX_DEVICE uint32_t add_grids(const struct cgx_kernel_args &args, const struct c
 
             if (!is_small_grid(sources[i].header))
                 return first + i;
-            *steps += u;
             unpack_codes(sources[i].parts, bits, codes);
 #pragma unroll
             for (int j = 0; j < CGX_GROUPS * CGX_GROUP; j++) {
@@ -112,7 +108,7 @@ CGX_DEVICE uint32_t add_grids(const struct cgx_kernel_args &args, const struct c
 /* Adds a source that is no small grid. Product and sum are rounded separately, since the product
  * may be infinite; either the step or the constant is zero. Returns as read_scale does. */
 CGX_DEVICE bool add_other(const struct cgx_tile *tile, const struct cgx_place *place,
-                          const unsigned char *payload, cgx_values sums, float *steps)
+                          const unsigned char *payload, cgx_values sums)
 {
     struct source source = {};
     struct cgx_scale scale;
@@ -134,54 +130,44 @@ CGX_DEVICE bool add_other(const struct cgx_tile *tile, const struct cgx_place *p
         for (int j = 0; j < CGX_GROUP; j++)
             sums[i][j] += scale.u * levels[j] + scale.value;
     }
-    *steps += scale.u;
     return is_good;
 }
 
-/* Adds up all sources of a bucket, which must exist. Returns the sum of their steps. */
+/* Adds up all sources of a bucket, which must exist. */
 template <class Type, enum kept KEPT>
-CGX_DEVICE float sum_sources(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
-                             const struct cgx_place *place, cgx_values sums)
+CGX_DEVICE void sum_sources(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
+                            const struct cgx_place *place, cgx_values sums)
 {
-    float steps = 0;
     bool is_good = true;
     uint32_t s = 0;
 
 #pragma unroll 1
     for (;;) {
-        int64_t elements;
-
         if (tile->bits == 4)
-            s = add_grids<4, 4>(args, tile, place, s, sums, &steps);
+            s = add_grids<4, 4>(args, tile, place, s, sums);
         else if (tile->bits == 8)
-            s = add_grids<8, 2>(args, tile, place, s, sums, &steps);
+            s = add_grids<8, 2>(args, tile, place, s, sums);
         else
-            s = add_grids<0, 1>(args, tile, place, s, sums, &steps);
+            s = add_grids<0, 1>(args, tile, place, s, sums);
         if (s >= args.nsources)
             break;
-        elements = unquantised_of<Type>(args, tile, place, s);
-        if (elements == 0) {
-            if (!add_other(tile, place, global_memory(args.sources[s]), sums, &steps))
+        if (args.sources[s] != 0) {
+            if (!add_other(tile, place, global_memory(args.sources[s]), sums))
                 is_good = false;
-            s++;
-        }
-#pragma unroll 1
-        while (elements != 0) { /* add_grids would load the payloads behind in vain */
+        } else {
             uint32_t words[CGX_GROUPS][Type::WORDS];
             cgx_scales scales;
 
-            load_elements<Type>(place, global_memory(elements), alignment_of<Type>(elements),
-                                words);
+            load_elements<Type>(place, elements_of<Type>(args, tile, place),
+                                alignment_of<Type>((int64_t)args.buffer), words);
             if (KEPT == HISTORY)
                 load_scales(args, tile, place, scales);
             add_elements<Type>(words, KEPT == HISTORY ? scales : NULL, sums);
-            s++;
-            elements = s < args.nsources ? unquantised_of<Type>(args, tile, place, s) : 0;
         }
+        s++;
     }
     if (!is_good && place->thread == 0)
         *args.status = CGX_KERNEL_BAD_HEADER;
-    return steps;
 }
 
 #endif

@@ -23,7 +23,6 @@ struct cgx_tile {
     uint64_t headers; /* offset of the first bucket's header; at width 32, of the first element */
     uint64_t planes[CGX_PLANES]; /* offsets of the first element's codes */
     uint64_t first;              /* first element, counted in the buffer */
-    uint64_t raw;                /* offset of the first element in a raw source */
     uint32_t count;              /* elements, at most CGX_KERNEL_TILE, or cgx_kernel_measured */
     uint32_t bits;
     uint32_t header_padding; /* words of zeros after the tile's headers */
@@ -71,8 +70,7 @@ CGX_DEVICE uint32_t find_entry(const Entry *entries, uint32_t count, uint32_t ti
 }
 
 /* Fills TILE with tile INDEX of a piece in tiles of SPAN elements. The layout is that of
- * cgx_piece_layout. SUMS: there are sources. */
-template <bool SUMS>
+ * cgx_piece_layout. */
 CGX_DEVICE void lay_out(const struct cgx_kernel_piece *piece, uint32_t index, uint32_t span,
                         uint32_t bucket_size, uint32_t size, struct cgx_tile *tile)
 {
@@ -86,8 +84,6 @@ CGX_DEVICE void lay_out(const struct cgx_kernel_piece *piece, uint32_t index, ui
 
     tile->first = piece->first + start;
     tile->count = is_last ? (uint32_t)left : span;
-    if (SUMS)
-        tile->raw = piece->raw + start * size;
     tile->bits = bits;
     tile->header_padding = is_last ? (uint32_t)(0 - buckets) % 4 : 0;
     tile->plane_padding = is_last && bits % 2 == 1 ? (uint32_t)(elements / 8) % 16 : 0;
@@ -105,7 +101,6 @@ CGX_DEVICE void lay_out(const struct cgx_kernel_piece *piece, uint32_t index, ui
 
 /* Tile NUMBER, found by one warp for the block. The tile stays in shared memory, so that fields
  * that are needed late take no registers before. */
-template <bool SUMS>
 CGX_DEVICE const struct cgx_tile *find_tile(const struct cgx_kernel_args &args, uint32_t number,
                                             uint32_t size)
 {
@@ -115,8 +110,8 @@ CGX_DEVICE const struct cgx_tile *find_tile(const struct cgx_kernel_args &args, 
         uint32_t piece = find_entry(args.pieces, args.npieces, number);
 
         if (threadIdx.x == 0)
-            lay_out<SUMS>(&args.pieces[piece], number - args.pieces[piece].tile, CGX_KERNEL_TILE,
-                          args.bucket_size, size, &found);
+            lay_out(&args.pieces[piece], number - args.pieces[piece].tile, CGX_KERNEL_TILE,
+                    args.bucket_size, size, &found);
     }
     __syncthreads();
     return &found;
@@ -185,21 +180,6 @@ CGX_DEVICE unsigned char *elements_of(const struct cgx_kernel_args &args,
 {
     return (unsigned char *)args.buffer +
            (tile->first + place->at) * sizeof(typename Type::element);
-}
-
-/* The address of the first group's elements in source S: in the buffer or, if S is raw, in the
- * source. 0: S is a payload. */
-template <class Type>
-CGX_DEVICE int64_t unquantised_of(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
-                                  const struct cgx_place *place, uint32_t s)
-{
-    const int64_t source = args.sources[s];
-
-    if (source > 0)
-        return 0;
-    if (source == 0)
-        return (int64_t)elements_of<Type>(args, tile, place);
-    return (int64_t)(tile->raw + place->at * sizeof(typename Type::element)) - source;
 }
 
 template <class Type>

@@ -118,7 +118,7 @@ CGX_DEVICE uint32_t key_of(const struct cgx_kernel_args &args, uint64_t offset)
     uint32_t shift = 0;
 
     for (uint32_t s = threadIdx.x % 32; s < args.nsources; s += 32)
-        if (args.sources[s] > 0)
+        if (args.sources[s] != 0)
             shift += ((const uint32_t *)(global_memory(args.sources[s]) + offset))[1];
     for (int distance = 1; distance < 32; distance *= 2)
         shift += __shfl_xor_sync(CGX_WARP, shift, distance);
@@ -168,7 +168,7 @@ template <class Type, enum kept KEPT>
 CGX_DEVICE void encode_uniform(const struct cgx_kernel_args &args)
 {
     const uint32_t number = take_tile(args);
-    const struct cgx_uniform_tile *tile = find_uniform_tile<false>(args, number, 0);
+    const struct cgx_uniform_tile *tile = find_uniform_tile(args, number);
     const struct cgx_rotated_place place = find_rotated_place(&tile->groups);
     struct cgx_kernel_mark *mark = args.marks + 1 + number;
     float values[CGX_LANE] = {};
@@ -187,7 +187,7 @@ CGX_DEVICE void encode_uniform(const struct cgx_kernel_args &args)
 template <class Type, enum kept KEPT>
 CGX_DEVICE void decode_uniform(const struct cgx_kernel_args &args)
 {
-    const struct cgx_uniform_tile *tile = find_uniform_tile<false>(args, blockIdx.x, 0);
+    const struct cgx_uniform_tile *tile = find_uniform_tile(args, blockIdx.x);
     const struct cgx_rotated_place place = find_rotated_place(&tile->groups);
     const int64_t address = (int64_t)args.payload;
     const struct cgx_uniform_source *found = find_sources(args, tile, &address, 1);
@@ -213,17 +213,16 @@ CGX_DEVICE void decode_uniform(const struct cgx_kernel_args &args)
 
 /* ---- reduce ---- */
 
-/* Adds this lane's row of source S, which is unquantised, to SUMS. */
+/* Adds this lane's row of the buffer to SUMS. */
 template <class Type, enum kept KEPT>
 CGX_DEVICE void add_unquantised(const struct cgx_kernel_args &args,
                                 const struct cgx_uniform_tile *tile,
-                                const struct cgx_rotated_place *place, uint32_t s, float *sums)
+                                const struct cgx_rotated_place *place, float *sums)
 {
     float values[CGX_LANE];
 
     load_values<Type, KEPT>(args, &tile->groups, place,
-                            global_memory(unquantised_bucket<Type>(args, &tile->groups, place, s)),
-                            values);
+                            rotated_elements<Type>(args, &tile->groups, place), values);
     transpose<true>(values);
 #pragma unroll
     for (int i = 0; i < CGX_LANE; i++)
@@ -254,10 +253,10 @@ CGX_DEVICE void add_some(const struct cgx_kernel_args &args, const struct cgx_un
         return;
 #pragma unroll 1
     for (uint32_t s = 0; s < count; s++) {
-        if (args.sources[first + s] > 0)
+        if (args.sources[first + s] != 0)
             add_payload(&found[s * CGX_KERNEL_GROUPS + place->bucket], tile, place, sums);
         else
-            add_unquantised<Type, KEPT>(args, tile, place, first + s, sums);
+            add_unquantised<Type, KEPT>(args, tile, place, sums);
     }
 }
 
@@ -265,8 +264,7 @@ template <class Type, enum kept KEPT>
 CGX_DEVICE void reduce_uniform(const struct cgx_kernel_args &args)
 {
     const uint32_t number = take_tile(args);
-    const struct cgx_uniform_tile *tile =
-        find_uniform_tile<true>(args, number, sizeof(typename Type::element));
+    const struct cgx_uniform_tile *tile = find_uniform_tile(args, number);
     const struct cgx_rotated_place place = find_rotated_place(&tile->groups);
     struct cgx_kernel_mark *mark = args.marks + 1 + number;
     float sums[CGX_LANE], quads[CGX_LANE];

@@ -11,12 +11,11 @@
 
 /* ---- begin ---- */
 
-/* The sum of the squares of the elements of PIECE in source S, which is unquantised; without
- * sources of the buffer's. Groups with a sum that is not finite do not count. All threads of the
- * block must call it. */
+/* The sum of the squares of the elements of PIECE in the buffer. Groups with a sum that is not
+ * finite do not count. All threads of the block must call it. */
 template <class Type, enum kept KEPT>
 CGX_DEVICE double squares_of(const struct cgx_kernel_args &args,
-                             const struct cgx_kernel_piece *piece, uint32_t s)
+                             const struct cgx_kernel_piece *piece)
 {
     __shared__ float squares[2][CGX_KERNEL_GROUPS];
     const uint32_t warp = threadIdx.x / 32, count = (uint32_t)piece->count;
@@ -26,7 +25,6 @@ CGX_DEVICE double squares_of(const struct cgx_kernel_args &args,
     double sum = 0;
 
     tile.first = piece->first;
-    tile.raw = piece->raw;
     place.lane = threadIdx.x % 32;
 #pragma unroll 1
     for (uint32_t i = 0; i * CGX_KERNEL_TILE < count; i++) {
@@ -35,11 +33,8 @@ CGX_DEVICE double squares_of(const struct cgx_kernel_args &args,
         place.bucket = i * CGX_KERNEL_GROUPS + warp;
         place.count = limit(place.bucket * CGX_UNIFORM_GROUP, count, CGX_UNIFORM_GROUP);
         if (place.count > 0) {
-            const int64_t elements = args.nsources > 0
-                                         ? unquantised_bucket<Type>(args, &tile, &place, s)
-                                         : (int64_t)rotated_elements<Type>(args, &tile, &place);
-
-            load_values<Type, KEPT>(args, &tile, &place, global_memory(elements), values);
+            load_values<Type, KEPT>(args, &tile, &place,
+                                    rotated_elements<Type>(args, &tile, &place), values);
             found = bucket_norm(values);
         }
         if (place.lane == 0)
@@ -64,8 +59,8 @@ CGX_DEVICE void begin_uniform(const struct cgx_kernel_args &args)
         const int64_t source = args.nsources > 0 ? args.sources[s] : 0;
         float step;
 
-        if (source <= 0) {
-            energy += squares_of<Type, KEPT>(args, piece, s);
+        if (source == 0) {
+            energy += squares_of<Type, KEPT>(args, piece);
             continue;
         }
         step = *(const float *)(global_memory(source) + piece->offset);

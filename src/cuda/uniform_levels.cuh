@@ -129,7 +129,7 @@ CGX_DEVICE const struct cgx_uniform_source *find_sources(const struct cgx_kernel
     const uint32_t left = limit(bucket * CGX_UNIFORM_GROUP, tile->groups.count, CGX_UNIFORM_GROUP);
 
     __syncthreads(); /* all have read what was found before */
-    if (s < count && left > 0 && addresses[s] > 0)
+    if (s < count && left > 0 && addresses[s] != 0)
         find_source(args, tile, addresses[s], tile->index * CGX_KERNEL_GROUPS + bucket,
                     (left + CGX_UNIFORM_BLOCK - 1) / CGX_UNIFORM_BLOCK, &found[threadIdx.x]);
     __syncthreads();

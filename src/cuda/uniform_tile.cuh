@@ -27,9 +27,8 @@ CGX_DEVICE struct cgx_uniform_tile *tile_room()
 }
 
 /* As find_tile. */
-template <bool SUMS>
 CGX_DEVICE const struct cgx_uniform_tile *find_uniform_tile(const struct cgx_kernel_args &args,
-                                                            uint32_t number, uint32_t size)
+                                                            uint32_t number)
 {
     struct cgx_uniform_tile *found = tile_room();
 
@@ -42,7 +41,7 @@ CGX_DEVICE const struct cgx_uniform_tile *find_uniform_tile(const struct cgx_ker
             found->piece = piece->offset;
             found->words = cgx_uniform_most_words(piece->count);
             found->layout = cgx_uniform_layout_of(piece->count);
-            lay_out_rotated<SUMS>(piece, found->index, size, &found->groups);
+            lay_out_rotated(piece, found->index, &found->groups);
         }
     }
     __syncthreads();

@@ -167,9 +167,7 @@ enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *a
     work->table_bytes =
         cgx_round_up((area->sources + CGX_INSPECT_MEMBERS + 1) * sizeof(CUdeviceptr), 16) +
         sizeof(struct cgx_inspection) +
-        cgx_round_up(cgx_larger(area->pieces * sizeof(struct cgx_kernel_piece),
-                                area->shown * sizeof(struct cgx_kernel_range)),
-                     STATUS_BYTES);
+        cgx_round_up(area->pieces * sizeof(struct cgx_kernel_piece), STATUS_BYTES);
     work->sources = area->sources;
     for (; slots < CGX_SLOTS && area->staging[slots]; slots++)
         work->slots[slots].host = area->staging[slots];

@@ -264,8 +264,7 @@ struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *set
         const struct cgx_segment *segment = &plan->segments[i];
 
         plan->has_residuals |= settings->error_feedback && may_have_residuals(segment);
-        plan->has_history |=
-            cgx_settings_history(settings, dtype == CGX_FLOAT16) && segment->bits != CGX_BITS_EXACT;
+        plan->has_history |= cgx_settings_history(settings) && segment->bits != CGX_BITS_EXACT;
     }
     return plan;
 }

@@ -94,15 +94,10 @@ static inline unsigned cgx_settings_most(const struct cgx_settings *settings)
 }
 
 /* Whether calls use history (codec/history.h). Error feedback cannot use the residuals of scaled
- * elements, and the scales would multiply an error bound. With CGX_HISTORY=auto, sums of FLOAT16
- * that are quantised repeatedly, in a grid, have no history either, since it would hide their
- * overflows. */
-static inline bool cgx_settings_history(const struct cgx_settings *settings, bool float16)
+ * elements. */
+static inline bool cgx_settings_history(const struct cgx_settings *settings)
 {
-    bool in_turn = settings->cross_reduction == CGX_REDUCTION_GRID;
-
-    return settings->history != CGX_HISTORY_NEVER && !settings->error_feedback &&
-           (settings->history == CGX_HISTORY_ALWAYS || !float16 || !in_turn);
+    return settings->history != CGX_HISTORY_NEVER && !settings->error_feedback;
 }
 
 /* The rows of the table in order; NULL behind the last. */

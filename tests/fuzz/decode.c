@@ -29,8 +29,7 @@ static struct scene take_scene(struct fuzz_input *input)
 {
     unsigned encoding = fuzz_encoding(input);
     struct scene scene = {.coding = {.dtype = (enum cgx_dtype)fuzz_take(input, 3),
-                                     .bucket_size = CGX_BUCKET_SIZE_MIN << fuzz_take(input, 7),
-                                     .partial = fuzz_take(input, 2)},
+                                     .bucket_size = CGX_BUCKET_SIZE_MIN << fuzz_take(input, 7)},
                           .piece = {.bits = encoding}};
     unsigned high = fuzz_take(input, 256), drawn = high * 256 + fuzz_take(input, 256);
 
@@ -116,8 +115,6 @@ static bool peek(const struct scene *scene)
                   CGX_OK &&
               all;
     cgx_energy_of_piece(&scene->piece, scene->coding.bucket_size, scene->payload);
-    for (size_t i = 0; i < scene->buckets; i++)
-        cgx_bucket_poison(&scene->coding, &scene->piece, i, 1, 1, scene->payload);
     return all;
 }
 

@@ -103,8 +103,7 @@ enum { MOST_PIECES = 64, MOST_SOURCES = 64, MOST_MARKS = 64 };
 
 static struct cgx_kernel_piece entry_of(const struct cgx_piece *piece, uint32_t tile)
 {
-    return {piece->first,  piece->count, piece->offset, piece->raw,
-            piece->energy, piece->bits,  tile};
+    return {piece->first, piece->count, piece->offset, piece->energy, piece->bits, tile};
 }
 
 static void run(softcuda_kernel *kernel, const struct cgx_kernel_args *args, uint32_t blocks)
@@ -200,8 +199,7 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size
     if (job->npieces > MOST_PIECES || job->nsources > MOST_SOURCES)
         bail_out("%zu pieces and %zu sources are too many", job->npieces, job->nsources);
     for (size_t i = 0; i < job->nsources; i++)
-        sources[i] =
-            cgx_kernel_source((uint64_t)(uintptr_t)job->sources[i], cgx_is_raw(job->coding, i));
+        sources[i] = (int64_t)(uintptr_t)job->sources[i];
     args.sources = sources;
     args.buffer = job->buffer;
     args.residuals = (void *)((uintptr_t)job->residuals.at - 2 * job->residuals.first);

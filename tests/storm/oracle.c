@@ -47,8 +47,6 @@ static bool is_fragile(const struct unit *unit, size_t first, size_t end, double
     const struct oracle *oracle = unit->oracle;
     double limit = oracle->scheme.type == ELEMENT_FLOAT16 ? 65520 : 0x1p125;
     bool flat = oracle_is_flat(oracle);
-    /* Quantised sums of quantised sums may then be divided by as much, for all that is known. */
-    double widest = oracle->history && oracle->cross_grid ? 252 : 1;
 
     for (size_t i = first; i < end; i++) {
         double reached = unit->magnitude[i];
@@ -58,14 +56,14 @@ static bool is_fragile(const struct unit *unit, size_t first, size_t end, double
             for (int p = 0; p < oracle->ranks; p++)
                 reached = fmax(reached, fabs(unit->inputs[(size_t)p * UNIT + i]));
         }
-        if (!(unit->magnitude[i] < INFINITY) ||
-            !(widest * (reached + 4 * error) < limit * (1 - 0x1p-7)))
+        if (!(unit->magnitude[i] < INFINITY) || !(reached + 4 * error < limit * (1 - 0x1p-7)))
             return true;
     }
     return false;
 }
 
-/* Whether the exact sum is not finite, and by so much that no rounding makes it finite. */
+/* Whether the exact sum is beyond the type, by so much that no rounding and no ERROR make it
+ * finite. */
 static bool overflows(const struct unit *unit, size_t i, double error)
 {
     double sum = unit->sum[i];
@@ -81,7 +79,7 @@ static bool overflows(const struct unit *unit, size_t i, double error)
 static void judge_bucket(const struct unit *unit, size_t first, size_t end, double error,
                          unsigned family, struct oracle_verdict *verdict)
 {
-    bool rotated = family == ORACLE_ROTATED, keeps_overflow = family == ORACLE_MAXMIN;
+    bool rotated = family == ORACLE_ROTATED;
     bool fragile = is_fragile(unit, first, end, error);
     double squares = 0, slack = 0, most = -1;
     struct oracle_verdict worst = {.right = true};
@@ -90,9 +88,9 @@ static void judge_bucket(const struct unit *unit, size_t first, size_t end, doub
         double result = unit->result[i], exact = unit->sum[i], off = fabs(result - exact);
         double allowed = rounding(unit, i, error);
         struct oracle_verdict wrong = {false, true, i, result, exact, allowed + error};
-        bool bad = isfinite(result) ? overflows(unit, i, keeps_overflow ? 0 : error) ||
-                                          (!rotated && off > allowed + error)
-                                    : !fragile;
+        bool bad = isfinite(result)
+                       ? overflows(unit, i, error) || (!rotated && off > allowed + error)
+                       : !fragile;
 
         if (bad) {
             *verdict = wrong;

@@ -160,53 +160,28 @@ static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work
 
 /* ---- decode ---- */
 
-static bool reaches_beyond_float16(const struct cgx_bucket_header *scale, unsigned bits)
-{
-    float least = cgx_level(0, scale->u, scale->z);
-    float greatest = cgx_level((1u << bits) - 1, scale->u, scale->z);
-
-    if (scale->kind == CGX_SCALE_CONSTANT)
-        least = greatest = scale->constant;
-    return cgx_clamp_float16(least) != least || cgx_clamp_float16(greatest) != greatest;
-}
-
-/* Decodes a bucket that is not poisoned directly into float32 ELEMENTS. */
-static void decode_float32(const struct cgx_walk *walk, const struct cgx_work *work,
-                           const struct cgx_bucket *bucket, const struct cgx_bucket_header *scale,
-                           cgx_float32 *elements)
-{
-    cgx_maxmin_levels(walk, bucket, scale, work->in, false, elements);
-    if (!work->history.scales)
-        return;
-    cgx_history_multiply(walk, work, bucket, elements);
-    cgx_history_enter(walk, work, bucket, elements);
-}
-
 static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work *work,
                               const struct cgx_bucket *bucket)
 {
     enum cgx_dtype dtype = walk->coding->dtype;
     size_t size = cgx_dtype_size(dtype);
     unsigned char *elements = (unsigned char *)work->out + bucket->first * size;
-    bool has_history = work->history.scales != NULL;
     struct cgx_bucket_header scale;
+    cgx_float32 *values;
 
     cgx_walk_prefetch(elements, bucket->count * size);
     if (cgx_maxmin_scale(bucket, work->in, &scale) != CGX_OK)
         return CGX_ERR_FORMAT;
-    if (dtype == CGX_FLOAT32 && scale.kind != CGX_SCALE_POISON) {
-        decode_float32(walk, work, bucket, &scale, (cgx_float32 *)elements);
-        return CGX_OK;
+    /* Only narrow makes the canonical NaN. */
+    values = dtype == CGX_FLOAT32 && scale.kind != CGX_SCALE_POISON ? (cgx_float32 *)elements
+                                                                    : walk->values;
+    cgx_maxmin_levels(walk, bucket, &scale, work->in, false, values);
+    if (work->history.scales) {
+        cgx_history_multiply(walk, work, bucket, values);
+        cgx_history_enter(walk, work, bucket, values);
     }
-    cgx_maxmin_levels(walk, bucket, &scale, work->in, false, walk->values);
-    if (has_history)
-        cgx_history_multiply(walk, work, bucket, walk->values);
-    if (dtype == CGX_FLOAT16 && (has_history || reaches_beyond_float16(&scale, walk->piece->bits)))
-        for (size_t i = 0; i < bucket->count; i++)
-            walk->values[i] = cgx_clamp_float16(walk->values[i]);
-    walk->kernels->narrow[dtype](walk->values, bucket->count, elements);
-    if (has_history)
-        cgx_history_enter(walk, work, bucket, walk->values);
+    if (values == walk->values)
+        walk->kernels->narrow[dtype](values, bucket->count, elements);
     return CGX_OK;
 }
 
@@ -228,13 +203,11 @@ static void add_elements(const struct cgx_walk *walk, const struct cgx_work *wor
         walk->kernels->add(values, bucket->count, walk->values);
 }
 
-/* Sums the sources of a bucket into the values of the walk, and their scales into *SCALES. A
- * poisoned source has a NaN scale, which makes its levels and the sum NaN. CGX_ERR_FORMAT as
- * cgx_maxmin_scale. */
+/* Sums the sources of a bucket into the values of the walk. A poisoned source has a NaN scale,
+ * which makes its levels and the sum NaN. CGX_ERR_FORMAT as cgx_maxmin_scale. */
 static enum cgx_status sum_bucket(const struct cgx_walk *walk, const struct cgx_work *work,
-                                  const struct cgx_bucket *bucket, float *scales)
+                                  const struct cgx_bucket *bucket)
 {
-    *scales = 0;
     for (size_t p = 0; p < work->nsources; p++) {
         const unsigned char *source = work->sources[p];
         const unsigned char *elements = cgx_walk_unquantised(walk, work, p, bucket->first);
@@ -246,7 +219,6 @@ static enum cgx_status sum_bucket(const struct cgx_walk *walk, const struct cgx_
         }
         if (cgx_maxmin_scale(bucket, source, &scale) != CGX_OK)
             return CGX_ERR_FORMAT;
-        *scales += scale.u;
         cgx_maxmin_levels(walk, bucket, &scale, source, p > 0, walk->values);
     }
     return CGX_OK;
@@ -254,44 +226,19 @@ static enum cgx_status sum_bucket(const struct cgx_walk *walk, const struct cgx_
 
 /* ---- reduce ---- */
 
-/* Whether the final sum, in the values of the walk, may exceed the type's range when decoding
- * multiplies it by the scales of its history. STEPS is the sum of its sources' steps. False without
- * history and for partial sums. */
-static bool overflows_with_history(const struct cgx_walk *walk, const struct cgx_work *work,
-                                   const struct cgx_bucket *bucket, float steps)
-{
-    struct cgx_host_range range;
-
-    if (!work->history.scales || walk->coding->partial)
-        return false;
-    for (size_t i = 0; i < bucket->count; i++)
-        walk->addend[i] = fabsf(walk->values[i]) + steps * 0x1.02p-1f;
-    cgx_history_multiply(walk, work, bucket, walk->addend);
-    range = walk->kernels->range(walk->addend, bucket->count);
-    return range.poison ||
-           cgx_may_overflow(range.min, range.max, 0, walk->coding->dtype == CGX_FLOAT16);
-}
-
 static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work *work,
                               const struct cgx_bucket *bucket)
 {
-    const struct cgx_coding *coding = walk->coding;
     uint16_t *residuals = residuals_of(walk, work, bucket);
-    struct cgx_host_range range;
-    float scales;
 
-    if (sum_bucket(walk, work, bucket, &scales) != CGX_OK)
+    if (sum_bucket(walk, work, bucket) != CGX_OK)
         return CGX_ERR_FORMAT;
     for (size_t i = 0; residuals && i < bucket->count; i++)
         walk->values[i] += 0.0f; /* a sum of negative zeros becomes +0, as if it began with +0 */
     if (residuals && !add_residuals(walk, bucket, residuals))
         residuals = NULL;
-    range = walk->kernels->range(walk->values, bucket->count);
-    range.poison = range.poison ||
-                   cgx_may_overflow(range.min, range.max, scales,
-                                    coding->dtype == CGX_FLOAT16 && !coding->partial) ||
-                   overflows_with_history(walk, work, bucket, scales);
-    write_bucket(walk, bucket, range, walk->values, work->out);
+    write_bucket(walk, bucket, walk->kernels->range(walk->values, bucket->count), walk->values,
+                 work->out);
     if (residuals)
         leave_residuals(walk, work, bucket, residuals);
     return CGX_OK;
@@ -324,9 +271,8 @@ static enum cgx_status measure(const struct cgx_walk *walk, const struct cgx_wor
                                const struct cgx_bucket *bucket)
 {
     struct cgx_sample *samples = work->out;
-    float scales;
 
-    if (sum_bucket(walk, work, bucket, &scales) != CGX_OK)
+    if (sum_bucket(walk, work, bucket) != CGX_OK)
         return CGX_ERR_FORMAT;
     samples[walk->samples] = sample_of(walk, bucket->count);
     return CGX_OK;

@@ -23,19 +23,15 @@ struct cgx_trailer {
      * slices, hash and needs are set. NULL: only if the plan is adaptive. */
     bool (*needed)(const struct cgx_schedule *schedule, const struct cgx_scheme *scheme);
 
-    /* Bytes of the trailer per piece, per bucket, and per part of the first slice. */
-    size_t by_piece, by_bucket, by_first;
+    /* Bytes of the trailer per piece, and per part of the first slice. */
+    size_t by_piece, by_first;
 
     /* If the codec writes the trailer, BY_PIECE bytes for each piece: tells the pieces of PART
      * where. Called when PART is laid out. */
     void (*lay)(const struct cgx_slice *slice, const struct cgx_block *part);
 
-    /* Both are called after every quantisation of PART, a sum of FROM; LAST: the final sum. All
-     * correct functions run before any seal. correct may change the pieces of the final sum, and
-     * then their energies; seal writes the trailer over zeros. NULL, here and in other functions:
-     * nothing to do. */
-    void (*correct)(struct cgx_slice *slice, const struct cgx_block *part,
-                    const struct cgx_payloads *from, bool last);
+    /* Writes the trailer over zeros, after every quantisation of PART, a sum of FROM; LAST: the
+     * final sum. NULL, here and in other functions: nothing to do. */
     void (*seal)(struct cgx_slice *slice, const struct cgx_block *part,
                  const struct cgx_payloads *from, bool last);
 
@@ -43,17 +39,16 @@ struct cgx_trailer {
     void (*take)(struct cgx_coll *coll, const struct cgx_slice *slice);
 
     /* Called when the sum of FROM in PART is queued; may queue more work, which writes to ROOM
-     * bytes of the first slice's staging memory before correct and seal are called. */
+     * bytes of the first slice's staging memory before seal is called. */
     enum cgx_status (*inspect)(struct cgx_slice *slice, const struct cgx_block *part,
                                const struct cgx_payloads *from, bool last);
     size_t (*room)(const struct cgx_schedule *schedule);
 };
 
-extern const struct cgx_trailer cgx_energies, cgx_bounds, cgx_watch;
+extern const struct cgx_trailer cgx_energies, cgx_watch;
 
 /* In payload order. */
-enum { CGX_TRAILER_ENERGIES, CGX_TRAILER_BOUNDS, CGX_TRAILER_WATCH, CGX_TRAILERS };
-static const struct cgx_trailer *const cgx_trailers[CGX_TRAILERS] = {&cgx_energies, &cgx_bounds,
-                                                                     &cgx_watch};
+enum { CGX_TRAILER_ENERGIES, CGX_TRAILER_WATCH, CGX_TRAILERS };
+static const struct cgx_trailer *const cgx_trailers[CGX_TRAILERS] = {&cgx_energies, &cgx_watch};
 
 #endif

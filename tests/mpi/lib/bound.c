@@ -15,9 +15,7 @@ struct scheme scheme_from_environment(enum element type)
     const char *bits = getenv("CGX_COMPRESSION_QUANTIZATION_BITS");
     const char *nodes = getenv("CGX_TOPOLOGY");
     const char *per_node = nodes ? strchr(nodes, 'x') : NULL;
-    bool in_turn = check_set("CGX_CROSS_REDUCTION_TYPE", "GRID");
-    bool history = !check_set("CGX_HISTORY", "0") && !check_set("CGX_ERROR_FEEDBACK", "1") &&
-                   (check_set("CGX_HISTORY", "1") || type != ELEMENT_FLOAT16 || !in_turn);
+    bool history = !check_set("CGX_HISTORY", "0") && !check_set("CGX_ERROR_FEEDBACK", "1");
     struct scheme scheme = {
         .type = type,
         .bits = bits ? (unsigned)atoi(bits) : 4,
@@ -86,11 +84,15 @@ static void find_laundered(const struct bucket *bucket, size_t first, const void
                            struct outcome *outcome)
 {
     enum element type = bucket->scheme->type;
+    double error = bound_share(bucket->scheme) * bucket->steps;
 
     outcome->fragile++;
     for (size_t i = 0; i < bucket->count; i++) {
-        if (!isfinite(element_round(type, bucket->sum[i])) &&
-            isfinite(element_load(type, result, first + i)))
+        double sum = bucket->sum[i];
+
+        if (isfinite(sum))
+            sum = fmax(fabs(sum) * (1 - 0x1p-20) - error, 0);
+        if (!isfinite(element_round(type, sum)) && isfinite(element_load(type, result, first + i)))
             outcome->laundered++;
     }
 }

@@ -56,16 +56,13 @@ static void test(const char *name, const char *nodes, size_t staging)
     struct scene host = make(nodes, false, staging), device = make(nodes, true, staging);
     bool same = scene_all_are(&host, CGX_OUTCOME_DONE) && scene_all_are(&device, CGX_OUTCOME_DONE);
     bool found = true;
-    size_t shown = 0;
 
     for (unsigned r = 0; r < host.ranks; r++) {
         same = same && is_same(&host, &device, r);
         found = found && has_same_findings(&host, &device, r);
-        shown += device.shown[r];
     }
     ok(same, "%s: sums and energies as in host memory", name);
     ok(found, "%s: findings as in host memory", name);
-    ok(shown == 0, "%s: no header comes to the host (%zu bytes)", name, shown);
     scene_free(&host);
     scene_free(&device);
 }
@@ -106,17 +103,14 @@ static void test_watched(const char *name, const char *nodes, enum cgx_family co
     struct scene host = watch(nodes, false, codec, signs),
                  device = watch(nodes, true, codec, signs);
     bool same = scene_all_are(&host, CGX_OUTCOME_DONE) && scene_all_are(&device, CGX_OUTCOME_DONE);
-    size_t shown = 0;
 
     for (unsigned r = 0; r < host.ranks; r++) {
         same = same && memcmp(&host.seen[r], &device.seen[r], sizeof host.seen[r]) == 0 &&
                memcmp(host.outputs[r], device.outputs[r], host.count * sizeof(uint16_t)) == 0;
-        shown += device.shown[r];
     }
     ok(same && host.seen[0].distance > 0 && host.seen[0].change < 0.01,
        "%s, watched: the verdict of host memory (distance %.3f, change %.6f)", name,
        host.seen[0].distance, host.seen[0].change);
-    ok(shown == 0, "%s, watched: no header comes to the host (%zu bytes)", name, shown);
     free_watched(&host);
     free_watched(&device);
 }

@@ -17,14 +17,13 @@ struct scene {
     size_t count;
     int per_node;
     enum cgx_dtype dtype;
-    enum cgx_history_kept history;
     struct cgx_network network;
 };
 
 /* Of the result only what it is itself may be looked at: its plan and nodes are gone. */
 static struct cgx_schedule schedule_of(const struct scene *scene)
 {
-    const struct cgx_settings settings = {.bits = 4, .bucket_size = 512, .history = scene->history};
+    const struct cgx_settings settings = {.bits = 4, .bucket_size = 512};
     struct cgx_plan *plan = cgx_plan_create(&settings, NULL, scene->dtype, scene->count);
     struct cgx_scheme scheme = {.flat = flat, .network = scene->network};
     struct cgx_schedule schedule;
@@ -63,27 +62,10 @@ static void test_slices(void)
     ok(schedule_of(&scene).slices > 1, "unless devices copy behind PCIe");
 }
 
-static void test_history(void)
-{
-    struct scene scene = {.count = (size_t)1 << 18, .per_node = 2, .dtype = CGX_FLOAT16};
-    struct cgx_schedule schedule = schedule_of(&scene);
-
-    ok(!schedule.raw && schedule.trailers[CGX_TRAILER_BOUNDS],
-       "ranks of a node get codes, and an overflow is looked for where these are summed twice");
-    scene.history = CGX_HISTORY_ALWAYS;
-    schedule = schedule_of(&scene);
-    ok(schedule.raw && !schedule.trailers[CGX_TRAILER_BOUNDS],
-       "float16 with a history: they get elements, and no overflow can be hidden");
-    scene.dtype = CGX_FLOAT32;
-    ok(!schedule_of(&scene).raw,
-       "float32, which no sum of sums comes near the end of, stays codes");
-}
-
 int main(void)
 {
     flat = cgx_nodes_create(NULL, RANKS);
     test_slices();
-    test_history();
     cgx_nodes_free(flat);
     return done_testing();
 }

@@ -142,40 +142,6 @@ static struct cgx_schedule shape_of(const struct cgx_plan *plan, unsigned ranks,
     return cgx_coll_schedule(plan, plan, &scheme, staging);
 }
 
-static bool is_bounded(enum cgx_dtype dtype, int bits, unsigned ranks, unsigned per_node)
-{
-    const struct cgx_settings settings = {.bits = bits, .bucket_size = 512};
-    struct cgx_plan *plan = cgx_plan_create(&settings, NULL, dtype, 1 << 16);
-    struct cgx_schedule schedule = shape_of(plan, ranks, per_node, (size_t)1 << 30);
-
-    cgx_plan_free(plan);
-    return schedule.trailers[CGX_TRAILER_BOUNDS];
-}
-
-static void test_bounded(void)
-{
-    ok(!is_bounded(CGX_FLOAT32, 4, 46, 2) && is_bounded(CGX_FLOAT32, 4, 48, 2) &&
-           is_bounded(CGX_FLOAT32, 1, 6, 2),
-       "there are overflow bounds where many scales could hide an overflow");
-    ok(is_bounded(CGX_FLOAT16, 8, 4, 2) && !is_bounded(CGX_BFLOAT16, 8, 4, 2), "and for float16");
-    ok(!is_bounded(CGX_FLOAT16, 8, 64, 1) && !is_bounded(CGX_FLOAT16, 8, 64, 64),
-       "but not where there are no sums of sums");
-}
-
-/* The base width is used until widths are chosen. */
-static void test_bounded_at_first(void)
-{
-    const struct cgx_settings settings = {
-        .bits = 1, .bucket_size = 64, .adaptive = true, .adaptive_bits = 3u << 16 | 8};
-    struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, 1 << 16);
-    struct cgx_plan *widest = cgx_plan_widest(plan);
-
-    ok(shape_of(widest, 6, 2, (size_t)1 << 30).trailers[CGX_TRAILER_BOUNDS],
-       "for a base width that is below those to be chosen too");
-    cgx_plan_free(widest);
-    cgx_plan_free(plan);
-}
-
 static void test_huge(void)
 {
     const struct cgx_settings settings = {
@@ -252,8 +218,6 @@ int main(void)
     test_cover();
     test_balance();
     test_shape();
-    test_bounded();
-    test_bounded_at_first();
     test_huge();
     test_exact_segments();
     test_slots();

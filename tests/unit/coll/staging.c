@@ -173,7 +173,6 @@ static void add_needs(const struct cgx_schedule *schedule, unsigned rank, struct
         *full = *full && slice.pieces > 0;
         needs->staging = staging > needs->staging ? staging : needs->staging;
         needs->pieces = slice.pieces + again > needs->pieces ? slice.pieces + again : needs->pieces;
-        needs->shown = slice.pieces > needs->shown ? slice.pieces : needs->shown;
     }
 }
 
@@ -245,8 +244,7 @@ static void test_shape(struct cgx_plan *plan, enum cgx_reduction reduction, unsi
                  ranks, per_node, names[reduction], staging, schedule.slices, choice, needs.staging,
                  schedule.needs.staging);
         verdict->staged = verdict->staged && needs.staging <= schedule.needs.staging;
-        verdict->listed = verdict->listed && needs.pieces <= schedule.needs.pieces &&
-                          needs.shown <= schedule.needs.shown;
+        verdict->listed = verdict->listed && needs.pieces <= schedule.needs.pieces;
         if ((double)needs.staging > verdict->worst * (double)schedule.needs.staging)
             verdict->worst = (double)needs.staging / (double)schedule.needs.staging;
         verdict->apart = verdict->apart && is_apart(&schedule, choice % ranks);

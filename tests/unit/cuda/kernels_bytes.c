@@ -3,7 +3,7 @@
 
 /* The kernels give the bytes of the host codec, for pieces of all encodings at once, all bucket
  * sizes, incomplete buckets, misaligned buffers, and sources of which one is the buffer or is
- * overwritten, and some are raw: "kernels_bytes [EVERY [TYPE]]", of each kernel every so many of
+ * overwritten: "kernels_bytes [EVERY [TYPE]]", of each kernel every so many of
  * the scenes, KERNELS_EVERY or all of them if nothing is said, and of all types or one. */
 
 #include <stdlib.h>
@@ -62,17 +62,6 @@ static struct scene_plan make_plan(enum cgx_dtype dtype, unsigned bucket_size, u
     return plan;
 }
 
-/* Of up to six sources some are raw, the first, the last or all; the buffer is among them, beside
- * them, or none. */
-static void make_raw(struct scene_plan *plan, unsigned i)
-{
-    plan->nsources = 1 + i % 6;
-    plan->buffer_source = i % 7 < plan->nsources ? i % 7 : SCENE_NO_SOURCE;
-    plan->own_source = i % plan->nsources;
-    plan->coding.first_raw = i * 5 / 3 % (1 + i % 6);
-    plan->coding.raws = 1 + i % (1 + i % 6 - plan->coding.first_raw);
-}
-
 /* Of elements, beside a payload. */
 enum kept { NOTHING, RESIDUALS, HISTORY };
 
@@ -89,24 +78,21 @@ static bool is_same(struct scene_plan *plan, enum cgx_operation operation, enum 
 }
 
 static void test_kernel(enum cgx_operation operation, const char *name, enum cgx_dtype dtype,
-                        bool raw, enum kept kept)
+                        enum kept kept)
 {
     bool same = true;
 
     for (unsigned bucket_size = CGX_BUCKET_SIZE_MIN; bucket_size <= CGX_BUCKET_SIZE_MAX && same;
-         bucket_size *= raw ? 4 : 2) {
-        for (unsigned i = 0; i < (raw ? 12 : 18) && same; i++) {
+         bucket_size *= 2) {
+        for (unsigned i = 0; i < 18 && same; i++) {
             struct scene_plan plan = make_plan(dtype, bucket_size, i);
 
             if (!is_tried())
                 continue;
-            if (raw)
-                make_raw(&plan, i);
             same = is_same(&plan, operation, kept);
         }
     }
-    ok(same, "%s, %s: %s%sthe bytes of the host codec", name, data_dtypes[dtype],
-       raw ? "raw sources, " : "", kept_names[kept]);
+    ok(same, "%s, %s: %sthe bytes of the host codec", name, data_dtypes[dtype], kept_names[kept]);
 }
 
 /* Pieces that are rotated, of all widths, alone or with two others among them. */
@@ -130,7 +116,7 @@ static struct scene_plan make_rotated(enum cgx_dtype dtype, unsigned i)
 }
 
 static void test_rotated(enum cgx_operation operation, const char *name, enum cgx_dtype dtype,
-                         bool raw, enum kept kept)
+                         enum kept kept)
 {
     bool same = true;
 
@@ -139,12 +125,10 @@ static void test_rotated(enum cgx_operation operation, const char *name, enum cg
 
         if (!is_tried())
             continue;
-        if (raw)
-            make_raw(&plan, i);
         same = is_same(&plan, operation, kept);
     }
-    ok(same, "%s, %s, rotated: %s%sthe bytes of the host codec", name, data_dtypes[dtype],
-       raw ? "raw sources, " : "", kept_names[kept]);
+    ok(same, "%s, %s, rotated: %sthe bytes of the host codec", name, data_dtypes[dtype],
+       kept_names[kept]);
 }
 
 /* A search in steps of 32. */
@@ -172,29 +156,25 @@ int main(int argc, char **argv)
 
         if (argc > 2 && strcmp(argv[2], data_dtypes[dtype]) != 0)
             continue;
-        test_kernel(CGX_DECODE, "decode", type, false, NOTHING);
-        test_kernel(CGX_ENCODE, "encode", type, false, NOTHING);
-        test_kernel(CGX_REDUCE, "reduce", type, false, NOTHING);
-        test_kernel(CGX_MEASURE, "measure", type, false, NOTHING);
-        test_kernel(CGX_REDUCE, "reduce", type, true, NOTHING);
-        test_kernel(CGX_MEASURE, "measure", type, true, NOTHING);
-        test_kernel(CGX_ENCODE, "encode", type, false, RESIDUALS);
-        test_kernel(CGX_REDUCE, "reduce", type, true, RESIDUALS);
-        test_rotated(CGX_ENCODE, "encode", type, false, NOTHING);
-        test_rotated(CGX_ENCODE, "encode", type, false, RESIDUALS);
-        test_rotated(CGX_ENCODE, "encode", type, false, HISTORY);
-        test_rotated(CGX_DECODE, "decode", type, false, NOTHING);
-        test_rotated(CGX_DECODE, "decode", type, false, HISTORY);
-        test_rotated(CGX_REDUCE, "reduce", type, false, NOTHING);
-        test_rotated(CGX_REDUCE, "reduce", type, false, RESIDUALS);
-        test_rotated(CGX_REDUCE, "reduce", type, true, NOTHING);
-        test_rotated(CGX_REDUCE, "reduce", type, true, RESIDUALS);
-        test_rotated(CGX_REDUCE, "reduce", type, true, HISTORY);
-        test_rotated(CGX_MEASURE, "measure", type, false, NOTHING);
-        test_kernel(CGX_ENCODE, "encode", type, false, HISTORY);
-        test_kernel(CGX_DECODE, "decode", type, false, HISTORY);
-        test_kernel(CGX_REDUCE, "reduce", type, true, HISTORY);
-        test_kernel(CGX_MEASURE, "measure", type, true, HISTORY);
+        test_kernel(CGX_DECODE, "decode", type, NOTHING);
+        test_kernel(CGX_ENCODE, "encode", type, NOTHING);
+        test_kernel(CGX_REDUCE, "reduce", type, NOTHING);
+        test_kernel(CGX_MEASURE, "measure", type, NOTHING);
+        test_kernel(CGX_ENCODE, "encode", type, RESIDUALS);
+        test_kernel(CGX_REDUCE, "reduce", type, RESIDUALS);
+        test_rotated(CGX_ENCODE, "encode", type, NOTHING);
+        test_rotated(CGX_ENCODE, "encode", type, RESIDUALS);
+        test_rotated(CGX_ENCODE, "encode", type, HISTORY);
+        test_rotated(CGX_DECODE, "decode", type, NOTHING);
+        test_rotated(CGX_DECODE, "decode", type, HISTORY);
+        test_rotated(CGX_REDUCE, "reduce", type, NOTHING);
+        test_rotated(CGX_REDUCE, "reduce", type, RESIDUALS);
+        test_rotated(CGX_REDUCE, "reduce", type, HISTORY);
+        test_rotated(CGX_MEASURE, "measure", type, NOTHING);
+        test_kernel(CGX_ENCODE, "encode", type, HISTORY);
+        test_kernel(CGX_DECODE, "decode", type, HISTORY);
+        test_kernel(CGX_REDUCE, "reduce", type, HISTORY);
+        test_kernel(CGX_MEASURE, "measure", type, HISTORY);
         kernels_test_inspect(type);
     }
     test_many_pieces();

@@ -17,7 +17,7 @@ enum {
     COUNT = 20480 - 300,
     HALF = 8192, /* elements of the first of two pieces */
     STAGING = 1 << 20,
-    PART = 1 << 17, /* bytes of the staging memory for a payload, a raw source or samples */
+    PART = 1 << 17, /* bytes of the staging memory for a payload or samples */
     FITS = COUNT / 64 + 1,
     CALLS = 4
 };
@@ -104,7 +104,7 @@ static bool decodes(struct cgx_work work, size_t bytes, bool failing)
            memcmp(&got, &kept, sizeof got) == 0;
 }
 
-/* The elements of a call, and of a raw source in part 1. */
+/* The elements of a call. */
 static void make_elements(const struct cgx_coding *coding, size_t bytes)
 {
     static float values[COUNT];
@@ -116,7 +116,6 @@ static void make_elements(const struct cgx_coding *coding, size_t bytes)
     cgx_codec_host()->kernels.narrow[coding->dtype](values, COUNT, elements);
     device_upload(buffer, elements, bytes);
     memset(staging, 0, STAGING);
-    memcpy(part(1), elements, bytes);
 }
 
 /* Every other piece of a call is rotated, and in every other call the other one. Returns the bytes
@@ -127,8 +126,7 @@ static size_t make_pieces(const struct cgx_coding *coding, unsigned bits,
     size_t bytes = 0;
 
     pieces[0] = (struct cgx_piece){.count = HALF};
-    pieces[1] = (struct cgx_piece){
-        .first = HALF, .count = COUNT - HALF, .raw = HALF * cgx_dtype_size(coding->dtype)};
+    pieces[1] = (struct cgx_piece){.first = HALF, .count = COUNT - HALF};
     for (unsigned i = 0; i < 2; i++) {
         unsigned width = (bits + i) % 8 + 1;
         size_t buckets = cgx_piece_buckets(&pieces[i], coding->bucket_size);
@@ -146,16 +144,13 @@ static size_t make_pieces(const struct cgx_coding *coding, unsigned bits,
 
 static void test_calls(enum cgx_dtype dtype, unsigned bucket_size, unsigned bits, bool failing)
 {
-    struct cgx_coding coding = {.dtype = dtype,
-                                .bucket_size = bucket_size,
-                                .first_raw = 1,
-                                .raws = 2,
-                                .sampling = {.phases = 2, .phase = 1}};
+    struct cgx_coding coding = {
+        .dtype = dtype, .bucket_size = bucket_size, .sampling = {.phases = 2, .phase = 1}};
     struct cgx_piece pieces[2];
-    const unsigned char *sources[] = {part(0), NULL, part(1)};
+    const unsigned char *sources[] = {part(0), NULL};
     size_t bytes = COUNT * cgx_dtype_size(dtype);
     struct cgx_work work = {
-        .coding = &coding, .pieces = pieces, .npieces = 2, .sources = sources, .nsources = 3};
+        .coding = &coding, .pieces = pieces, .npieces = 2, .sources = sources, .nsources = 2};
     bool same;
 
     memset(&kept, 0, sizeof kept);
@@ -178,7 +173,7 @@ static void test_calls(enum cgx_dtype dtype, unsigned bucket_size, unsigned bits
 int main(void)
 {
     const struct cgx_area area = {
-        .staging = {staging}, .bytes = STAGING, .pieces = 2, .sources = 3};
+        .staging = {staging}, .bytes = STAGING, .pieces = 2, .sources = 2};
     struct cgx_cuda_backends *all = NULL;
     struct cgx_pointer where;
 

@@ -1,9 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The kernels measure the bytes that the host codec does, of elements and of sums, some sources
- * raw, for pieces of all widths in one launch, all bucket sizes and incomplete buckets; so does the
- * device backend. */
+/* The kernels measure the bytes that the host codec does, of elements and of sums, for pieces of
+ * all widths in one launch, all bucket sizes and incomplete buckets; so does the device backend. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,10 +34,6 @@ static struct scene_plan make_plan(enum cgx_dtype dtype, unsigned bucket_size, u
     plan.counts[i % (WIDTHS - 1)] = (most - i * 3 % most) * bucket_size;
     plan.counts[WIDTHS - 1] = (size_t)bucket_size * (i % 18) + 1 + i * 29 % bucket_size;
     plan.buffer_source = i % 5 < plan.nsources ? i % 5 : SCENE_NO_SOURCE;
-    if (i % 3 == 2 && bucket_size <= 1024) { /* or raw sources would be too large for a scene */
-        plan.coding.first_raw = i / 3 % (1 + i % 4);
-        plan.coding.raws = 1 + i % 4 - plan.coding.first_raw;
-    }
     return plan;
 }
 
@@ -101,7 +96,7 @@ static void test_refused(enum cgx_dtype dtype)
 
 /* ---- the backend ---- */
 
-enum { ELEMENTS = 40000, SOURCES = 3, STAGING = 1 << 20, RAW_AT = 1 << 18, SAMPLES_AT = 1 << 19 };
+enum { ELEMENTS = 40000, SOURCES = 2, STAGING = 1 << 20, SAMPLES_AT = 1 << 19 };
 
 static float elements[ELEMENTS];
 static const struct cgx_coding coding = {.bucket_size = 256};
@@ -173,7 +168,7 @@ static const unsigned char *const both[] = {staging, NULL};
 
 static void test_backend(void)
 {
-    struct cgx_work work = {CGX_MEASURE, &coding, pieces, PIECES, both, 2, .out = samples};
+    struct cgx_work work = {CGX_MEASURE, &coding, pieces, PIECES, both, SOURCES, .out = samples};
 
     encode_elements();
     if (backend->ops->begin(backend) != CGX_OK)
@@ -189,36 +184,6 @@ static void test_backend(void)
     work.npieces = PIECES - 1;
     ok(is_same(work, SAMPLES * sizeof *samples), "then others are measured");
     backend->ops->end(backend);
-}
-
-/* The same table but for the last source, a payload first and then raw. */
-static void test_backend_raw(void)
-{
-    const unsigned char *sources[SOURCES] = {staging, NULL, staging + RAW_AT};
-    struct cgx_piece moved[PIECES];
-    struct cgx_coding raw = coding;
-    bool good = true;
-
-    for (raw.raws = 0; raw.raws < 2; raw.raws++) {
-        raw.first_raw = SOURCES - 1;
-        encode_elements();
-        memcpy(staging + RAW_AT, staging, RAW_AT);
-        for (int i = 0; i < PIECES; i++) {
-            moved[i] = pieces[i];
-            moved[i].raw = 64 + pieces[i].first * sizeof *elements;
-            if (raw.raws > 0)
-                memcpy(staging + RAW_AT + moved[i].raw, elements + pieces[i].first,
-                       pieces[i].count * sizeof *elements);
-        }
-        if (backend->ops->begin(backend) != CGX_OK)
-            bail_out("no call begins");
-        backend->ops->store(backend, 0, staging, STAGING);
-        good = good && is_same((struct cgx_work){CGX_REDUCE, &raw, moved, PIECES, sources, SOURCES,
-                                                 .out = staging + SAMPLES_AT},
-                               65536);
-        backend->ops->end(backend);
-    }
-    ok(good, "the device backend reduces raw sources to the bytes of the host codec");
 }
 
 /* Where the next copy fails, and if SO_ON all after it while the store is queued. */
@@ -265,7 +230,6 @@ int main(void)
     }
     open_backend();
     test_backend();
-    test_backend_raw();
     test_store_fails();
     close_backend();
     return done_testing();

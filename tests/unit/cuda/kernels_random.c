@@ -26,10 +26,6 @@ static bool test_buckets(enum cgx_dtype dtype, unsigned bits, unsigned time)
         .buffer_source = time % 16 == 0 ? 1 : SCENE_NO_SOURCE,
         .seed = (uint64_t)dtype << 32 | bits << 16 | time};
 
-    if (time % 16 == 8) {
-        plan.coding.first_raw = time / 16;
-        plan.coding.raws = 1 + bits % (3 - plan.coding.first_raw);
-    }
     scene_make(&scene, &plan);
     return scene_is_same(&scene, CGX_ENCODE) && scene_is_same(&scene, CGX_DECODE) &&
            (plan.nsources == 1 || scene_is_same(&scene, CGX_REDUCE));

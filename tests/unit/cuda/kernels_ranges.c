@@ -36,8 +36,7 @@ static bool is_same(const struct range_scene *scene)
 {
     static uint64_t state = 1;
     const struct cgx_coding any = {.bucket_size = CGX_BUCKET_SIZE_MIN};
-    const struct kernels_job job = {.operation = CGX_SHOW,
-                                    .coding = &any,
+    const struct kernels_job job = {.coding = &any,
                                     .ranges = scene->ranges,
                                     .nranges = scene->nranges,
                                     .payload = actual,

@@ -13,7 +13,6 @@ static void test_refused(const char *what, void (*spoil)(unsigned char *piece, s
 
     plan.nsources = 2;
     plan.elements = 2;
-    plan.coding.raws = 0;
     plan.coding.step = 0.5f;
     for (int k = 0; k < 2; k++) {
         make(&plan);
@@ -93,7 +92,6 @@ static void test_random(void)
 
         plan.nsources = 1;
         plan.elements = 1;
-        plan.coding.raws = 0;
         plan.coding.step = 0.5f;
         plan.seed = 1 + i % 2;
         make(&plan);

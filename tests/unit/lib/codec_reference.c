@@ -295,37 +295,23 @@ void maxmin_reference_decode(const struct cgx_coding *coding, const struct cgx_p
 {
     size_t size = coding->dtype == CGX_FLOAT32 ? 4 : 2;
 
-    for (size_t i = 0; i < piece->count; i++) {
-        float value = value_at(coding, piece, payload, i);
-
-        if (coding->dtype == CGX_FLOAT16 && fabsf(value) > 65504)
-            value = copysignf(65504, value);
-        reference_narrow(coding->dtype, value, buffer, piece->first + i);
-    }
+    for (size_t i = 0; i < piece->count; i++)
+        reference_narrow(coding->dtype, value_at(coding, piece, payload, i), buffer,
+                         piece->first + i);
     if (piece->bits == 32)
         memcpy((char *)buffer + piece->first * size, payload + piece->offset, piece->count * size);
 }
 
 float reference_sum(const struct cgx_coding *coding, const struct cgx_piece *piece,
                     const unsigned char *const *sources, size_t nsources, const void *buffer,
-                    size_t index, float *steps)
+                    size_t index)
 {
-    size_t end = (size_t)coding->first_raw + coding->raws;
     float sum = 0;
 
-    *steps = 0;
     for (size_t p = 0; p < nsources; p++) {
-        float value;
+        float value = sources[p] ? value_at(coding, piece, sources[p], index)
+                                 : reference_widen(coding->dtype, buffer, piece->first + index);
 
-        if (sources[p] == NULL) {
-            value = reference_widen(coding->dtype, buffer, piece->first + index);
-        } else if (p >= coding->first_raw && p < end) {
-            value = reference_widen(coding->dtype, sources[p] + piece->raw, index);
-        } else {
-            value = value_at(coding, piece, sources[p], index);
-            if (piece->bits != 32)
-                *steps += reference_step(coding, piece, sources[p], index);
-        }
         sum = p == 0 ? value : sum + value;
     }
     return sum;
@@ -337,15 +323,8 @@ void maxmin_reference_reduce(const struct cgx_coding *coding, const struct cgx_p
 {
     float *sums = calloc(piece->count, sizeof *sums);
 
-    for (size_t i = 0; i < piece->count; i++) {
-        float steps;
-
-        sums[i] = reference_sum(coding, piece, sources, nsources, buffer, i, &steps);
-        if (piece->bits != 32 &&
-            fabsf(sums[i]) + steps * 0x1.02p-1f >=
-                (coding->dtype == CGX_FLOAT16 && !coding->partial ? 65520.0f : 0x1p127f))
-            sums[i] = NAN;
-    }
+    for (size_t i = 0; i < piece->count; i++)
+        sums[i] = reference_sum(coding, piece, sources, nsources, buffer, i);
     if (piece->bits == 32) {
         memset(payload + piece->offset, 0,
                maxmin_reference_bytes(piece->count, 32, coding->bucket_size, coding->dtype));

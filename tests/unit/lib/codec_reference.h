@@ -26,11 +26,10 @@ void reference_reduce(const struct cgx_coding *coding, const struct cgx_piece *p
                       const unsigned char *const *sources, size_t nsources, const void *buffer,
                       unsigned char *payload);
 
-/* Element INDEX of the sum of SOURCES of a piece, neither rounded nor quantised, and *STEPS, the
- * sum of the steps of its buckets. */
+/* Element INDEX of the sum of SOURCES of a piece, neither rounded nor quantised. */
 float reference_sum(const struct cgx_coding *coding, const struct cgx_piece *piece,
                     const unsigned char *const *sources, size_t nsources, const void *buffer,
-                    size_t index, float *steps);
+                    size_t index);
 
 /* The step of the bucket that holds element INDEX of the piece; 0 if it is constant. */
 float reference_step(const struct cgx_coding *coding, const struct cgx_piece *piece,

@@ -14,7 +14,7 @@ struct kernels_job {
     const struct cgx_coding *coding;
     const struct cgx_piece *pieces;
     size_t npieces;
-    const struct cgx_shown *ranges; /* of SHOW, in the place of pieces */
+    const struct cgx_shown *ranges; /* in the place of an operation on pieces */
     size_t nranges;
     const unsigned char *const *sources;
     size_t nsources;
@@ -53,7 +53,7 @@ struct scene_plan {
     size_t misalignment; /* of the buffer */
     size_t nsources;
     size_t buffer_source; /* which of the sources is the buffer, or SCENE_NO_SOURCE */
-    size_t own_source;    /* which of them is overwritten with the sum, if it is not raw */
+    size_t own_source;    /* which of them is overwritten with the sum */
     bool has_residuals;   /* for encode and reduce */
     bool has_history;     /* in place of residuals */
     uint64_t seed;        /* of the data */
@@ -64,7 +64,6 @@ struct scene {
     struct cgx_piece pieces[SCENE_PIECES];
     size_t elements;      /* of the buffer */
     size_t payload_bytes; /* of each payload */
-    size_t raw_bytes;     /* of each raw source */
 };
 
 /* Makes PLAN's pieces be of all widths, of one to three buckets each; I says which
@@ -72,8 +71,7 @@ struct scene {
 void scene_all_widths(struct scene_plan *plan, unsigned i);
 
 /* Data of many kinds, which change within buckets; some not finite. The payloads, one for each
- * source, are what the host codec encodes; those that the plan's coding says are raw hold the
- * elements. */
+ * source, are what the host codec encodes. */
 void scene_make(struct scene *scene, const struct scene_plan *plan);
 
 /* Payload SOURCE of the scene, to be changed by hand. */

@@ -86,7 +86,6 @@ static struct part fill_pieces(const struct kernels_job *job, int family, uint32
         tables->pieces[first + part.entries++] = (struct cgx_kernel_piece){.first = piece->first,
                                                                            .count = piece->count,
                                                                            .offset = piece->offset,
-                                                                           .raw = piece->raw,
                                                                            .energy = piece->energy,
                                                                            .bits = piece->bits,
                                                                            .tile = part.tiles};
@@ -119,7 +118,7 @@ static void fill_tables(const struct kernels_job *job, const unsigned char *memo
         const unsigned char *source =
             job->sources[i] == NULL ? NULL : device_memory + (job->sources[i] - memory);
 
-        tables->sources[i] = cgx_kernel_source((uintptr_t)source, cgx_is_raw(job->coding, i));
+        tables->sources[i] = (int64_t)(uintptr_t)source;
     }
 }
 
@@ -146,10 +145,13 @@ static void launch_part(const struct kernels_job *job, int family, const struct 
 
     if (part->tiles == 0)
         return;
-    if (job->operation == CGX_SHOW)
+    if (job->nranges > 0) {
         args.ranges = device_tables->ranges;
-    else
-        args.pieces = device_tables->pieces + part->first;
+        args.nranges = part->entries;
+        launch(module->ranges, part->tiles, args);
+        return;
+    }
+    args.pieces = device_tables->pieces + part->first;
     args.npieces = part->entries;
     if (writes && part->tiles >= MOST_MARKS)
         bail_out("%u tiles are too many", part->tiles);
@@ -198,7 +200,7 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
         device_bytes = bytes;
     }
     tables = (struct tables){0};
-    if (job->operation == CGX_SHOW)
+    if (job->nranges > 0)
         parts[0] = fill_ranges(job, &tables);
     else
         fill_tables(job, memory, &tables, parts);

@@ -55,7 +55,7 @@ static unsigned char *samples_in(unsigned char *memory)
 static struct cgx_residuals residuals_in(const struct scene *scene, unsigned char *memory)
 {
     size_t payloads = scene->plan.nsources > 0 ? scene->plan.nsources : 1;
-    unsigned char *at = payload_in(memory, payloads + (scene->plan.coding.raws > 0));
+    unsigned char *at = payload_in(memory, payloads);
 
     return (struct cgx_residuals){(uint16_t *)(void *)at, scene->pieces[0].first};
 }
@@ -145,33 +145,27 @@ static void make_elements(const struct scene *scene, uint64_t *state)
 static void make_pieces(struct scene *scene)
 {
     const struct scene_plan *plan = &scene->plan;
-    size_t bucket_size = plan->coding.bucket_size, unit = bucket_size, first, offset = 32, raw = 48;
+    size_t bucket_size = plan->coding.bucket_size, unit = bucket_size, first, offset = 32;
 
     for (size_t i = 0; i < plan->npieces; i++)
         if (cgx_encoding_bucket(plan->bits[i], (unsigned)bucket_size) > unit)
             unit = CGX_ROTATED_BUCKET;
     first = unit;
     for (size_t i = 0; i < plan->npieces; i++) {
-        scene->pieces[i] = (struct cgx_piece){.first = first,
-                                              .count = plan->counts[i],
-                                              .bits = plan->bits[i],
-                                              .offset = offset,
-                                              .raw = plan->coding.raws > 0 ? raw : 0};
+        scene->pieces[i] = (struct cgx_piece){
+            .first = first, .count = plan->counts[i], .bits = plan->bits[i], .offset = offset};
         scene->elements = first + plan->counts[i];
         first = (scene->elements + unit - 1) / unit * unit + unit;
         offset += cgx_piece_layout(plan->counts[i], plan->bits[i], (unsigned)bucket_size,
                                    plan->coding.dtype)
                       .bytes +
                   (i % 2 ? 0 : 16);
-        raw += (plan->counts[i] * element_size(scene) + 15) / 16 * 16 + (i % 3 ? 0 : 32);
     }
     offset = (offset + 15) / 16 * 16;
     for (size_t i = 0; i < plan->npieces; i++, offset += CGX_ENERGY_BYTES)
         scene->pieces[i].energy = offset;
     scene->payload_bytes = offset;
-    scene->raw_bytes = raw;
-    if (scene->elements > ELEMENTS || offset + GUARD > PAYLOAD_BYTES ||
-        (plan->coding.raws > 0 && raw > PAYLOAD_BYTES))
+    if (scene->elements > ELEMENTS || offset + GUARD > PAYLOAD_BYTES)
         bail_out("a scene of %zu elements is too large", scene->elements);
 }
 
@@ -212,16 +206,6 @@ static void make_history(const struct scene *scene, uint64_t *state)
     }
 }
 
-static void make_raw(const struct scene *scene, unsigned char *source)
-{
-    for (size_t i = 0; i < scene->plan.npieces; i++) {
-        const struct cgx_piece *piece = &scene->pieces[i];
-
-        memcpy(source + piece->raw, buffer_in(scene, made) + piece->first * element_size(scene),
-               piece->count * element_size(scene));
-    }
-}
-
 void scene_all_widths(struct scene_plan *plan, unsigned i)
 {
     for (unsigned p = 0; p < plan->npieces; p++) {
@@ -245,12 +229,10 @@ void scene_make(struct scene *scene, const struct scene_plan *plan)
 
         coding.stream += (uint32_t)i + 1;
         make_elements(scene, &state);
-        if (cgx_is_raw(&coding, i))
-            make_raw(scene, payload_in(made, i));
-        else if (cgx_codec_run(cgx_codec_host(),
-                               &(struct cgx_work){CGX_ENCODE, &coding, scene->pieces, plan->npieces,
-                                                  .in = buffer_in(scene, made),
-                                                  .out = payload_in(made, i)}) != CGX_OK)
+        if (cgx_codec_run(cgx_codec_host(),
+                          &(struct cgx_work){CGX_ENCODE, &coding, scene->pieces, plan->npieces,
+                                             .in = buffer_in(scene, made),
+                                             .out = payload_in(made, i)}) != CGX_OK)
             bail_out("the host codec does not encode");
     }
     if (payloads > 1)
@@ -346,11 +328,8 @@ static struct kernels_job job_in(const struct scene *scene, enum cgx_operation o
 
     for (size_t i = 0; i < plan->nsources; i++)
         sources[i] = i == plan->buffer_source ? NULL : payload_in(memory, i);
-    /* The place of the sum: one of the sources, or where no source is. */
     if (operation == CGX_REDUCE)
-        job.payload =
-            payload_in(memory, cgx_is_raw(&plan->coding, plan->own_source) ? plan->nsources
-                                                                           : plan->own_source);
+        job.payload = payload_in(memory, plan->own_source);
     if (operation == CGX_MEASURE)
         job.payload = samples_in(memory);
     if (plan->has_residuals && (operation == CGX_ENCODE || operation == CGX_REDUCE))

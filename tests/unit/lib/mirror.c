@@ -15,7 +15,7 @@ enum { MOST_SOURCES = 64 };
 struct mirror {
     const struct cgx_nodes *nodes;
     unsigned char *staging, *memory;
-    size_t bytes, shown;
+    size_t bytes;
 };
 
 static struct mirror mirrors[SCENE_MOST_RANKS];
@@ -40,12 +40,6 @@ static enum cgx_status run(struct cgx_backend *backend, unsigned slot, const str
     struct cgx_work here = *work;
     enum cgx_status status;
 
-    for (size_t i = 0; i < work->nranges; i++) {
-        show(work->in, work->ranges[i].offset, work->ranges[i].bytes);
-        mirrors[rank_now].shown += work->ranges[i].bytes;
-    }
-    if (work->operation == CGX_SHOW)
-        return CGX_OK;
     if (work->nsources > MOST_SOURCES)
         bail_out("%zu sources are too many", work->nsources);
     for (size_t i = 0; i < work->nsources; i++)
@@ -105,7 +99,7 @@ void mirror_open(unsigned rank, const struct cgx_nodes *nodes, const struct cgx_
 {
     const struct cgx_shared *shared = &scratch->shared;
     size_t bytes = shared->bytes - shared->front;
-    struct mirror mirror = {nodes, shared->memory + shared->front, malloc(bytes), bytes, 0};
+    struct mirror mirror = {nodes, shared->memory + shared->front, malloc(bytes), bytes};
 
     if (!mirror.memory)
         bail_out("memory is short");
@@ -120,8 +114,7 @@ void mirror_open(unsigned rank, const struct cgx_nodes *nodes, const struct cgx_
     ops->borrow = borrow;
 }
 
-size_t mirror_close(unsigned rank)
+void mirror_close(unsigned rank)
 {
     free(mirrors[rank].memory);
-    return mirrors[rank].shown;
 }

@@ -13,8 +13,7 @@
 void mirror_open(unsigned rank, const struct cgx_nodes *nodes, const struct cgx_scratch *scratch,
                  struct cgx_backend_ops *ops);
 
-/* Frees RANK's mirror; no local peer pulls any more. Returns the bytes that show has brought to the
- * staging memory. */
-size_t mirror_close(unsigned rank);
+/* Frees RANK's mirror; no local peer pulls any more. */
+void mirror_close(unsigned rank);
 
 #endif

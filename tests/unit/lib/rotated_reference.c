@@ -163,20 +163,18 @@ void rotated_reference_decode(const struct cgx_coding *coding, const struct cgx_
     }
 }
 
-/* Adds source P. */
+/* Adds SOURCE; NULL: the buffer. */
 static void add(const struct cgx_coding *coding, const struct cgx_piece *piece, size_t bucket,
-                const unsigned char *source, size_t p, const void *buffer, float *sum)
+                const unsigned char *source, const void *buffer, float *sum)
 {
-    bool raw = p >= coding->first_raw && p < (size_t)coding->first_raw + coding->raws;
     float z[BUCKET], step;
 
-    if (source && !raw) {
+    if (source) {
         step = levels_of(piece, bucket, source, z);
         for (int i = 0; i < BUCKET; i++)
             z[i] *= step;
     } else {
-        elements_of(coding, piece, bucket, source ? source + piece->raw : buffer,
-                    source ? 0 : piece->first, 0x1p-10, z);
+        elements_of(coding, piece, bucket, buffer, piece->first, 0x1p-10, z);
         bucket_turn(coding, piece->first + bucket * BUCKET, z);
         bucket_stages(bucket_forth, z);
     }
@@ -215,7 +213,7 @@ void rotated_reference_reduce_kept(const struct cgx_coding *coding, const struct
         double f;
 
         for (size_t p = 0; p < nsources; p++)
-            add(coding, piece, bucket, sources[p], p, buffer, sum);
+            add(coding, piece, bucket, sources[p], buffer, sum);
         if (residuals)
             nx = add_residuals(coding, piece, bucket, residuals, sum);
         f = bucket_factor(bucket_sum_of_codes(sum, sum));

@@ -184,8 +184,7 @@ static enum cgx_status faulty_run(struct cgx_backend *backend, unsigned slot,
     static const int faults[CGX_OPERATIONS] = {[CGX_ENCODE] = SCENE_ENCODE,
                                                [CGX_REDUCE] = SCENE_REDUCE,
                                                [CGX_DECODE] = SCENE_DECODE,
-                                               [CGX_MEASURE] = -1,
-                                               [CGX_SHOW] = -1};
+                                               [CGX_MEASURE] = -1};
     enum cgx_status status = fails(faults[work->operation])
                                  ? CGX_ERR_DEVICE
                                  : cgx_backend_host()->ops->run(backend, slot, work);
@@ -303,7 +302,7 @@ static void run_rank(void *context, unsigned rank)
     scene->seen[rank] = coll.seen;
     if (scene->mirrored) {
         pthread_barrier_wait(&barrier);
-        scene->shown[rank] = mirror_close(rank);
+        mirror_close(rank);
     }
     cgx_scratch_release(&scratch);
     cgx_shm_free(coll.shm);

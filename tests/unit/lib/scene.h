@@ -61,7 +61,6 @@ struct scene {
     float *scales[SCENE_MOST_RANKS];
     double *energies[SCENE_MOST_RANKS];             /* by segment, if ADAPTIVE */
     struct cgx_finding *findings[SCENE_MOST_RANKS]; /* if also MEASURED */
-    size_t shown[SCENE_MOST_RANKS];                 /* bytes, if MIRRORED */
     enum cgx_outcome outcomes[SCENE_MOST_RANKS];
     struct cgx_verdict seen[SCENE_MOST_RANKS];
     size_t crossing; /* bytes of messages between ranks of different nodes */

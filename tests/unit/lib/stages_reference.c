@@ -44,15 +44,12 @@ static unsigned collector(const struct chunk *chunk, unsigned node)
 }
 
 static unsigned char *sum(struct chunk *chunk, const unsigned char *const *sources, size_t nsources,
-                          size_t first_raw, size_t raws, unsigned rank, bool partial)
+                          unsigned rank)
 {
     const struct scene *scene = chunk->scene;
-    struct cgx_coding coding = coding_of(scene);
+    const struct cgx_coding coding = coding_of(scene);
     unsigned char *payload = get_payload(chunk);
 
-    coding.partial = partial;
-    coding.first_raw = (unsigned)first_raw;
-    coding.raws = scene->schedule.raw ? (unsigned)raws : 0;
     reference_reduce(&coding, &chunk->piece, sources, nsources, scene->inputs[rank], payload);
     return payload;
 }
@@ -63,7 +60,7 @@ static size_t in_node(struct chunk *chunk, unsigned node, const unsigned char **
     const struct scene *scene = chunk->scene;
     const struct cgx_nodes *nodes = scene->nodes;
     const struct cgx_coding coding = coding_of(scene);
-    size_t count = 0, element = cgx_dtype_size(scene->dtype);
+    size_t count = 0;
 
     for (unsigned i = nodes->first[node]; i < nodes->first[node + 1]; i++) {
         unsigned rank = nodes->members[i];
@@ -74,19 +71,14 @@ static size_t in_node(struct chunk *chunk, unsigned node, const unsigned char **
             continue;
         }
         payload = get_payload(chunk);
-        if (scene->schedule.raw)
-            memcpy(payload, scene->inputs[rank] + chunk->piece.first * element,
-                   chunk->piece.count * element);
-        else
-            reference_encode(&coding, &chunk->piece, scene->inputs[rank], payload);
+        reference_encode(&coding, &chunk->piece, scene->inputs[rank], payload);
         sources[count++] = payload;
     }
     return count;
 }
 
-/* What the collector of ROW gets, and what it has of its own node, from FIRST_RAW on. */
-static size_t in_row(struct chunk *chunk, unsigned row, const unsigned char **sources,
-                     size_t *first_raw, size_t *raws)
+/* What the collector of ROW gets, and what it has of its own node. */
+static size_t in_row(struct chunk *chunk, unsigned row, const unsigned char **sources)
 {
     const struct cgx_node_grid *grid = &chunk->scene->schedule.grid;
     unsigned first = cgx_node_grid_first(grid, row);
@@ -97,12 +89,10 @@ static size_t in_row(struct chunk *chunk, unsigned row, const unsigned char **so
         size_t n = in_node(chunk, node, of_node);
 
         if (node == first + chunk->column) {
-            *first_raw = count;
-            *raws = n;
             memcpy(sources + count, of_node, n * sizeof of_node[0]);
             count += n;
         } else {
-            sources[count++] = sum(chunk, of_node, n, 0, n, collector(chunk, node), true);
+            sources[count++] = sum(chunk, of_node, n, collector(chunk, node));
         }
     }
     return count;
@@ -113,24 +103,22 @@ static const unsigned char *in_all(struct chunk *chunk)
 {
     const struct cgx_node_grid *grid = &chunk->scene->schedule.grid;
     const unsigned char *sources[2 * SCENE_MOST_RANKS];
-    size_t count = 0, first_raw = 0, raws = 0;
+    size_t count = 0;
 
     for (unsigned row = 0; row < grid->rows; row++) {
         const unsigned char *of_row[2 * SCENE_MOST_RANKS];
-        size_t first = 0, n_raws = 0, n = in_row(chunk, row, of_row, &first, &n_raws);
+        size_t n = in_row(chunk, row, of_row);
         unsigned rank = collector(chunk, cgx_node_grid_first(grid, row) + chunk->column);
 
         if (row == chunk->row) {
-            first_raw = count + first;
-            raws = n_raws;
             memcpy(sources + count, of_row, n * sizeof of_row[0]);
             count += n;
         } else {
-            sources[count++] = sum(chunk, of_row, n, first, n_raws, rank, true);
+            sources[count++] = sum(chunk, of_row, n, rank);
         }
     }
-    return sum(chunk, sources, count, first_raw, raws,
-               collector(chunk, cgx_node_grid_first(grid, chunk->row) + chunk->column), false);
+    return sum(chunk, sources, count,
+               collector(chunk, cgx_node_grid_first(grid, chunk->row) + chunk->column));
 }
 
 void stages_reference_sum(const struct scene *scene, unsigned number, void *to)
@@ -154,8 +142,7 @@ void stages_reference_sum(const struct scene *scene, unsigned number, void *to)
         return;
     chunk.piece.count = end - chunk.piece.first;
     chunk.stride =
-        cgx_piece_layout(chunk.piece.count, schedule->raw ? CGX_BITS_EXACT : chunk.piece.bits,
-                         scene->bucket_size, scene->dtype)
+        cgx_piece_layout(chunk.piece.count, chunk.piece.bits, scene->bucket_size, scene->dtype)
             .bytes;
     chunk.memory = calloc(chunk.payloads, chunk.stride);
     reference_decode(&coding, &chunk.piece, in_all(&chunk), to);

@@ -52,21 +52,17 @@ static unsigned char *buffer_in(const struct plan *plan, unsigned char *memory)
 
 static void lay_out(struct plan *plan)
 {
-    size_t first = 2048, offset = 32, raw = 16;
+    size_t first = 2048, offset = 32;
 
     for (size_t i = 0; i < PIECES; i++) {
-        plan->pieces[i] = (struct cgx_piece){.first = first,
-                                             .count = plan->counts[i],
-                                             .bits = plan->encoding,
-                                             .offset = offset,
-                                             .raw = raw};
+        plan->pieces[i] = (struct cgx_piece){
+            .first = first, .count = plan->counts[i], .bits = plan->encoding, .offset = offset};
         first += (plan->counts[i] + 1023) / 1024 * 1024;
         offset += cgx_piece_layout(plan->counts[i], plan->encoding, BUCKET_SIZE, 0).bytes + 16;
-        raw += (plan->counts[i] * cgx_dtype_size(plan->coding.dtype) + 15) / 16 * 16 + 32;
     }
     for (size_t i = 0; i < PIECES; i++, offset += CGX_ENERGY_BYTES)
         plan->pieces[i].energy = offset;
-    plan->each = ((raw > offset ? raw : offset) + 255) / 256 * 256;
+    plan->each = (offset + 255) / 256 * 256;
     plan->bytes = PAYLOADS + (plan->nsources + 2) * plan->each;
     if (first > ELEMENTS || plan->bytes > MEMORY_BYTES)
         bail_out("%zu elements, %zu bytes are too many", first, plan->bytes);
@@ -128,18 +124,6 @@ static void make_history(const struct plan *plan, uint64_t *state)
     }
 }
 
-static void make_raw(const struct plan *plan, unsigned char *source)
-{
-    size_t size = cgx_dtype_size(plan->coding.dtype);
-
-    for (size_t i = 0; i < PIECES; i++) {
-        const struct cgx_piece *piece = &plan->pieces[i];
-
-        memcpy(source + piece->raw, buffer_in(plan, made) + piece->first * size,
-               piece->count * size);
-    }
-}
-
 /* Sources are encoded by the host, as divided elements if there is history. */
 static void make(struct plan *plan)
 {
@@ -161,9 +145,7 @@ static void make(struct plan *plan)
         fill(plan, &state);
         coding.stream += (uint32_t)i + 1;
         coding.step *= (float)(1 + i % 3);
-        if (cgx_is_raw(&coding, i))
-            make_raw(plan, payload_in(plan, made, i));
-        else if (cgx_codec_run(cgx_codec_host(), &work) != CGX_OK)
+        if (cgx_codec_run(cgx_codec_host(), &work) != CGX_OK)
             bail_out("the host codec does not encode");
     }
     fill(plan, &state);
@@ -284,10 +266,6 @@ static struct plan plan_of(unsigned i, enum cgx_dtype dtype)
     plan.counts[0] = (plan.counts[0] + 1023) / 1024 * 1024;
     plan.counts[1] = (plan.counts[1] + 1023) / 1024 * 1024;
     plan.elements = i % 5 < plan.nsources ? i % 5 : plan.nsources;
-    if (i % 3 == 1 && plan.nsources > 1) {
-        plan.coding.first_raw = 1;
-        plan.coding.raws = (unsigned)plan.nsources - 1;
-    }
     return plan;
 }
 

@@ -150,15 +150,10 @@ static void test_dependent_defaults(void)
        "error feedback has 2 bits and rotates");
     s = parse("CGX_ERROR_FEEDBACK=1\nCGX_CODEC=maxmin\nCGX_COMPRESSION_QUANTIZATION_BITS=4");
     ok(s.error_feedback && s.bits == 4 && s.codec == CGX_FAMILY_MAXMIN, "unless others are said");
-    ok(!cgx_settings_history(&s, false), "what is fed back has no history");
+    ok(!cgx_settings_history(&s), "what is fed back has no history");
     s = parse("CGX_HISTORY=no");
-    ok(s.valid && !cgx_settings_history(&s, false) && s.bucket_size == 512,
+    ok(s.valid && !cgx_settings_history(&s) && s.bucket_size == 512,
        "without history buckets have 512 elements");
-    s = parse("CGX_CROSS_REDUCTION_TYPE=GRID");
-    ok(cgx_settings_history(&s, false) && !cgx_settings_history(&s, true),
-       "in a grid float16 has none ...");
-    s = parse("CGX_CROSS_REDUCTION_TYPE=GRID\nCGX_HISTORY=1");
-    ok(cgx_settings_history(&s, true), "... unless it is asked for");
     s = parse("CGX_ERROR_FEEDBACK=1\nCGX_COMPRESSION_QUANTIZATION_BITS=9");
     ok(!s.valid && s.bits == 2, "a refused value leaves that default");
     s = parse("CGX_PROFILE=bytegrad\nCGX_ROUNDING=stochastic:7\n"
