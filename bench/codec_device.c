@@ -6,16 +6,16 @@
  *   codec --device [--kinds LIST] [--bits LIST] [--dtype LIST] [--size LIST] [--instructions FILE]
  *         [--once] [CSV]
  *
- * Prints a row for each kind of kernels (maxmin, maxmin+history, maxmin+residuals, and the same of
- * rotated), type, width, operation and size in MiB of elements, and writes it to the
- * file CSV. Bytes are those that an operation cannot do without: elements and payloads, each read
- * or written once; a copy of as many MiB reads and writes them. Both are launched in turn, on so
- * much memory that little of it is in the cache when it is needed, and timed by events, after half
- * a second of work that lets the clocks rise; all figures are medians. At the first size the
- * results of kinds that keep nothing are compared with the host codec's. FILE is what
- * bench/issue_limit printed for this device: "bound" is the ratio at which the unit of the
- * multiprocessors that is named would be busy all the time. The limits are those for the largest
- * size. With --once each operation is launched once and not timed, for profilers. */
+ * Prints a row for each kind of kernels (maxmin, maxmin+history, and the same of rotated), type,
+ * width, operation and size in MiB of elements, and writes it to the file CSV. Bytes are those that
+ * an operation cannot do without: elements and payloads, each read or written once; a copy of as
+ * many MiB reads and writes them. Both are launched in turn, on so much memory that little of it is
+ * in the cache when it is needed, and timed by events, after half a second of work that lets the
+ * clocks rise; all figures are medians. At the first size the results of kinds that keep nothing
+ * are compared with the host codec's. FILE is what bench/issue_limit printed for this device:
+ * "bound" is the ratio at which the unit of the multiprocessors that is named would be busy all the
+ * time. The limits are those for the largest size. With --once each operation is launched once and
+ * not timed, for profilers. */
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -219,7 +219,7 @@ static void measure_width(struct bench *bench, unsigned bits)
     struct slots *slots = &bench->slots;
 
     slots_encode(slots, bits);
-    if (slots->bytes == bench->checked && slots->kind->kept == SLOTS_NOTHING)
+    if (slots->bytes == bench->checked && !slots->kind->has_history)
         check(bench);
     warm_up(bench);
     for (int operation = 0; operation < OPERATIONS; operation++) {

@@ -20,22 +20,17 @@ static const enum cgx_operation operations[OPERATIONS] = {CGX_ENCODE, CGX_DECODE
                                                           CGX_MEASURE};
 
 const struct slots_kind slots_kinds[SLOTS_KINDS] = {
-    {"maxmin", CGX_FAMILY_MAXMIN, SLOTS_NOTHING, BUCKET_SIZE},
-    {"maxmin+history", CGX_FAMILY_MAXMIN, SLOTS_HISTORY, LEAST_BUCKET_SIZE},
-    {"maxmin+residuals", CGX_FAMILY_MAXMIN, SLOTS_RESIDUALS, BUCKET_SIZE},
-    {"rotated", CGX_FAMILY_ROTATED, SLOTS_NOTHING, BUCKET_SIZE},
-    {"rotated+history", CGX_FAMILY_ROTATED, SLOTS_HISTORY, LEAST_BUCKET_SIZE},
-    {"rotated+residuals", CGX_FAMILY_ROTATED, SLOTS_RESIDUALS, BUCKET_SIZE},
+    {"maxmin", CGX_FAMILY_MAXMIN, false, BUCKET_SIZE},
+    {"maxmin+history", CGX_FAMILY_MAXMIN, true, LEAST_BUCKET_SIZE},
+    {"rotated", CGX_FAMILY_ROTATED, false, BUCKET_SIZE},
+    {"rotated+history", CGX_FAMILY_ROTATED, true, LEAST_BUCKET_SIZE},
 };
 
 bool slots_has(const struct slots *slots, enum operation operation, unsigned width)
 {
     const struct cgx_quantiser *quantiser = &cgx_quantisers[slots->kind->family];
 
-    if (width > quantiser->widths || (operation == MEASURE && !quantiser->is_measured))
-        return false;
-    return slots->kind->kept != SLOTS_RESIDUALS ||
-           (width >= quantiser->residual_bits && operation != DECODE && operation != MEASURE);
+    return width <= quantiser->widths && (operation != MEASURE || quantiser->is_measured);
 }
 
 size_t slots_samples(const struct slots *slots)
@@ -51,9 +46,7 @@ static void keep(const struct slots *slots, unsigned slot, struct cgx_kernel_arg
 {
     void *at = (void *)(uintptr_t)(slots->kept + 2 * slot * slots->piece.count);
 
-    if (slots->kind->kept == SLOTS_RESIDUALS) {
-        args->residuals = work->residuals.at = at;
-    } else if (slots->kind->kept == SLOTS_HISTORY) {
+    if (slots->kind->has_history) {
         work->history = cgx_history_in(at, slots->piece.count, AGE);
         args->scales = work->history.scales;
         args->fits = work->history.fits;

@@ -18,15 +18,14 @@
 
 enum operation { ENCODE, DECODE, REDUCE, MEASURE, OPERATIONS };
 
-/* Which kernels: those of a family, and what they have from call to call. */
-enum slots_kept { SLOTS_NOTHING, SLOTS_RESIDUALS, SLOTS_HISTORY };
+/* Which kernels: those of a family, with a history or without. */
 struct slots_kind {
     const char *name;
     enum cgx_family family;
-    enum slots_kept kept;
+    bool has_history;
     unsigned bucket_size; /* by default */
 };
-#define SLOTS_KINDS 6
+#define SLOTS_KINDS 4
 extern const struct slots_kind slots_kinds[SLOTS_KINDS];
 
 /* One type, width and size. Each slot has elements, results, payloads and a table of its own. */
@@ -41,7 +40,7 @@ struct slots {
     size_t stride;  /* of payloads, of which a slot has SOURCES + 1, the result last */
     unsigned count;
     CUdeviceptr elements, results, payloads;
-    CUdeviceptr kept;   /* residuals or history of each slot, two bytes for each element */
+    CUdeviceptr kept;   /* history of each slot, two bytes for each element */
     CUdeviceptr tables; /* and behind them the status word */
 };
 

@@ -21,7 +21,6 @@ libcgxcore_la_SOURCES = \
 	src/util/pages.c src/util/pages.h \
 	src/util/parse.c src/util/parse.h \
 	src/util/settings.c src/util/settings.h \
-	src/util/settings_together.c \
 	src/util/settings_values.c src/util/settings_values.h \
 	src/util/status.h \
 	src/util/trace.c src/util/trace.h \
@@ -109,7 +108,6 @@ libcgxcore_la_SOURCES = \
 	src/coll/exchange.c src/coll/exchange.h \
 	src/coll/exchange_shared.c src/coll/exchange_shared.h \
 	src/coll/feedback.c src/coll/feedback.h \
-	src/coll/residuals.c src/coll/residuals.h \
 	src/coll/schedule.c src/coll/schedule.h \
 	src/coll/scratch.c src/coll/scratch.h \
 	src/coll/shm.c src/coll/shm.h \
@@ -190,8 +188,8 @@ cuda_headers = src/cuda/context.h src/cuda/driver.h src/cuda/exported.h src/cuda
 kernel_sources = src/cuda/kernels.cu src/cuda/codes.cuh src/cuda/elements.cuh \
 	src/cuda/encode.cuh src/cuda/energies.cuh src/cuda/history.cuh \
 	src/cuda/inspect.cuh src/cuda/measure.cuh src/cuda/moments.cuh \
-	src/cuda/residuals.cuh src/cuda/rotated.cuh src/cuda/rotated_codes.cuh \
-	src/cuda/rotated_history.cuh src/cuda/rotated_residuals.cuh src/cuda/rotated_tile.cuh \
+	src/cuda/rotated.cuh src/cuda/rotated_codes.cuh \
+	src/cuda/rotated_history.cuh src/cuda/rotated_tile.cuh \
 	src/cuda/rotation.cuh src/cuda/scales.cuh src/cuda/sums.cuh src/cuda/tile.cuh \
 	src/cuda/uniform.cuh src/cuda/uniform_codes.cuh src/cuda/uniform_heads.cuh \
 	src/cuda/uniform_levels.cuh src/cuda/uniform_tile.cuh

@@ -31,9 +31,7 @@ unit_programs = \
 	tests/unit/codec/packing \
 	tests/unit/codec/quant \
 	tests/unit/codec/reduce \
-	tests/unit/codec/residuals \
 	tests/unit/codec/rotated_bytes \
-	tests/unit/codec/rotated_feedback \
 	tests/unit/codec/rotated_reduce \
 	tests/unit/codec/sampling \
 	tests/unit/codec/sets \
@@ -43,7 +41,6 @@ unit_programs = \
 	tests/unit/coll/exchange \
 	tests/unit/coll/mirrored \
 	tests/unit/coll/pull \
-	tests/unit/coll/residuals_room \
 	tests/unit/coll/schedule \
 	tests/unit/coll/shared_hostile \
 	tests/unit/coll/split \
@@ -130,7 +127,6 @@ mpi_tests = \
 	tests/mpi/consensus \
 	tests/mpi/exact \
 	tests/mpi/families \
-	tests/mpi/feedback \
 	tests/mpi/first_steps \
 	tests/mpi/freed \
 	tests/mpi/history \

@@ -110,13 +110,13 @@ measure_kernels() {
 # Kernels that default settings use beside these, at widths and sizes that say enough.
 measure_other_kinds() {
     if [ "$driver" = real ]; then
-        set -- --kinds maxmin+history,maxmin+residuals,rotated,rotated+history,rotated+residuals \
+        set -- --kinds maxmin+history,rotated,rotated+history \
             --dtype float32,float16,bfloat16 --bits 2,4,8 --size 1,16,256
     else
         set -- --kinds rotated+history --dtype bfloat16 --bits 4
     fi
     [ ! -s "$out/instructions.csv" ] || set -- "$@" --instructions "$out/instructions.csv"
-    part "the speed of rotated kernels, and with history and residuals" \
+    part "the speed of rotated kernels, and with history" \
         "$directory/bench/codec_device" --device "$@" "$scratch/kinds.csv" || return 0
     [ ! -s "$scratch/kinds.csv" ] || sed 1d "$scratch/kinds.csv" >>"$out/codec.csv"
 }

@@ -21,21 +21,6 @@ struct cgx_coding {
     struct cgx_sampling sampling; /* measure: which buckets */
 };
 
-/* Error feedback: the errors of quantising, kept from call to call as bfloat16 and added to what is
- * quantised next. The residual of element I of the buffer is AT[I - FIRST]. AT is in the memory of
- * the elements, aligned to 16 bytes, and covers all pieces; FIRST is a multiple of 64. The caller
- * begins with zeros.
- *
- * Encode adds residuals to the elements and reduce to the sum, scaled so that their norm over the
- * bucket is at most four times that of what they are added to; both then store what the payload
- * lacks. A bucket that is poisoned or all zeros keeps its residuals. Only pieces
- * with a width of at least residual_bits of their family (quantiser.h) use residuals; those of
- * other pieces do not change. After an error some residuals have changed. */
-struct cgx_residuals {
-    uint16_t *at; /* NULL: no residuals */
-    size_t first;
-};
-
 /* History scaling (history.h) of all elements of the buffer, in the memory of the elements. The
  * caller begins with zeros; all ranks must have the same history.
  *
@@ -131,8 +116,7 @@ struct cgx_work {
     /* Encode, reduce: energies and, of pieces that vary (quantiser.h), all bytes in use also go to
      * the staging memory, for the host to read. Measure: samples go there alone. */
     bool shows;
-    struct cgx_residuals residuals;        /* encode, reduce */
-    struct cgx_history history;            /* encode, reduce, measure, decode; not with residuals */
+    struct cgx_history history;            /* encode, reduce, measure, decode */
     const struct cgx_meanwhile *meanwhile; /* NULL: nothing; devices ignore it */
 };
 

@@ -42,9 +42,6 @@ struct cgx_host_kernels {
     /* The sum of squares of all SIZE values of a bucket, in the order of doc/format.md. */
     float (*norm)(const cgx_float32 *values, size_t size);
 
-    /* Adds ADDENDS times FACTOR, in one rounding. */
-    void (*add_scaled)(const float *addends, float factor, size_t count, float *values);
-
     /* History scaling: divide values by their scales, or multiply them. */
     void (*divide)(const uint8_t *scales, size_t count, float *values);
     void (*multiply)(const uint8_t *scales, size_t count, cgx_float32 *values);

@@ -58,12 +58,6 @@ static void add(const cgx_float32 *addends, size_t count, float *values)
         values[i] += addends[i];
 }
 
-static void add_scaled(const float *addends, float factor, size_t count, float *values)
-{
-    for (size_t i = 0; i < count; i++)
-        values[i] = cgx_fma(addends[i], factor, values[i]);
-}
-
 /* Sums the columns of a bucket; a column is the sum over four elements a quarter of the bucket
  * apart. Adds eight neighbouring columns, then these sums in pairs within each 32, then the results
  * in order. */
@@ -316,7 +310,6 @@ const struct cgx_codec CGX_HOST_SET(cgx_host_) = {
             .narrow = {narrow_float32, narrow_float16, narrow_bfloat16},
             .add = add,
             .norm = norm,
-            .add_scaled = add_scaled,
             .divide = divide,
             .multiply = multiply,
             .learn = learn,

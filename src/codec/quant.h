@@ -269,37 +269,4 @@ CGX_QUANT uint16_t cgx_to_float16(float value)
     return (uint16_t)(sign | (magnitude - 0x38000000u) >> 13);
 }
 
-/* Max-min quantisation at fewer bits uses no residuals: its errors are as large as the elements. */
-#define CGX_RESIDUAL_BITS 2
-
-/* A quantisation error as it is kept: a bfloat16, 0 if not finite. */
-CGX_QUANT uint16_t cgx_residual(float error)
-{
-    uint16_t residual = cgx_to_bfloat16(error);
-
-    return (residual & 0x7F80u) == 0x7F80u ? 0 : residual;
-}
-
-/* The norm of added residuals is at most four times that of what they are added to; this is the
- * square of four. */
-#define CGX_RESIDUAL_CAP 16.0f
-
-/* Whether residuals are added unscaled. VALUES, RESIDUALS: their sums of squares over a bucket. If
- * squares underflow, or both sums overflow, it is unknown which is longer. The product is exact, or
- * infinite and then more than any finite sum. */
-CGX_QUANT int cgx_residuals_fit(float values, float residuals)
-{
-    return values > 0.0f && residuals <= values * CGX_RESIDUAL_CAP && residuals < INFINITY;
-}
-
-/* The factor that residuals are multiplied by before they are added, so that the cap holds; 0 if it
- * is unknown. */
-CGX_QUANT float cgx_residual_cap(float values, float residuals)
-{
-    if (cgx_residuals_fit(values, residuals))
-        return 1.0f;
-    return values > 0.0f && residuals < INFINITY ? sqrtf(values * CGX_RESIDUAL_CAP / residuals)
-                                                 : 0.0f;
-}
-
 #endif

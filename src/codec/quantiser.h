@@ -28,9 +28,6 @@ struct cgx_quantiser {
     /* Zeros decode as zeros. Otherwise only buckets of zeros do, whose header is 0. */
     bool keeps_zeros;
 
-    /* The least width that uses residuals (codec.h); above WIDTHS: none. */
-    unsigned residual_bits;
-
     /* A factor for each width: a piece's energy (energy.h) times it is the same at all widths. */
     double (*range)(unsigned width);
 

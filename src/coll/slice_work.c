@@ -8,7 +8,6 @@
 #include "codec/bucket.h"
 #include "codec/encoding.h"
 #include "coll/feedback.h"
-#include "coll/residuals.h"
 #include "util/float_state.h"
 #include "util/trace.h"
 
@@ -203,7 +202,6 @@ void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_block *block, en
                                               cgx_slice_pieces(slice, block), block->npieces,
                                               .in = coll->input, .out = slice->slot->staging,
                                               .shows = shows(slice, block, reach),
-                                              .residuals = cgx_residuals_of_input(slice),
                                               .history = coll->history,
                                               .meanwhile = coll->state.meanwhile}) == CGX_OK &&
         fetch(slice, block, reach) == CGX_OK)
@@ -246,21 +244,18 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, si
 {
     const struct cgx_coll *coll = slice->coll;
     unsigned char *payload = slice->slot->staging + block->message;
-    struct cgx_residuals residuals;
     struct cgx_payloads from;
     struct cgx_piece *pieces;
     int64_t begun = cgx_trace_now();
 
     if (slice->vote != CGX_ABLE || block->npieces == 0)
         return;
-    residuals = cgx_residuals_of_sum(slice, block, partial);
     measure(slice, block, block->message, nsources);
     pieces = cgx_slice_list(slice, block, block->message);
     if (encoder_run(slice, &(struct cgx_work){CGX_REDUCE, &slice->coding, pieces, block->npieces,
                                               coll->scratch->sources, nsources, .in = coll->input,
                                               .out = payload, .shows = shows(slice, block, reach),
-                                              .residuals = residuals, .history = coll->history}) !=
-            CGX_OK ||
+                                              .history = coll->history}) != CGX_OK ||
         fetch(slice, block, reach) != CGX_OK)
         cgx_slice_give_up(slice);
     from = leave_payloads(slice, nsources, block->message);

@@ -27,13 +27,6 @@ struct cgx_feedback {
     struct cgx_sampling sampling; /* which buckets are sampled */
 };
 
-/* The residuals of what this rank quantises, in memory of the encoder's backend (residuals.h). */
-struct cgx_error_feedback {
-    struct cgx_residuals input, shard, chunk;
-    size_t shard_end; /* the element behind the shard's */
-    size_t bytes;     /* of all residuals */
-};
-
 /* Checks during a watched call whether its sums are of gradients (policy/consensus.h). The same on
  * all ranks, except for the memory. */
 struct cgx_watching {
@@ -71,8 +64,7 @@ struct cgx_coll {
     const void *input; /* may be the output */
     void *output;
     enum cgx_vote vote; /* of this rank; if not CGX_ABLE its buffers and backends are not used */
-    struct cgx_feedback *feedback;                   /* NULL: the plan is not adaptive */
-    const struct cgx_error_feedback *error_feedback; /* NULL: no error feedback */
+    struct cgx_feedback *feedback; /* NULL: the plan is not adaptive */
     /* has_history: all ranks have a history of AGE sums. history: this rank's, if it is able, in
      * memory of the encoder, which is also the decoder. Unless the outcome is DONE, the history is
      * no longer usable. */

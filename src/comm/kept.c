@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 
 #include "codec/backend.h"
-#include "coll/residuals.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "util/log.h"
@@ -20,14 +19,6 @@ void cgx_kept_drop(struct cgx_kept_memory *kept)
 {
     cgx_reserved_drop(kept->reserved);
     kept->reserved = NULL;
-}
-
-/* Replaces the memory by BYTES of zeros from BACKEND; KEPT has none if BACKEND has none. */
-static void get(struct cgx_kept_memory *kept, struct cgx_backend *backend, size_t bytes)
-{
-    cgx_kept_drop(kept);
-    if (backend->ops->reserve(backend, bytes, &kept->reserved) != CGX_OK)
-        kept->reserved = NULL;
 }
 
 /* Logs, once each in the process, that ranks have a history, and that a rank cannot have one. */
@@ -54,59 +45,20 @@ static void log_history(const struct cgx_coll *coll, bool all)
 /* Asks all ranks whether they have the memory. If one has none, all ranks free theirs. */
 static int agree(struct cgx_kept_memory *kept, const struct cgx_coll *coll)
 {
-    const struct cgx_plan *plan = coll->schedule->plan;
     int all = kept->reserved != NULL;
     int code = cgx_errors_least(coll->caller, &all, 1);
 
     if (code != CGX_MPI_SUCCESS)
         return code;
     kept->agreed = all;
-    if (plan->has_history)
-        log_history(coll, all);
+    log_history(coll, all);
     if (all)
         return code;
     cgx_backoff_fail(&kept->retry, RETRY, RETRY);
     cgx_kept_drop(kept);
     if (coll->rank == 0)
-        cgx_log(CGX_LOG_DEBUG, "a rank has no memory for %s of %zu elements",
-                plan->has_residuals ? "residuals" : "the history", plan->count);
-    return code;
-}
-
-/* ---- residuals ---- */
-
-/* Provides residuals for SCHEDULE: those of the last call, or zeros. */
-static void renew(struct cgx_kept_memory *kept, const struct cgx_schedule *schedule, unsigned rank,
-                  struct cgx_backend *encoder)
-{
-    size_t bytes = cgx_residuals_bytes(schedule, rank);
-    uint32_t plan = schedule->plan->hash;
-    bool whole = kept->whole && kept->plan == plan;
-
-    kept->whole = false;
-    kept->plan = plan;
-    if (!encoder)
-        return;
-    if (!kept->reserved || kept->reserved->bytes < bytes ||
-        !encoder->ops->has_reserved(encoder, kept->reserved))
-        get(kept, encoder, bytes);
-    else if (!whole && encoder->ops->clear(encoder, kept->reserved) != CGX_OK)
-        cgx_kept_drop(kept);
-}
-
-static int lend_residuals(struct cgx_kept_memory *kept, struct cgx_coll *coll,
-                          struct cgx_error_feedback *room)
-{
-    struct cgx_backend *encoder = coll->vote == CGX_ABLE ? coll->encoder : NULL;
-    int code = CGX_MPI_SUCCESS;
-
-    renew(kept, coll->schedule, coll->rank, encoder);
-    if (!kept->agreed)
-        code = agree(kept, coll);
-    if (code != CGX_MPI_SUCCESS || !encoder || !kept->reserved)
-        return code;
-    *room = cgx_residuals_in(kept->reserved->at, coll->schedule, coll->rank);
-    coll->error_feedback = room;
+        cgx_log(CGX_LOG_DEBUG, "a rank has no memory for the history of %zu elements",
+                coll->schedule->plan->count);
     return code;
 }
 
@@ -127,18 +79,21 @@ static int begin(struct cgx_kept_memory *kept, const struct cgx_coll *coll,
 
     kept->age = 0;
     cgx_kept_drop(kept);
-    if (backend && has_room(backend, bytes))
-        get(kept, backend, bytes);
+    if (!backend || !has_room(backend, bytes) ||
+        backend->ops->reserve(backend, bytes, &kept->reserved) != CGX_OK)
+        kept->reserved = NULL;
     return agree(kept, coll);
 }
 
-static int lend_history(struct cgx_kept_memory *kept, struct cgx_coll *coll)
+int cgx_kept_attach(struct cgx_kept_memory *kept, struct cgx_coll *coll)
 {
     const struct cgx_plan *plan = coll->schedule->plan;
     bool one = coll->vote == CGX_ABLE && coll->encoder == coll->decoder;
     struct cgx_backend *backend = one ? coll->encoder : NULL;
     int code = CGX_MPI_SUCCESS;
 
+    if (!plan->has_history || (!kept->agreed && !cgx_backoff_due(&kept->retry)))
+        return CGX_MPI_SUCCESS;
     if (!kept->agreed)
         code = begin(kept, coll, backend);
     if (code != CGX_MPI_SUCCESS || !kept->agreed)
@@ -152,23 +107,8 @@ static int lend_history(struct cgx_kept_memory *kept, struct cgx_coll *coll)
     return code;
 }
 
-/* ---- both ---- */
-
-int cgx_kept_attach(struct cgx_kept_memory *kept, struct cgx_coll *coll,
-                    struct cgx_error_feedback *room)
-{
-    const struct cgx_plan *plan = coll->schedule->plan;
-
-    if ((!plan->has_residuals && !plan->has_history) ||
-        (!kept->agreed && !cgx_backoff_due(&kept->retry)))
-        return CGX_MPI_SUCCESS;
-    return plan->has_residuals ? lend_residuals(kept, coll, room) : lend_history(kept, coll);
-}
-
 void cgx_kept_take_back(struct cgx_kept_memory *kept, const struct cgx_coll *coll, bool done)
 {
-    if (coll->error_feedback)
-        kept->whole = done;
     if (!coll->has_history)
         return;
     kept->age++;

@@ -1,9 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Memory that a call site keeps between calls, on all ranks or on none: residuals (codec/codec.h)
- * or history (codec/history.h), by its plan. Histories are the same on all ranks: after a call that
- * failed anywhere, all ranks start anew. */
+/* The history (codec/history.h) that a call site keeps between calls, on all ranks or on none. It
+ * is the same on all ranks: after a call that failed anywhere, all ranks start anew. */
 #ifndef CGX_COMM_KEPT_H
 #define CGX_COMM_KEPT_H
 
@@ -15,18 +14,13 @@ struct cgx_kept_memory {
     struct cgx_reserved *reserved; /* NULL: none */
     bool agreed;                   /* all ranks have the memory */
     struct cgx_backoff retry;      /* until ranks without it ask again */
-    uint32_t plan;                 /* of residuals: hash of the plan they are laid out for */
-    bool whole;                    /* of residuals: the last call left them usable */
-    uint32_t age;                  /* of history: number of sums */
+    uint32_t age;                  /* number of sums */
 };
 
-/* Gives KEPT's memory to the next call, COLL, which is otherwise complete; residuals go through
- * ROOM. Residuals are not whole until the call is over. Collective on the caller's communicator if
- * ranks have to agree. A rank whose buffers have moved goes without residuals: its data is right,
- * and only past errors are lost. A rank without the history cannot serve the call. Returns MPI's
- * code. */
-int cgx_kept_attach(struct cgx_kept_memory *kept, struct cgx_coll *coll,
-                    struct cgx_error_feedback *room);
+/* Gives KEPT's memory to the next call, COLL, which is otherwise complete. Collective on the
+ * caller's communicator if ranks have to agree. A rank without the history cannot serve the call.
+ * Returns MPI's code. */
+int cgx_kept_attach(struct cgx_kept_memory *kept, struct cgx_coll *coll);
 
 /* After the call. DONE: it succeeded, on all ranks or on none. Otherwise the kept data would be of
  * a sum that was not used, and is forgotten. */

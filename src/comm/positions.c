@@ -267,8 +267,8 @@ static bool is_chosen(const struct cgx_comm *state)
 {
     const struct cgx_settings *settings = cgx_config();
 
-    return settings->adaptive || settings->codec == CGX_FAMILY_AUTO || settings->error_feedback ||
-           cgx_settings_history(settings) || state->terms.hints || cgx_config_rules();
+    return settings->adaptive || settings->codec == CGX_FAMILY_AUTO ||
+           settings->history != CGX_HISTORY_NEVER || state->terms.hints || cgx_config_rules();
 }
 
 /* ---- the step of uniform quantisation ---- */

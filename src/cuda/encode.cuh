@@ -147,23 +147,9 @@ CGX_DEVICE struct cgx_fate decide(struct cgx_range range, uint32_t bits)
     return fate;
 }
 
-/* Subtracts their levels from VALUES, which become errors. K is from biased_nearest. */
-CGX_DEVICE void subtract_levels(float u, const uint32_t k[CGX_GROUPS][CGX_GROUP], cgx_values values)
-{
-#pragma unroll
-    for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++) {
-        const float level = cgx_bits_float(k[i / CGX_GROUP][i % CGX_GROUP]) - 0x1.8p23f;
-        float *value = &values[i / CGX_GROUP][i % CGX_GROUP];
-
-        *value = cgx_fma(-u, level, *value); /* the product is exact */
-    }
-}
-
-/* Sets PARTS to the codes of the thread's groups; MAX is the bucket's greatest value. KEEPS: the
- * values become their errors. */
-template <bool KEEPS>
+/* Sets PARTS to the codes of the thread's groups; MAX is the bucket's greatest value. */
 CGX_DEVICE void encode_groups(const struct cgx_tile *tile, const struct cgx_place *place,
-                              struct cgx_grid grid, float max, cgx_values values,
+                              struct cgx_grid grid, float max, const cgx_values values,
                               struct cgx_parts parts[CGX_GROUPS])
 {
     uint32_t bits = tile->bits;
@@ -184,8 +170,6 @@ CGX_DEVICE void encode_groups(const struct cgx_tile *tile, const struct cgx_plac
         for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
             biased[i / CGX_GROUP][i % CGX_GROUP] = min(biased[i / CGX_GROUP][i % CGX_GROUP], last);
     }
-    if (KEEPS)
-        subtract_levels(grid.u, biased, values);
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS; i++)
         codes[i] = codes_of(biased[i], zero);
@@ -200,12 +184,10 @@ CGX_DEVICE void encode_groups(const struct cgx_tile *tile, const struct cgx_plac
     pack_codes(codes, bits, parts);
 }
 
-/* Writes the bucket whose values the threads hold; returns its header. KEEPS: the values
- * become their errors. */
-template <bool KEEPS>
-CGX_DEVICE uint32_t encode_bucket(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
-                                  const struct cgx_place *place, struct cgx_range range,
-                                  cgx_values values)
+/* Writes the bucket whose values the threads hold. */
+CGX_DEVICE void encode_bucket(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
+                              const struct cgx_place *place, struct cgx_range range,
+                              const cgx_values values)
 {
     struct cgx_fate fate = decide(range, tile->bits);
     struct cgx_parts parts[CGX_GROUPS] = {};
@@ -213,18 +195,14 @@ CGX_DEVICE uint32_t encode_bucket(const struct cgx_kernel_args &args, const stru
     if (place->thread == 0 && place->count > 0)
         *header_of(tile, place, args.payload) = fate.header;
     if (fate.is_grid)
-        encode_groups<KEEPS>(tile, place, fate.grid, range.max, values, parts);
+        encode_groups(tile, place, fate.grid, range.max, values, parts);
     else {
 #pragma unroll
         for (uint32_t i = 0; i < CGX_GROUPS; i++)
             parts[i] =
                 constant_parts(fate.constant, place->thread + i * place->threads, tile->bits);
-#pragma unroll
-        for (int i = 0; KEEPS && i < CGX_GROUPS * CGX_GROUP; i++)
-            values[i / CGX_GROUP][i % CGX_GROUP] -= fate.constant;
     }
     store_parts(tile, place, args.payload, tile->bits, parts);
-    return fate.header;
 }
 
 /* Writes zeros after headers and codes, up to a multiple of 16 bytes. */

@@ -6,7 +6,7 @@
 #ifndef CGX_CUDA_HISTORY_CUH
 #define CGX_CUDA_HISTORY_CUH
 
-#include "cuda/residuals.cuh"
+#include "cuda/norms.cuh"
 #include "cuda/scales.cuh"
 
 #define CGX_GROUP_WORDS (CGX_GROUP / CGX_SCALES)
@@ -74,7 +74,7 @@ CGX_DEVICE struct cgx_norms find_norms(const struct cgx_kernel_args &args,
     for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
         quotients[i / CGX_GROUP][i % CGX_GROUP] = values[i / CGX_GROUP][i % CGX_GROUP];
     divide_by_scales(args, tile, place, quotients);
-    norms.residuals = thread_norm(quotients);
+    norms.quotients = thread_norm(quotients);
     return norms;
 }
 
@@ -123,7 +123,7 @@ CGX_DEVICE void enter_history(const struct cgx_kernel_args &args, const struct c
     __syncwarp(); /* all lanes have read the fit; shuffles do not order memory accesses */
     if (!due || !cgx_history_is_known(norms.values))
         return;
-    lesson = cgx_history_lesson(fit, args.age, norms.values, norms.residuals, (float)place->count);
+    lesson = cgx_history_lesson(fit, args.age, norms.values, norms.quotients, (float)place->count);
     if (place->thread * block < place->count)
         fit_of(args, bucket)[place->thread] = lesson.fit;
     learn(args, tile, place, lesson, values);

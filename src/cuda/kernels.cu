@@ -45,8 +45,7 @@ CGX_DEVICE void encode(const struct cgx_kernel_args &args, uint32_t number = blo
     const bool is_exact = tile->bits == CGX_BITS_EXACT;
     const uint32_t bucket_size = is_exact ? CGX_KERNEL_TILE : args.bucket_size;
     const struct cgx_place place = find_place(tile, bucket_size);
-    uint32_t words[CGX_GROUPS][Type::WORDS], header;
-    bool leaves = KEPT == RESIDUALS && tile->bits >= CGX_RESIDUAL_BITS;
+    uint32_t words[CGX_GROUPS][Type::WORDS];
     cgx_values values;
 
     load_elements<Type>(&place, elements_of<Type>(args, tile, &place),
@@ -60,12 +59,7 @@ CGX_DEVICE void encode(const struct cgx_kernel_args &args, uint32_t number = blo
         widen_group<Type>(words[i], values[i]);
     if (KEPT == HISTORY)
         divide_by_scales(args, tile, &place, values);
-    if (leaves)
-        leaves = add_residuals(args, tile, &place, values);
-    header =
-        encode_bucket<KEPT == RESIDUALS>(args, tile, &place, bucket_range(&place, values), values);
-    if (leaves)
-        leave_residuals(args, tile, &place, header, values);
+    encode_bucket(args, tile, &place, bucket_range(&place, values), values);
     write_padding(tile, bucket_size, args.payload);
 }
 
@@ -150,8 +144,6 @@ CGX_DEVICE void reduce(const struct cgx_kernel_args &args, uint32_t number = blo
     uint32_t bucket_size = args.bucket_size;
     struct cgx_place place = find_place(tile, bucket_size);
     cgx_values sums = {};
-    uint32_t header;
-    bool leaves = KEPT == RESIDUALS && tile->bits >= CGX_RESIDUAL_BITS;
 
     if (tile->bits == CGX_BITS_EXACT) {
         reduce_exact<Type>(args, tile);
@@ -162,11 +154,7 @@ CGX_DEVICE void reduce(const struct cgx_kernel_args &args, uint32_t number = blo
     /* The place is computed again rather than kept in registers while sources are added. */
     CGX_FORGET(bucket_size);
     place = find_place(tile, bucket_size);
-    if (leaves)
-        leaves = add_residuals(args, tile, &place, sums);
-    header = encode_bucket<KEPT == RESIDUALS>(args, tile, &place, bucket_range(&place, sums), sums);
-    if (leaves)
-        leave_residuals(args, tile, &place, header, sums);
+    encode_bucket(args, tile, &place, bucket_range(&place, sums), sums);
     write_padding(tile, bucket_size, args.payload);
 }
 
@@ -205,9 +193,7 @@ template <class Type, enum kept KEPT> CGX_DEVICE void measure(const struct cgx_k
 
 #define CGX_KERNELS_OF(type)                                                                      \
     CGX_KERNEL(cgx_encode_##type, CGX_BLOCKS, encode<cgx_type_##type, NOTHING>)                   \
-    CGX_KERNEL(cgx_encode_##type##_residuals, 4, encode<cgx_type_##type, RESIDUALS>)              \
     CGX_KERNEL(cgx_encode_##type##_history, CGX_BLOCKS_KEEPING, encode<cgx_type_##type, HISTORY>) \
-    CGX_KERNEL(cgx_reduce_##type##_residuals, 4, reduce<cgx_type_##type, RESIDUALS>)              \
     CGX_KERNEL(cgx_reduce_##type##_history, 4, reduce<cgx_type_##type, HISTORY>)                  \
     CGX_KERNEL(cgx_decode_##type, CGX_BLOCKS, decode<cgx_type_##type, NOTHING>)                   \
     CGX_KERNEL(cgx_decode_##type##_history, 5, decode<cgx_type_##type, HISTORY>)                  \
@@ -215,16 +201,12 @@ template <class Type, enum kept KEPT> CGX_DEVICE void measure(const struct cgx_k
     CGX_KERNEL(cgx_measure_##type, 4, measure<cgx_type_##type, NOTHING>)                          \
     CGX_KERNEL(cgx_measure_##type##_history, 4, measure<cgx_type_##type, HISTORY>)                \
     CGX_KERNEL(cgx_encode_rotated_##type, CGX_BLOCKS, encode_rotated<cgx_type_##type, NOTHING>)   \
-    CGX_KERNEL(cgx_encode_rotated_##type##_residuals, 5,                                          \
-               encode_rotated<cgx_type_##type, RESIDUALS>)                                        \
     CGX_KERNEL(cgx_encode_rotated_##type##_history, CGX_BLOCKS_KEEPING,                           \
                encode_rotated<cgx_type_##type, HISTORY>)                                          \
     CGX_KERNEL(cgx_decode_rotated_##type, CGX_BLOCKS, decode_rotated<cgx_type_##type, NOTHING>)   \
     CGX_KERNEL(cgx_decode_rotated_##type##_history, CGX_BLOCKS_KEEPING,                           \
                decode_rotated<cgx_type_##type, HISTORY>)                                          \
     CGX_KERNEL(cgx_reduce_rotated_##type, 4, reduce_rotated<cgx_type_##type, NOTHING>)            \
-    CGX_KERNEL(cgx_reduce_rotated_##type##_residuals, 4,                                          \
-               reduce_rotated<cgx_type_##type, RESIDUALS>)                                        \
     CGX_KERNEL(cgx_reduce_rotated_##type##_history, 4, reduce_rotated<cgx_type_##type, HISTORY>)  \
     CGX_KERNEL(cgx_begin_uniform_##type, CGX_BLOCKS_UNIFORM,                                      \
                begin_uniform<cgx_type_##type, NOTHING>)                                           \

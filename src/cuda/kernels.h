@@ -5,7 +5,6 @@
  * the kernels are
  *
  *   cgx_encode_TYPE, cgx_reduce_TYPE, cgx_measure_TYPE, cgx_decode_TYPE
- *   cgx_encode_TYPE_residuals, cgx_reduce_TYPE_residuals
  *   cgx_encode_TYPE_history, cgx_reduce_TYPE_history, cgx_measure_TYPE_history
  *   cgx_decode_TYPE_history
  *
@@ -121,7 +120,6 @@ struct cgx_kernel_args {
     };
     const int64_t *sources; /* payloads, aligned to 16; 0: the buffer */
     void *buffer;           /* may be misaligned, even for its elements */
-    void *residuals;        /* where the buffer's first element would have its own */
     uint8_t *scales;        /* of history */
     float *fits;
     unsigned char *payload; /* aligned to 16; decode: pieces may be in any memory behind it */

@@ -199,8 +199,6 @@ static struct cgx_kernel_args args_of(const struct cgx_cuda_slot *slot,
         .pieces = (const void *)(uintptr_t)(table->device + group->at),
         .sources = (const void *)(uintptr_t)table->device,
         .buffer = (void *)(uintptr_t)elements_of(request),
-        .residuals = (void *)((uintptr_t)request->residuals.at -
-                              request->residuals.first * sizeof *request->residuals.at),
         .scales = request->history.scales,
         .fits = request->history.fits,
         .age = request->history.age,

@@ -29,17 +29,7 @@ static enum cgx_status get_kernel(CUmodule module, const char *name, CUfunction 
     return code == CUDA_SUCCESS ? CGX_OK : cgx_cuda_status(code, name);
 }
 
-/* Whether QUANTISER has a kernel for this VARIANT of OPERATION. */
-static bool has_variant(const struct cgx_quantiser *quantiser, enum cgx_operation operation,
-                        enum cgx_variant variant)
-{
-    if (operation == CGX_MEASURE && !quantiser->is_measured)
-        return false;
-    return variant != CGX_VARIANT_RESIDUALS ||
-           (quantiser->residual_bits <= quantiser->widths && operation <= CGX_REDUCE);
-}
-
-static const char *const variants[] = {"", "_residuals", "_history"};
+static const char *const variants[] = {"", "_history"};
 
 /* Gets the kernels of FAMILY for one operation and type. */
 static enum cgx_status get_variants(struct cgx_cuda_module *module, int family,
@@ -50,9 +40,9 @@ static enum cgx_status get_variants(struct cgx_cuda_module *module, int family,
     enum cgx_status status = CGX_OK;
     char name[64];
 
+    if (operation == CGX_MEASURE && !quantiser->is_measured)
+        return CGX_OK;
     for (int i = 0; status == CGX_OK && i < CGX_VARIANTS; i++) {
-        if (!has_variant(quantiser, operation, (enum cgx_variant)i))
-            continue;
         snprintf(name, sizeof name, "cgx_%s_%s%s%s", operations[operation], quantiser->kernels,
                  types[type], variants[i]);
         status = get_kernel(module->module, name, &module->kernels[family][operation][i][type]);
@@ -68,8 +58,6 @@ static enum cgx_status get_begins(struct cgx_cuda_module *module)
     for (int i = 0; status == CGX_OK && i < CGX_VARIANTS * (CGX_BFLOAT16 + 1); i++) {
         int variant = i / (CGX_BFLOAT16 + 1), type = i % (CGX_BFLOAT16 + 1);
 
-        if (variant != CGX_VARIANT_PLAIN && variant != CGX_VARIANT_HISTORY)
-            continue;
         snprintf(name, sizeof name, "cgx_begin_uniform_%s%s", types[type], variants[variant]);
         status = get_kernel(module->module, name, &module->begins[variant][type]);
     }
@@ -230,30 +218,22 @@ void cgx_cuda_module_give(struct cgx_cuda_module *module, bool entered)
     pthread_mutex_unlock(&lock);
 }
 
-static enum cgx_variant variant_of(const struct cgx_quantiser *quantiser,
-                                   const struct cgx_work *work)
+static enum cgx_variant variant_of(const struct cgx_work *work)
 {
-    if (quantiser->residual_bits <= quantiser->widths && work->residuals.at)
-        return CGX_VARIANT_RESIDUALS;
     return work->history.scales ? CGX_VARIANT_HISTORY : CGX_VARIANT_PLAIN;
 }
 
 CUfunction cgx_cuda_module_kernel(const struct cgx_cuda_module *module, enum cgx_family family,
                                   const struct cgx_work *work)
 {
-    enum cgx_variant variant;
-
     if (work->operation == CGX_INSPECT)
         return module->inspect;
     if (work->operation == CGX_MOMENTS)
         return module->moments;
-    variant = variant_of(&cgx_quantisers[family], work);
-    return module->kernels[family][work->operation][variant][work->coding->dtype];
+    return module->kernels[family][work->operation][variant_of(work)][work->coding->dtype];
 }
 
 CUfunction cgx_cuda_module_begin(const struct cgx_cuda_module *module, const struct cgx_work *work)
 {
-    enum cgx_variant variant = variant_of(&cgx_quantisers[CGX_FAMILY_UNIFORM], work);
-
-    return module->begins[variant][work->coding->dtype];
+    return module->begins[variant_of(work)][work->coding->dtype];
 }

@@ -11,7 +11,7 @@
 #include "cuda/driver.h"
 
 /* Variants of an operation's kernel. */
-enum cgx_variant { CGX_VARIANT_PLAIN, CGX_VARIANT_RESIDUALS, CGX_VARIANT_HISTORY, CGX_VARIANTS };
+enum cgx_variant { CGX_VARIANT_PLAIN, CGX_VARIANT_HISTORY, CGX_VARIANTS };
 
 struct cgx_cuda_module {
     struct cgx_cuda_module *next;
@@ -37,7 +37,7 @@ enum cgx_status cgx_cuda_module_find(CUcontext context, struct cgx_cuda_module *
  * broken. */
 void cgx_cuda_module_give(struct cgx_cuda_module *module, bool entered);
 
-/* The kernel of FAMILY for WORK, selected by its operation, coding, residuals and history. */
+/* The kernel of FAMILY for WORK, selected by its operation, coding and history. */
 CUfunction cgx_cuda_module_kernel(const struct cgx_cuda_module *module, enum cgx_family family,
                                   const struct cgx_work *work);
 

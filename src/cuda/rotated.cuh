@@ -5,8 +5,8 @@
 #ifndef CGX_CUDA_ROTATED_CUH
 #define CGX_CUDA_ROTATED_CUH
 
+#include "cuda/rotated_codes.cuh"
 #include "cuda/rotated_history.cuh"
-#include "cuda/rotated_residuals.cuh"
 
 template <class Type>
 CGX_DEVICE unsigned char *rotated_elements(const struct cgx_kernel_args &args,
@@ -25,33 +25,24 @@ CGX_DEVICE void encode_rotated(const struct cgx_kernel_args &args, uint32_t numb
     const struct cgx_rotated_tile *tile = find_rotated_tile(args, number);
     const struct cgx_rotated_place place = find_rotated_place(tile);
     struct cgx_quads<Type> quads;
-    cgx_residual_quads residuals;
     struct cgx_power power;
     float values[CGX_LANE];
-    uint32_t scales[CGX_QUADS], header;
-    bool leaves = false;
+    uint32_t scales[CGX_QUADS];
 
     pad_headers(tile, args.payload);
     if (place.count == 0)
         return;
     load_lane<Type>(rotated_elements<Type>(args, tile, &place), &place, &quads);
-    if (KEPT == RESIDUALS)
-        load_residuals(args, tile, &place, &residuals);
     if (KEPT == HISTORY)
         load_scales(args, tile, &place, scales);
     widen_quads<Type>(&quads, values);
     if (KEPT == HISTORY)
         divide_by_scales(scales, values);
-    if (KEPT == RESIDUALS)
-        leaves = add_to_elements(&residuals, values);
     power.squares = sum_in_range<false>(values, &power.factor);
     power.mean = power.squares;
     power.unit = 1.0f / CGX_ROTATED_BUCKET;
     rotate(signs_of(args, tile, &place), values);
-    header = write_bucket<KEPT == RESIDUALS>(args, tile, &place, &power, find_level(tile, &place),
-                                             values);
-    if (KEPT == RESIDUALS && leaves)
-        leave_residuals(args, tile, &place, header, power.factor, values);
+    write_bucket(args, tile, &place, &power, find_level(tile, &place), values);
 }
 
 /* ---- decode ---- */
@@ -152,8 +143,6 @@ CGX_DEVICE void reduce_rotated(const struct cgx_kernel_args &args, uint32_t numb
     const struct cgx_rotated_place place = find_rotated_place(tile);
     struct cgx_power power;
     float sums[CGX_LANE] = {}, level;
-    uint32_t header;
-    bool leaves = false;
 
     pad_headers(tile, args.payload);
     if (place.count == 0)
@@ -162,15 +151,11 @@ CGX_DEVICE void reduce_rotated(const struct cgx_kernel_args &args, uint32_t numb
 #pragma unroll 1
     for (uint32_t first = 0; first < args.nsources; first += 32)
         add_sources<Type, KEPT>(args, tile, &place, first, level, sums);
-    if (KEPT == RESIDUALS)
-        leaves = add_to_sums(args, tile, &place, sums);
     __syncwarp(); /* the result may overwrite one of the sources */
     power.squares = sum_in_range<true>(sums, &power.factor);
     power.mean = power.squares * (1.0f / CGX_ROTATED_BUCKET);
     power.unit = 1.0f;
-    header = write_bucket<KEPT == RESIDUALS>(args, tile, &place, &power, level, sums);
-    if (KEPT == RESIDUALS && leaves)
-        leave_residuals(args, tile, &place, header, power.factor, sums);
+    write_bucket(args, tile, &place, &power, level, sums);
 }
 
 #endif

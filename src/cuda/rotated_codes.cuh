@@ -275,25 +275,11 @@ CGX_DEVICE uint32_t quantise_rotated(const struct cgx_power *power, float level,
     return cgx_rotated_header(step * power->unit, power->factor);
 }
 
-/* Subtracts the levels of the codes in WORDS from VALUES, which become errors, in the unit of
- * HEADER times the power's factor. */
 template <uint32_t WIDTH>
-CGX_DEVICE void subtract_levels(const struct cgx_power *power, uint32_t header, float level,
-                                const uint32_t *words, float *values)
-{
-    const float scaled = level * (cgx_bits_float(header) * power->factor);
-
-#pragma unroll
-    for (uint32_t e = 0; e < CGX_LANE; e++)
-        values[e] = cgx_fma(values[e], power->unit,
-                            -__shfl_sync(CGX_WARP, scaled, (int)find_code<WIDTH>(words, e)));
-}
-
-template <uint32_t WIDTH, bool KEEPS>
-CGX_DEVICE uint32_t write_bucket_of(const struct cgx_kernel_args &args,
-                                    const struct cgx_rotated_tile *tile,
-                                    const struct cgx_rotated_place *place,
-                                    const struct cgx_power *power, float level, float *values)
+CGX_DEVICE void write_bucket_of(const struct cgx_kernel_args &args,
+                                const struct cgx_rotated_tile *tile,
+                                const struct cgx_rotated_place *place,
+                                const struct cgx_power *power, float level, const float *values)
 {
     uint32_t words[WIDTH], *at = rotated_words<WIDTH>(tile, place, args.payload);
     uint32_t header = quantise_rotated<WIDTH>(power, level, values, words);
@@ -311,33 +297,28 @@ CGX_DEVICE uint32_t write_bucket_of(const struct cgx_kernel_args &args,
 #pragma unroll
     for (uint32_t w = 0; w < WIDTH; w++)
         at[32 * w] = words[w];
-    if (KEEPS)
-        subtract_levels<WIDTH>(power, header, level, words, values);
-    return header;
 }
 
-/* Writes the bucket whose rotated values the warp holds; returns its header. KEEPS: the values
- * become their errors, in the unit of sums times the power's factor. */
-template <bool KEEPS>
-CGX_DEVICE uint32_t write_bucket(const struct cgx_kernel_args &args,
-                                 const struct cgx_rotated_tile *tile,
-                                 const struct cgx_rotated_place *place,
-                                 const struct cgx_power *power, float level, float *values)
+/* Writes the bucket whose rotated values the warp holds. */
+CGX_DEVICE void write_bucket(const struct cgx_kernel_args &args,
+                             const struct cgx_rotated_tile *tile,
+                             const struct cgx_rotated_place *place, const struct cgx_power *power,
+                             float level, const float *values)
 {
     uint32_t width = tile->width;
 
     if (width == 4)
-        return write_bucket_of<4, KEEPS>(args, tile, place, power, level, values);
+        return write_bucket_of<4>(args, tile, place, power, level, values);
     CGX_FORGET(width);
     if (width == 3)
-        return write_bucket_of<3, KEEPS>(args, tile, place, power, level, values);
+        return write_bucket_of<3>(args, tile, place, power, level, values);
     CGX_FORGET(width);
     if (width == 2)
-        return write_bucket_of<2, KEEPS>(args, tile, place, power, level, values);
+        return write_bucket_of<2>(args, tile, place, power, level, values);
     CGX_FORGET(width);
     if (width == 5)
-        return write_bucket_of<5, KEEPS>(args, tile, place, power, level, values);
-    return write_bucket_of<1, KEEPS>(args, tile, place, power, level, values);
+        return write_bucket_of<5>(args, tile, place, power, level, values);
+    write_bucket_of<1>(args, tile, place, power, level, values);
 }
 
 #endif

@@ -13,7 +13,7 @@
 #define CGX_GROUPS (CGX_KERNEL_TILE / CGX_KERNEL_THREADS / CGX_GROUP)
 
 /* What a kernel keeps from call to call (codec/codec.h). */
-enum kept { NOTHING, RESIDUALS, HISTORY };
+enum kept { NOTHING, HISTORY };
 
 /* The elements of a thread as float32, group by group. */
 typedef float cgx_values[CGX_GROUPS][CGX_GROUP];

@@ -231,8 +231,6 @@ static void count_compressed(struct cgx_stats *stats, struct cgx_callsite_key ke
     layer->segments = plan->nsegments;
     layer->seconds += 1e-9 * (double)nanoseconds;
     layer->sent += (double)coll->sent;
-    if (coll->error_feedback)
-        layer->residuals = (double)coll->error_feedback->bytes;
     if (coll->history.scales)
         layer->history = (double)cgx_history_bytes(plan->count, plan->bucket_size);
     if (outcome != CGX_OUTCOME_DONE) {

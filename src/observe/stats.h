@@ -57,7 +57,6 @@ struct cgx_stats_layer {
     uint64_t compressed, exact, redone, failed; /* calls; COMPRESSED: or observed */
     double seconds;
     double plain_seconds;     /* of the exact sums of observed calls */
-    double residuals;         /* bytes of memory, in the last call with residuals */
     double history;           /* bytes of memory, in the last call with history */
     double sent, plain, base; /* bytes that this rank sent, or would send uncompressed, or at
                                  base widths */

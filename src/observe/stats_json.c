@@ -71,7 +71,6 @@ static void put_calls(struct cgx_json *json, const struct cgx_stats_layer *layer
     cgx_json_count(json, "failed", layer->failed);
     cgx_json_close(json, '}');
     cgx_json_number(json, "seconds", layer->seconds);
-    cgx_json_number(json, "residual_bytes", layer->residuals);
     cgx_json_number(json, "history_bytes", layer->history);
     json->line = true;
     cgx_json_open(json, "bytes", '{');

@@ -218,7 +218,6 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
         site->layer && site->layer->plan->dtype == site->dtype ? site->layer : NULL;
     struct cgx_capability capability = cgx_eligible_capability(call);
     struct cgx_feedback feedback;
-    struct cgx_error_feedback error_feedback;
     int code;
     struct cgx_coll coll = {.mpi = cgx_mpi(),
                             .comm = state->private.comm,
@@ -248,7 +247,7 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     coll.vote = vote_of(&capability);
     code = cgx_trial_begin(state, &coll, &capability.refusal);
     if (code == CGX_MPI_SUCCESS && layer)
-        code = cgx_kept_attach(&site->kept, &coll, &error_feedback);
+        code = cgx_kept_attach(&site->kept, &coll);
     if (code != CGX_MPI_SUCCESS)
         return cgx_failure(call, state, code, "MPI could not agree on memory");
     /* A young history changes from step to step, and what is divided by it does too. */

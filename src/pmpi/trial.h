@@ -13,7 +13,7 @@
 /* The setting says so; otherwise nothing is done. */
 bool cgx_trial_observes(void);
 
-/* Before COLL, complete but for residuals and history, is run: redirects its result. A rank without
+/* Before COLL, complete but for the history, is run: redirects its result. A rank without
  * memory for that declines, with REFUSAL. Collective on the caller's communicator, so that ranks
  * begin the sum together and its time contains no wait for a late rank. Returns MPI's code. */
 int cgx_trial_begin(struct cgx_comm *state, struct cgx_coll *coll, enum cgx_reason *refusal);

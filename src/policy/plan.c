@@ -219,21 +219,6 @@ size_t cgx_plan_most_bytes(const struct cgx_override *override, size_t count)
     return plan_bytes(count / CGX_FAMILY_SEGMENT_ELEMENTS + layers + 2);
 }
 
-/* Whether SEGMENT may have residuals. */
-static bool may_have_residuals(const struct cgx_segment *segment)
-{
-    bool has_residuals = false;
-
-    for (int f = 0; f < CGX_FAMILIES; f++) {
-        const struct cgx_quantiser *quantiser = &cgx_quantisers[f];
-        struct cgx_widths widths = cgx_segment_widths(segment, (enum cgx_family)f);
-
-        has_residuals |=
-            widths.most <= quantiser->widths && widths.most >= quantiser->residual_bits;
-    }
-    return has_residuals;
-}
-
 /* The elements of the largest bucket of the families that FAMILY stands for. */
 static unsigned unit_of(enum cgx_family family, unsigned bucket_size)
 {
@@ -257,15 +242,11 @@ struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *set
     plan->unit = unit_of(family_of(settings, override), plan->bucket_size);
     plan->count = count;
     plan->nsegments = 0;
-    plan->has_residuals = plan->has_history = false;
+    plan->has_history = false;
     append_layers(plan, settings, override);
     finish_segments(plan);
-    for (size_t i = 0; i < plan->nsegments; i++) {
-        const struct cgx_segment *segment = &plan->segments[i];
-
-        plan->has_residuals |= settings->error_feedback && may_have_residuals(segment);
-        plan->has_history |= cgx_settings_history(settings) && segment->bits != CGX_BITS_EXACT;
-    }
+    for (size_t i = 0; settings->history != CGX_HISTORY_NEVER && i < plan->nsegments; i++)
+        plan->has_history |= plan->segments[i].bits != CGX_BITS_EXACT;
     return plan;
 }
 

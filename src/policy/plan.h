@@ -88,8 +88,7 @@ struct cgx_plan {
     unsigned unit;         /* elements; whole buckets of every encoding of the plan */
     bool adaptive;         /* encodings may change: payloads carry energies */
     bool has_alternatives; /* some segment can have several families */
-    bool has_residuals;    /* with error feedback (codec.h), if there is memory */
-    bool has_history;      /* with history scaling (codec.h), likewise */
+    bool has_history;      /* with history scaling (codec.h), if there is memory */
     size_t count;          /* elements of the buffer, at least 1 */
     uint32_t hash;
     size_t bytes; /* encoded, counting every unit as whole */
@@ -100,7 +99,7 @@ struct cgx_plan {
 /* Whether calls need a position in the step, since state is kept between calls. */
 static inline bool cgx_plan_is_placed(const struct cgx_plan *plan)
 {
-    return plan->adaptive || plan->has_residuals || plan->has_history;
+    return plan->adaptive || plan->has_history;
 }
 
 /* The initial plan: base widths, or OVERRIDE's (NULL: none); max-min quantisation if the family is

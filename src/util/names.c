@@ -32,6 +32,7 @@ static const struct retired {
     {"CGX_ADAPTIVE_BUDGET", "set CGX_ADAPTIVE=budget=X"},
     {"CGX_ADAPTIVE_PERIOD", "set CGX_ADAPTIVE=period=STEPS"},
     {"CGX_CHECK", "set CGX_ENABLE=observe"},
+    {"CGX_ERROR_FEEDBACK", "set CGX_HISTORY, or CGX_CODEC=uniform"},
     {"CGX_FRAGMENT_BYTES", "messages through MPI are cut as the network's speed has it"},
     {"CGX_INNER_REDUCTION_TYPE", "ranks of a node sum by scatter-reduce-allgather (SRA)"},
     {"CGX_INTRA_BROADCAST", "for 1, set CGX_CROSS_REDUCTION_TYPE=LEADERS"},

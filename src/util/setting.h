@@ -23,11 +23,6 @@ struct cgx_setting {
 };
 
 /* Sets of defaults, which other settings select. */
-enum cgx_defaults {
-    CGX_DEFAULTS_USUAL,
-    CGX_DEFAULTS_FEEDBACK,
-    CGX_DEFAULTS_NO_HISTORY,
-    CGX_DEFAULTS
-};
+enum cgx_defaults { CGX_DEFAULTS_USUAL, CGX_DEFAULTS_NO_HISTORY, CGX_DEFAULTS };
 
 #endif

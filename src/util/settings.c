@@ -18,7 +18,6 @@
     .size = sizeof(((struct cgx_settings *)NULL)->member)
 #define PATH(member) .path = offsetof(struct cgx_settings, member)
 #define KIND(member) .kind = offsetof(struct cgx_settings, member)
-#define FEEDBACK(initial) .others[CGX_DEFAULTS_FEEDBACK] = (initial)
 #define NO_HISTORY(initial) .others[CGX_DEFAULTS_NO_HISTORY] = (initial)
 
 /* A new variable takes the next free slot. The slot of a removed variable stays empty. */
@@ -33,10 +32,7 @@ static const struct cgx_key adaptive_words[] = {
 };
 
 static const struct cgx_key rows[] = {
-    /* These rows come first: the defaults of the others depend on them. */
-    {{"CGX_ERROR_FEEDBACK", "0, 1", "0",
-      "1: quantisation errors are added to the next sum at the same position of the step", 27},
-     cgx_value_choice, FIELD(error_feedback)},
+    /* This row comes first: the defaults of the others depend on it. */
     {{"CGX_HISTORY", "0, 1, auto", "auto",
       "1: elements are quantised relative to earlier sums at the same position of the step; "
       "auto: in host memory, and on devices where it takes little of the free memory", 28},
@@ -47,15 +43,14 @@ static const struct cgx_key rows[] = {
      cgx_value_choice, FIELD(enable)},
     {{"CGX_COMPRESSION_QUANTIZATION_BITS", "1-8", "4",
       "bits per element; with CGX_ADAPTIVE: before its first plan, and for its error budget", 2},
-     cgx_value_integer, 1, 8, FEEDBACK("2"), FIELD(bits)},
+     cgx_value_integer, 1, 8, FIELD(bits)},
     {{"CGX_CODEC", CGX_CODECS, "auto",
       "how elements are quantised; rotated: at 1-5 bits, in buckets of 1024, after a rotation; auto: "
       "maxmin or rotated, by their errors", 26},
      cgx_value_choice, FIELD(codec)},
     {{"CGX_COMPRESSION_BUCKET_SIZE", "a power of two from 64 to 4096", "128",
       "elements that share a scale", 3},
-     cgx_value_power, 64, 4096, FEEDBACK("512"), NO_HISTORY("512"),
-     FIELD(bucket_size)},
+     cgx_value_power, 64, 4096, NO_HISTORY("512"), FIELD(bucket_size)},
     {{"CGX_COMPRESSION_MINIMAL_SIZE", "auto, or a number of elements", "auto",
       "smaller calls are exact; values below 1024 mean 1024; auto: 16384, and more if "
       "smaller calls are faster exact", 4},
@@ -119,17 +114,13 @@ const char *cgx_settings_initial(size_t index, enum cgx_defaults defaults)
 
 const char *cgx_defaults_name(enum cgx_defaults defaults)
 {
-    static const char *const names[CGX_DEFAULTS] = {[CGX_DEFAULTS_FEEDBACK] =
-                                                        "CGX_ERROR_FEEDBACK=1",
-                                                    [CGX_DEFAULTS_NO_HISTORY] = "CGX_HISTORY=0"};
+    static const char *const names[CGX_DEFAULTS] = {[CGX_DEFAULTS_NO_HISTORY] = "CGX_HISTORY=0"};
 
     return names[defaults];
 }
 
 static enum cgx_defaults defaults_of(const struct cgx_settings *settings)
 {
-    if (settings->error_feedback)
-        return CGX_DEFAULTS_FEEDBACK;
     return settings->history == CGX_HISTORY_NEVER ? CGX_DEFAULTS_NO_HISTORY : CGX_DEFAULTS_USUAL;
 }
 
@@ -206,15 +197,19 @@ static void report_refused(const struct cgx_setting *about, const char *name, co
     report(context, CGX_LOG_ERROR, message);
 }
 
-/* WITH: the name that the user has set. */
-static void report_excluded(const struct cgx_settings_pair *pair, const char *with,
-                            const char *then, cgx_settings_report *report, void *context)
+/* True if the adaptive widths exclude the base width, which the user has set as BITS; MESSAGE then
+ * says so. */
+static bool overrides(const struct cgx_settings *settings, const char *bits, char *message,
+                      size_t size)
 {
-    char message[512];
+    unsigned base = settings->bits;
+    unsigned least = cgx_settings_least(settings), most = cgx_settings_most(settings);
 
-    snprintf(message, sizeof message, "%s=\"%s\" refused: allowed with %s: %s; %s", pair->name,
-             pair->value, with, pair->allowed, then);
-    report(context, CGX_LOG_ERROR, message);
+    if (!settings->adaptive || (base >= least && base <= most))
+        return false;
+    snprintf(message, size, "CGX_ADAPTIVE=bits=%u:%u excludes %s=%u: calls begin with %u bits",
+             least, most, bits, base, base < least ? least : most);
+    return true;
 }
 
 void cgx_settings_parse(char *const environment[], cgx_settings_report *report, void *context,
@@ -222,7 +217,7 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
 {
     static char *const empty[] = {NULL};
     const char *texts[NROWS], *then;
-    bool taken[NROWS], excluded[CGX_SETTINGS_PAIRS];
+    bool taken[NROWS];
     char message[512];
 
     if (!environment) /* clearenv sets environ to NULL */
@@ -235,7 +230,6 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
             read_row(&rows[i], cgx_settings_initial(i, defaults_of(settings)), texts[i], settings);
         settings->valid = settings->valid && taken[i];
     }
-    settings->valid = cgx_settings_together(settings, excluded) && settings->valid;
     then = cgx_settings_consequence(settings, "every call is exact");
     for (size_t i = 0; i < NROWS; i++) {
         const char *name = name_set(rows[i].about.name, environment);
@@ -247,13 +241,9 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
             report(context, CGX_LOG_WARN, message);
         }
     }
-    for (size_t i = 0; i < CGX_SETTINGS_PAIRS; i++)
-        if (excluded[i])
-            report_excluded(cgx_settings_pair(i), name_set(cgx_settings_pair(i)->with, environment),
-                            then, report, context);
     if (settings->valid &&
-        cgx_settings_override(settings, name_set("CGX_COMPRESSION_QUANTIZATION_BITS", environment),
-                              message, sizeof message))
+        overrides(settings, name_set("CGX_COMPRESSION_QUANTIZATION_BITS", environment), message,
+                  sizeof message))
         report(context, CGX_LOG_WARN, message);
     for (size_t i = 0; environment[i]; i++)
         if (cgx_names_explain(environment[i], cgx_settings_row, message, sizeof message))

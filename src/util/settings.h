@@ -68,7 +68,6 @@ struct cgx_settings {
     uint32_t adaptive_bits;   /* MIN << 16 | MAX, or 0: auto; see cgx_settings_least */
     double adaptive_budget;   /* allowed squared error, relative to that of BITS in all layers */
     unsigned adaptive_period; /* steps */
-    bool error_feedback;
     enum cgx_history_kept history;
     uint32_t rules; /* cgx_hash_file of rules_path; 0: no file */
     int log_level;  /* enum cgx_log_level */
@@ -93,40 +92,14 @@ static inline unsigned cgx_settings_most(const struct cgx_settings *settings)
     return settings->adaptive_bits != 0 ? settings->adaptive_bits & 0xFFFF : 8;
 }
 
-/* Whether calls use history (codec/history.h). Error feedback cannot use the residuals of scaled
- * elements. */
-static inline bool cgx_settings_history(const struct cgx_settings *settings)
-{
-    return settings->history != CGX_HISTORY_NEVER && !settings->error_feedback;
-}
-
 /* The rows of the table in order; NULL behind the last. */
 const struct cgx_setting *cgx_settings_row(size_t index);
-
-/* A value of a setting that is refused unless another setting has an allowed value. */
-struct cgx_settings_pair {
-    const char *name, *value;
-    const char *with, *allowed; /* the other setting and its allowed values, for people */
-};
-
-/* All pairs in order; NULL behind the last. */
-#define CGX_SETTINGS_PAIRS 2
-const struct cgx_settings_pair *cgx_settings_pair(size_t index);
 
 /* The default of row INDEX of the table. */
 const char *cgx_settings_initial(size_t index, enum cgx_defaults defaults);
 
 /* The setting that selects DEFAULTS, such as "CGX_HISTORY=0"; NULL for the usual ones. */
 const char *cgx_defaults_name(enum cgx_defaults defaults);
-
-/* Replaces values that other settings exclude, and marks in REFUSED the pairs that were violated.
- * True if none was. */
-bool cgx_settings_together(struct cgx_settings *settings, bool refused[CGX_SETTINGS_PAIRS]);
-
-/* True if the adaptive widths exclude the base width, which the user has set as BITS; MESSAGE then
- * says so. */
-bool cgx_settings_override(const struct cgx_settings *settings, const char *bits, char *message,
-                           size_t size);
 
 /* Receives the messages of cgx_settings_parse, one per call, without a newline. LEVEL is an enum
  * cgx_log_level: error for a refused value, warn otherwise. At the first message *SETTINGS is

@@ -56,15 +56,6 @@ static softcuda_kernel *kernel_of(const struct kernels_job *job, bool rotated)
     }
     static softcuda_kernel *const kernels[CGX_MEASURE + 1][CGX_BFLOAT16 + 1] = {
         TYPES(encode), TYPES(reduce), TYPES(decode), TYPES(measure)};
-#define RESIDUALS(operation)                                                       \
-    {                                                                              \
-        SOFTCUDA_KERNEL(cgx_##operation##_float32_residuals, cgx_kernel_args),     \
-            SOFTCUDA_KERNEL(cgx_##operation##_float16_residuals, cgx_kernel_args), \
-            SOFTCUDA_KERNEL(cgx_##operation##_bfloat16_residuals, cgx_kernel_args) \
-    }
-    static softcuda_kernel *const keeping[2][CGX_REDUCE + 1][CGX_BFLOAT16 + 1] = {
-        {RESIDUALS(encode), RESIDUALS(reduce)},
-        {RESIDUALS(encode_rotated), RESIDUALS(reduce_rotated)}};
 #define HISTORY(operation)                                                       \
     {                                                                            \
         SOFTCUDA_KERNEL(cgx_##operation##_float32_history, cgx_kernel_args),     \
@@ -77,8 +68,6 @@ static softcuda_kernel *kernel_of(const struct kernels_job *job, bool rotated)
     static softcuda_kernel *const rotations[CGX_DECODE + 1][CGX_BFLOAT16 + 1] = {
         TYPES(encode_rotated), TYPES(reduce_rotated), TYPES(decode_rotated)};
 
-    if (job->residuals.at)
-        return keeping[rotated][job->operation][job->coding->dtype];
     if (job->history.scales)
         return scaled[rotated][job->operation][job->coding->dtype];
     if (rotated)
@@ -202,7 +191,6 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size
         sources[i] = (int64_t)(uintptr_t)job->sources[i];
     args.sources = sources;
     args.buffer = job->buffer;
-    args.residuals = (void *)((uintptr_t)job->residuals.at - 2 * job->residuals.first);
     args.scales = job->history.scales;
     args.fits = job->history.fits;
     args.age = job->history.age;

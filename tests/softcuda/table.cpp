@@ -7,32 +7,28 @@
 #include "cuda/kernels.h"
 #include "driver.h"
 
-#define FOR_KERNELS(X, type)                 \
-    X(cgx_encode_##type)                     \
-    X(cgx_reduce_##type)                     \
-    X(cgx_measure_##type)                    \
-    X(cgx_decode_##type)                     \
-    X(cgx_encode_##type##_history)           \
-    X(cgx_decode_##type##_history)           \
-    X(cgx_reduce_##type##_history)           \
-    X(cgx_measure_##type##_history)          \
-    X(cgx_encode_##type##_residuals)         \
-    X(cgx_reduce_##type##_residuals)         \
-    X(cgx_encode_rotated_##type)             \
-    X(cgx_encode_rotated_##type##_history)   \
-    X(cgx_encode_rotated_##type##_residuals) \
-    X(cgx_reduce_rotated_##type)             \
-    X(cgx_reduce_rotated_##type##_history)   \
-    X(cgx_reduce_rotated_##type##_residuals) \
-    X(cgx_decode_rotated_##type)             \
-    X(cgx_decode_rotated_##type##_history)   \
-    X(cgx_begin_uniform_##type)              \
-    X(cgx_begin_uniform_##type##_history)    \
-    X(cgx_encode_uniform_##type)             \
-    X(cgx_encode_uniform_##type##_history)   \
-    X(cgx_reduce_uniform_##type)             \
-    X(cgx_reduce_uniform_##type##_history)   \
-    X(cgx_decode_uniform_##type)             \
+#define FOR_KERNELS(X, type)               \
+    X(cgx_encode_##type)                   \
+    X(cgx_reduce_##type)                   \
+    X(cgx_measure_##type)                  \
+    X(cgx_decode_##type)                   \
+    X(cgx_encode_##type##_history)         \
+    X(cgx_decode_##type##_history)         \
+    X(cgx_reduce_##type##_history)         \
+    X(cgx_measure_##type##_history)        \
+    X(cgx_encode_rotated_##type)           \
+    X(cgx_encode_rotated_##type##_history) \
+    X(cgx_reduce_rotated_##type)           \
+    X(cgx_reduce_rotated_##type##_history) \
+    X(cgx_decode_rotated_##type)           \
+    X(cgx_decode_rotated_##type##_history) \
+    X(cgx_begin_uniform_##type)            \
+    X(cgx_begin_uniform_##type##_history)  \
+    X(cgx_encode_uniform_##type)           \
+    X(cgx_encode_uniform_##type##_history) \
+    X(cgx_reduce_uniform_##type)           \
+    X(cgx_reduce_uniform_##type##_history) \
+    X(cgx_decode_uniform_##type)           \
     X(cgx_decode_uniform_##type##_history)
 
 #define DECLARE(name) extern "C" void name(const struct cgx_kernel_args args);

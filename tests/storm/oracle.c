@@ -51,7 +51,7 @@ static bool is_fragile(const struct unit *unit, size_t first, size_t end, double
     for (size_t i = first; i < end; i++) {
         double reached = unit->magnitude[i];
 
-        if (flat && !oracle->feedback && !oracle->own_op) {
+        if (flat && !oracle->own_op) {
             reached = fabs(unit->sum[i]);
             for (int p = 0; p < oracle->ranks; p++)
                 reached = fmax(reached, fabs(unit->inputs[(size_t)p * UNIT + i]));
@@ -304,7 +304,6 @@ static void find_nodes(struct oracle *oracle, int per_node, MPI_Comm comm)
 struct oracle oracle_from_environment(enum element type, MPI_Comm comm)
 {
     struct oracle oracle = {.scheme = scheme_from_environment(type),
-                            .feedback = check_set("CGX_ERROR_FEEDBACK", "1"),
                             .history = !check_set("CGX_HISTORY", "0"),
                             .cross_grid = check_set("CGX_CROSS_REDUCTION_TYPE", "GRID")};
     const char *codec = getenv("CGX_CODEC"), *widths = check_word("CGX_ADAPTIVE", "bits");

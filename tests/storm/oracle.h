@@ -3,7 +3,7 @@
 
 /* What a sum may be, whatever the library did to form it: worked out in float64 from its manual and
  * from the data, and sharing nothing with it. A compressed sum is within the error that all
- * quantisations on its way allow, those with residuals or a history of sums included; where the
+ * quantisations on its way allow, those with a history of sums included; where the
  * exact sum is not finite the result is not finite; and it is not finite elsewhere only in a bucket
  * that has or nearly has such an element. */
 #ifndef TESTS_STORM_ORACLE_H
@@ -24,7 +24,7 @@ struct oracle {
     bool maxmin;          /* segments may be max-min quantised; rotated, if its error is not 0 */
     double uniform;       /* the squared error of uniform quantisation; 0: there is none */
     unsigned base;        /* the width where none is chosen or said */
-    bool feedback, history;
+    bool history;
     bool cross_grid;
     bool parts;  /* some elements may be sent as they are */
     bool own_op; /* an op of the program's, which rounds to the type after each addition */

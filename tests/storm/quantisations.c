@@ -27,40 +27,33 @@ static double norm_of(const double *values, size_t count)
     return sqrt(squares);
 }
 
-/* By how much more a quantisation makes OPERAND be off. With error feedback what was lost before is
- * added first, but no more of it, in norm, than four times what there is of the bucket. */
+/* By how much more a quantisation makes OPERAND be off. */
 static double rotated_loss(const struct bucket *bucket, struct operand operand)
 {
     double norm = norm_of(operand.values, bucket->count) + operand.error;
-    double added = bucket->oracle->feedback ? 4 * norm : 0,
-           widest = bucket->oracle->history ? 252 : 1;
+    double widest = bucket->oracle->history ? 252 : 1;
 
-    norm += added;
-    return added + 4 * widest * (sqrt(bucket->scheme->rotated) * norm + fmin(norm, 0x1p-102));
+    return 4 * widest * (sqrt(bucket->scheme->rotated) * norm + fmin(norm, 0x1p-102));
 }
 
 static double maxmin_loss(const struct bucket *bucket, struct operand operand)
 {
     const struct oracle *oracle = bucket->oracle;
-    double min = operand.values[0], max = min, error = operand.error, added = 0, widest = 1;
+    double min = operand.values[0], max = min, error = operand.error, widest = 1;
 
     for (size_t i = 1; i < bucket->count; i++) {
         min = operand.values[i] < min ? operand.values[i] : min;
         max = operand.values[i] > max ? operand.values[i] : max;
     }
-    if (oracle->feedback)
-        added = 4 * (norm_of(operand.values, bucket->count) + error * sqrt((double)bucket->count));
     /* Elements are divided by up to as much as they are multiplied by again. */
     if (oracle->history) {
         widest = 252;
         min = fmin(min, 0);
         max = fmax(max, 0);
     }
-    error += added;
     if (max > min || error > 0)
         error += oracle->ranks * 0x1p-23 * fmax(fabs(min), fabs(max));
-    return added +
-           0.5 * (1 + 0x1p-8) * widest * bound_step(bucket->scheme, min - error, max + error);
+    return 0.5 * (1 + 0x1p-8) * widest * bound_step(bucket->scheme, min - error, max + error);
 }
 
 /* The step is doubled until elements have at most 126 steps. */

@@ -17,7 +17,7 @@ Row = collections.namedtuple("Row", "width sent relative seconds")
 HEAD = ("bits of an element", "sent", "of exact", "relative error", "time")
 
 MEANING = (
-    "As chosen: with this run's settings, and the history or residuals that they keep. The relative error is the squared error over the "
+    "As chosen: with this run's settings, and the history that they keep. The relative error is the squared error over the "
     "squares of the sum. Times are those of this run on its network, without waits for late ranks. A "
     "rule like 'count=N -> bits=8' gives a sum another width (cgx-rules(5))."
 )

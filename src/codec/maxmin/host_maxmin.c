@@ -51,52 +51,6 @@ void cgx_maxmin_levels(const struct cgx_walk *walk, const struct cgx_bucket *buc
                               values);
 }
 
-/* ---- residuals ---- */
-
-/* The residuals of BUCKET's elements; NULL if there are none. */
-static uint16_t *residuals_of(const struct cgx_walk *walk, const struct cgx_work *work,
-                              const struct cgx_bucket *bucket)
-{
-    const struct cgx_residuals *residuals = &work->residuals;
-
-    if (!residuals->at || walk->piece->bits < CGX_RESIDUAL_BITS)
-        return NULL;
-    return residuals->at + (bucket->first - residuals->first);
-}
-
-/* Adds RESIDUALS to the values of the walk. Returns whether these had a norm above 0; if not,
- * RESIDUALS stay as they are. */
-static bool add_residuals(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                          const uint16_t *residuals)
-{
-    const struct cgx_host_kernels *kernels = walk->kernels;
-    size_t size = walk->coding->bucket_size, missing = size - bucket->count;
-    float norm;
-
-    kernels->widen[CGX_BFLOAT16](residuals, bucket->count, walk->addend);
-    memset(walk->addend + bucket->count, 0, missing * sizeof *walk->addend);
-    memset(walk->values + bucket->count, 0, missing * sizeof *walk->values);
-    norm = kernels->norm(walk->values, size);
-    kernels->add_scaled(walk->addend, cgx_residual_cap(norm, kernels->norm(walk->addend, size)),
-                        bucket->count, walk->values);
-    return norm > 0;
-}
-
-/* Stores in RESIDUALS the values of the walk minus the levels of the bucket as written. A poisoned
- * bucket keeps its residuals. */
-static void leave_residuals(const struct cgx_walk *walk, const struct cgx_work *work,
-                            const struct cgx_bucket *bucket, uint16_t *residuals)
-{
-    struct cgx_bucket_header scale;
-
-    if (cgx_maxmin_scale(bucket, work->out, &scale) != CGX_OK || scale.kind == CGX_SCALE_POISON)
-        return;
-    cgx_maxmin_levels(walk, bucket, &scale, work->out, false, walk->addend);
-    for (size_t i = 0; i < bucket->count; i++)
-        walk->addend[i] = walk->values[i] - walk->addend[i];
-    walk->kernels->narrow[CGX_BFLOAT16](walk->addend, bucket->count, residuals);
-}
-
 /* ---- encode ---- */
 
 static void encode_constant(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
@@ -136,7 +90,6 @@ static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work
     const unsigned char *elements = cgx_walk_element(walk, work->in, bucket->first);
     const cgx_float32 *values = (const cgx_float32 *)elements;
     unsigned char *payload = work->out;
-    uint16_t *residuals = residuals_of(walk, work, bucket);
     bool has_history = work->history.scales != NULL;
 
     cgx_walk_prefetch(elements, bucket->count * cgx_dtype_size(dtype));
@@ -144,17 +97,13 @@ static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work
      * costs more than it gains. */
     if (dtype != CGX_FLOAT32 && walk->piece->bits == 8)
         cgx_walk_prefetch(payload + bucket->codes[0], bucket->count);
-    if (dtype != CGX_FLOAT32 || residuals || has_history) {
+    if (dtype != CGX_FLOAT32 || has_history) {
         walk->kernels->widen[dtype](elements, bucket->count, walk->values);
         values = walk->values;
     }
     if (has_history)
         cgx_history_divide(walk, work, bucket, walk->values);
-    if (residuals && !add_residuals(walk, bucket, residuals))
-        residuals = NULL;
     write_bucket(walk, bucket, walk->kernels->range(values, bucket->count), values, payload);
-    if (residuals)
-        leave_residuals(walk, work, bucket, residuals);
     return CGX_OK;
 }
 
@@ -229,18 +178,10 @@ static enum cgx_status sum_bucket(const struct cgx_walk *walk, const struct cgx_
 static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work *work,
                               const struct cgx_bucket *bucket)
 {
-    uint16_t *residuals = residuals_of(walk, work, bucket);
-
     if (sum_bucket(walk, work, bucket) != CGX_OK)
         return CGX_ERR_FORMAT;
-    for (size_t i = 0; residuals && i < bucket->count; i++)
-        walk->values[i] += 0.0f; /* a sum of negative zeros becomes +0, as if it began with +0 */
-    if (residuals && !add_residuals(walk, bucket, residuals))
-        residuals = NULL;
     write_bucket(walk, bucket, walk->kernels->range(walk->values, bucket->count), walk->values,
                  work->out);
-    if (residuals)
-        leave_residuals(walk, work, bucket, residuals);
     return CGX_OK;
 }
 

@@ -50,87 +50,31 @@ struct quantity {
     float factor;
 };
 
-/* Writes a bucket. Returns its step for the values as they are, FACTOR included, in the unit of
- * sums: 0 if all levels are 0, NaN if the bucket is poisoned. */
-static float quantise(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                      const struct quantity *quantity, unsigned char *payload)
+/* Writes a bucket. */
+static void quantise(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                     const struct quantity *quantity, unsigned char *payload)
 {
     bool complete = quantity->complete;
     float squares = quantity->squares;
     float mean = complete ? squares * 0x1p-10f : squares; /* mean square of complete values */
-    float total = complete ? squares : squares * 0x1p10f, step = 0;
+    float total = complete ? squares : squares * 0x1p10f;
     uint32_t header = 0;
 
     if (!(squares < INFINITY)) {
         cgx_walk_poison(walk, bucket, payload);
-        return NAN;
+        return;
     }
     if (squares > 0) {
         float inv = cgx_reciprocal(cgx_rotated_rms(mean));
         float a = kernels_of(walk)->quantise(quantity->values, complete, inv, width_of(walk),
                                              payload + bucket->codes[0]);
+        float step = cgx_rotated_step(inv, a, total);
 
-        step = cgx_rotated_step(inv, a, total);
-        step = complete ? step : step * 0x1p-10f;
-        header = cgx_rotated_header(step, quantity->factor);
+        header = cgx_rotated_header(complete ? step : step * 0x1p-10f, quantity->factor);
     }
     cgx_walk_header(bucket, header, payload);
-    if (header != 0)
-        return step;
-    cgx_walk_clear(walk, bucket, payload);
-    return 0;
-}
-
-/* ---- residuals ---- */
-
-/* The residuals of BUCKET's elements; NULL if there are none. */
-static uint16_t *residuals_of(const struct cgx_work *work, const struct cgx_bucket *bucket)
-{
-    const struct cgx_residuals *residuals = &work->residuals;
-
-    return residuals->at ? residuals->at + (bucket->first - residuals->first) : NULL;
-}
-
-/* Sets SUMS to VALUES of a bucket plus its residuals. Returns whether the squares of VALUES add up
- * to more than 0; if not, the residuals stay as they are. */
-static bool add_to_elements(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                            const uint16_t *residuals, const cgx_float32 *values, float *sums)
-{
-    const struct cgx_rotated_kernels *kernels = kernels_of(walk);
-    uint16_t room[CGX_ROTATED_BUCKET];
-    struct cgx_rotated_squares squares;
-
-    if (bucket->count < CGX_ROTATED_BUCKET) {
-        memset(room, 0, sizeof room);
-        residuals = memcpy(room, residuals, bucket->count * sizeof *room);
-    }
-    squares = kernels->squares(values, residuals);
-    kernels->correct(values, residuals, cgx_residual_cap(squares.values, squares.residuals), sums);
-    return squares.values > 0;
-}
-
-/* Stores in RESIDUALS the errors of QUANTITY in the bucket as written, with STEP as `quantise`
- * returned it: zeros if STEP is 0. A poisoned bucket keeps its residuals. */
-static void leave(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                  const struct quantity *quantity, float step, const unsigned char *payload,
-                  uint16_t *residuals)
-{
-    cgx_rotated_values errors;
-
-    if (isnan(step))
-        return;
-    if (step == 0) {
-        memset(residuals, 0, bucket->count * sizeof *residuals);
-        return;
-    }
-    kernels_of(walk)->errors(quantity->values, quantity->complete, payload + bucket->codes[0],
-                             width_of(walk), step, walk->key, number_of(bucket), errors);
-    if (quantity->factor == 1) {
-        walk->kernels->narrow[CGX_BFLOAT16](errors, bucket->count, residuals);
-        return;
-    }
-    for (size_t i = 0; i < bucket->count; i++)
-        residuals[i] = cgx_residual(errors[i] * (1 / quantity->factor));
+    if (header == 0)
+        cgx_walk_clear(walk, bucket, payload);
 }
 
 /* ---- encode ---- */
@@ -142,25 +86,16 @@ static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work
     const unsigned char *elements = cgx_walk_element(walk, work->in, bucket->first);
     cgx_rotated_values room, rotated;
     struct quantity quantity = {.values = rotated};
-    uint16_t *residuals = residuals_of(work, bucket);
     const cgx_float32 *values;
-    float step;
 
     cgx_walk_prefetch(elements, bucket->count * cgx_dtype_size(walk->coding->dtype));
     values = cgx_history_widened(walk, work, bucket, elements, room);
-    if (residuals) {
-        if (!add_to_elements(walk, bucket, residuals, values, room))
-            residuals = NULL;
-        values = room;
-    }
     quantity.squares = kernels->rotate(values, 1, walk->key, number_of(bucket), rotated);
     quantity.factor = cgx_rotated_factor(quantity.squares);
     if (quantity.factor != 1)
         quantity.squares =
             kernels->rotate(values, quantity.factor, walk->key, number_of(bucket), rotated);
-    step = quantise(walk, bucket, &quantity, work->out);
-    if (residuals)
-        leave(walk, bucket, &quantity, step, work->out, residuals);
+    quantise(walk, bucket, &quantity, work->out);
     return CGX_OK;
 }
 
@@ -199,23 +134,6 @@ static void add_elements(const struct cgx_walk *walk, const struct cgx_work *wor
     sum->elements = true;
 }
 
-/* Adds RESIDUALS to the sum of all sources. Returns whether the squares of that sum add up to more
- * than 0; if not, RESIDUALS stay as they are. */
-static bool add_residuals(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                          const uint16_t *residuals, struct sum *sum)
-{
-    float mean = sum->squares * 0x1p-10f, squares;
-
-    walk->kernels->widen[CGX_BFLOAT16](residuals, bucket->count, sum->room);
-    memset(sum->room + bucket->count, 0, (CGX_ROTATED_BUCKET - bucket->count) * sizeof *sum->room);
-    squares =
-        kernels_of(walk)->rotate(sum->room, 0x1p-10f, walk->key, number_of(bucket), sum->rotated);
-    sum->waiting[sum->nwaiting++] = (struct cgx_rotated_source){
-        .step = cgx_residual_cap(mean, squares), .elements = sum->rotated};
-    add_waiting(walk, sum);
-    return mean > 0;
-}
-
 /* Adds a bucket of the payload SOURCE to a sum. A poisoned bucket has the step NaN, which makes the
  * sum NaN. */
 static enum cgx_status add_codes(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
@@ -235,10 +153,8 @@ static enum cgx_status add_codes(const struct cgx_walk *walk, const struct cgx_b
 static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work *work,
                               const struct cgx_bucket *bucket)
 {
-    uint16_t *residuals = residuals_of(work, bucket);
     struct quantity quantity = {.complete = true};
     struct sum sum;
-    float step;
 
     sum.nwaiting = 0;
     sum.began = sum.elements = false;
@@ -251,8 +167,6 @@ static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work
             return CGX_ERR_FORMAT;
     }
     add_waiting(walk, &sum);
-    if (residuals && !add_residuals(walk, bucket, residuals, &sum))
-        residuals = NULL;
     quantity.factor = cgx_rotated_factor(sum.squares);
     if (quantity.factor != 1) {
         for (size_t i = 0; i < CGX_ROTATED_BUCKET; i++)
@@ -261,9 +175,7 @@ static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work
     }
     quantity.values = sum.values;
     quantity.squares = sum.squares;
-    step = quantise(walk, bucket, &quantity, work->out);
-    if (residuals)
-        leave(walk, bucket, &quantity, step, work->out, residuals);
+    quantise(walk, bucket, &quantity, work->out);
     return CGX_OK;
 }
 

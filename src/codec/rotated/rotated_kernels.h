@@ -21,12 +21,6 @@ struct cgx_rotated_source {
     const float *elements;
 };
 
-/* Sums of squares of the elements of a bucket and of their residuals. */
-struct cgx_rotated_squares {
-    float values;
-    float residuals;
-};
-
 /* A bucket's CODES are aligned to 16 bytes. WIDTH: 1 to CGX_ROTATED_WIDTHS bits. */
 struct cgx_rotated_kernels {
     /* Rotates VALUES times FACTOR, all elements of the bucket, except for the last three stages.
@@ -47,17 +41,6 @@ struct cgx_rotated_kernels {
     /* Rotates the levels times STEP back into all elements of the bucket. */
     void (*restore)(const unsigned char *codes, unsigned width, float step, uint32_t key,
                     uint32_t bucket, cgx_float32 *values);
-
-    /* Over all elements of a bucket, in the order of `rotate`. */
-    struct cgx_rotated_squares (*squares)(const cgx_float32 *values, const uint16_t *residuals);
-
-    /* Sets SUMS, which may be VALUES, to VALUES plus residuals times CAP, in one rounding. */
-    void (*correct)(const cgx_float32 *values, const uint16_t *residuals, float cap, float *sums);
-
-    /* Rotates the errors of `quantise` back, as restore does: its VALUES, times 2^-10 unless
-     * COMPLETE, minus the levels of its CODES. */
-    void (*errors)(const float *values, bool complete, const unsigned char *codes, unsigned width,
-                   float step, uint32_t key, uint32_t bucket, float *errors);
 };
 
 #endif

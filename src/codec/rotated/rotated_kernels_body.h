@@ -16,8 +16,6 @@
  *   over_lanes              the sum over 32 lanes
  *   load_incomplete         elements 8 q to 8 q + 7 of group g from `rotate`, after all missing
  *                           stages but those of bits 4, 5 and 6
- *   sum_of_columns          the sum over 128 / VECTOR vectors; vector m has the sums of elements
- *                           whose numbers modulo 128 are from VECTOR m on
  *   rotate_by, rotate_back  as `rotate`, and as the rest of `restore`, given the words of signs */
 
 #include <string.h>
@@ -157,71 +155,6 @@ INLINE void restore_at(unsigned width, const unsigned char *codes, float step, u
     rotate_back(rotated, signs, values);
 }
 
-/* ---- residuals ---- */
-
-INLINE void errors_at(unsigned width, const float *values, bool complete,
-                      const unsigned char *codes, float step, uint32_t key, uint32_t bucket,
-                      float *errors)
-{
-    const struct table table = table_of(width, step);
-    const vector unit = (vector){0} + (complete ? 1.0f : 0x1p-10f);
-    uint32_t signs[32] __attribute__((aligned(64)));
-    cgx_rotated_values rotated;
-
-    sign_words(key, bucket, signs);
-    for (size_t g = 0; g < GROUPS; g++)
-        _Pragma("GCC unroll 4") for (unsigned q = 0; q < 4; q++)
-        {
-            vector *at = (vector *)(rotated + VECTOR * (32 * g + 8 * q)), v[8], levels[8];
-
-            load_eight(values, g, q, complete, v);
-            levels_of(codes, width, g, q, &table, levels);
-            UNROLLED
-            for (unsigned i = 0; i < 8; i++)
-                v[i] = fma_of(v[i], unit, -levels[i]);
-            butterflies(v, 8);
-            UNROLLED
-            for (unsigned i = 0; i < 8; i++)
-                at[i] = v[i];
-        }
-    rotate_back(rotated, signs, errors);
-}
-
-INLINE vector widen(const uint16_t *residuals)
-{
-    typedef uint16_t halves __attribute__((vector_size(2 * VECTOR)));
-    typedef halves loose_halves __attribute__((aligned(2), may_alias));
-
-    return (vector)(__builtin_convertvector(*(const loose_halves *)residuals, words) << 16);
-}
-
-static struct cgx_rotated_squares squares(const cgx_float32 *values, const uint16_t *residuals)
-{
-    vector x2[128 / VECTOR], r2[128 / VECTOR];
-
-    for (size_t m = 0; m < 128 / VECTOR; m++) {
-        x2[m] = r2[m] = (vector){0};
-        UNROLLED
-        for (unsigned k = 0; k < 8; k++) {
-            vector x = *(const loose_vector *)(values + 128 * k + VECTOR * m);
-            vector r = widen(residuals + 128 * k + VECTOR * m);
-
-            x2[m] = fma_of(x, x, x2[m]);
-            r2[m] = fma_of(r, r, r2[m]);
-        }
-    }
-    return (struct cgx_rotated_squares){sum_of_columns(x2), sum_of_columns(r2)};
-}
-
-static void correct(const cgx_float32 *values, const uint16_t *residuals, float cap, float *sums)
-{
-    const vector factor = (vector){0} + cap;
-
-    for (size_t i = 0; i < CGX_ROTATED_BUCKET; i += VECTOR)
-        *(loose_vector *)(sums + i) =
-            fma_of(widen(residuals + i), factor, *(const loose_vector *)(values + i));
-}
-
 /* ---- the set ---- */
 
 static float rotate(const cgx_float32 *values, float factor, uint32_t key, uint32_t bucket,
@@ -290,31 +223,5 @@ static void restore(const unsigned char *codes, unsigned width, float step, uint
     }
 }
 
-static void errors(const float *values, bool complete, const unsigned char *codes, unsigned width,
-                   float step, uint32_t key, uint32_t bucket, float *lost)
-{
-    switch (width) {
-    case 1:
-        errors_at(1, values, complete, codes, step, key, bucket, lost);
-        break;
-    case 2:
-        errors_at(2, values, complete, codes, step, key, bucket, lost);
-        break;
-    case 3:
-        errors_at(3, values, complete, codes, step, key, bucket, lost);
-        break;
-    case 4:
-        errors_at(4, values, complete, codes, step, key, bucket, lost);
-        break;
-    default:
-        errors_at(5, values, complete, codes, step, key, bucket, lost);
-    }
-}
-
-const struct cgx_rotated_kernels CGX_ROTATED_SET = {.rotate = rotate,
-                                                    .quantise = quantise,
-                                                    .sum = sum,
-                                                    .restore = restore,
-                                                    .squares = squares,
-                                                    .correct = correct,
-                                                    .errors = errors};
+const struct cgx_rotated_kernels CGX_ROTATED_SET = {
+    .rotate = rotate, .quantise = quantise, .sum = sum, .restore = restore};

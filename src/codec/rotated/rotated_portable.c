@@ -216,40 +216,5 @@ static void restore(const unsigned char *codes, unsigned width, float step, uint
     rotate_back(rotated, key, bucket, values);
 }
 
-static struct cgx_rotated_squares squares(const cgx_float32 *values, const uint16_t *residuals)
-{
-    cgx_rotated_values x, r;
-
-    memcpy(x, values, sizeof x);
-    for (size_t i = 0; i < CGX_ROTATED_BUCKET; i++)
-        r[i] = cgx_from_bfloat16(residuals[i]);
-    return (struct cgx_rotated_squares){element_squares(x), element_squares(r)};
-}
-
-static void correct(const cgx_float32 *values, const uint16_t *residuals, float cap, float *sums)
-{
-    for (size_t i = 0; i < CGX_ROTATED_BUCKET; i++)
-        sums[i] = cgx_fma(cgx_from_bfloat16(residuals[i]), cap, values[i]);
-}
-
-static void errors(const float *values, bool complete, const unsigned char *codes, unsigned width,
-                   float step, uint32_t key, uint32_t bucket, float *lost)
-{
-    cgx_rotated_values rotated, found;
-
-    memcpy(rotated, values, sizeof rotated);
-    if (!complete)
-        last_stages(rotated);
-    levels(codes, width, step, found);
-    for (size_t i = 0; i < CGX_ROTATED_BUCKET; i++)
-        rotated[i] = (complete ? rotated[i] : rotated[i] * 0x1p-10f) - found[i];
-    rotate_back(rotated, key, bucket, lost);
-}
-
-const struct cgx_rotated_kernels cgx_rotated_portable = {.rotate = rotate,
-                                                         .quantise = quantise,
-                                                         .sum = sum,
-                                                         .restore = restore,
-                                                         .squares = squares,
-                                                         .correct = correct,
-                                                         .errors = errors};
+const struct cgx_rotated_kernels cgx_rotated_portable = {
+    .rotate = rotate, .quantise = quantise, .sum = sum, .restore = restore};

@@ -15,7 +15,7 @@ struct scheme scheme_from_environment(enum element type)
     const char *bits = getenv("CGX_COMPRESSION_QUANTIZATION_BITS");
     const char *nodes = getenv("CGX_TOPOLOGY");
     const char *per_node = nodes ? strchr(nodes, 'x') : NULL;
-    bool history = !check_set("CGX_HISTORY", "0") && !check_set("CGX_ERROR_FEEDBACK", "1");
+    bool history = !check_set("CGX_HISTORY", "0");
     struct scheme scheme = {
         .type = type,
         .bits = bits ? (unsigned)atoi(bits) : 4,

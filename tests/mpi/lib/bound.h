@@ -42,7 +42,7 @@ struct outcome {
     double square; /* squared error of all elements ... */
     double model;  /* ... and u^2/12 summed over the quantisations */
     double fragile;   /* number of fragile buckets */
-    double laundered; /* elements that are finite where the exact sum is not */
+    double laundered; /* elements that are finite where the exact sum is far beyond the type */
 };
 
 /* The largest step that the quantiser may choose for a bucket whose elements lie in [MIN, MAX]; 0

@@ -64,7 +64,7 @@ size_t check_bucket(void)
 
     if (size)
         return (size_t)atoi(size);
-    return check_set("CGX_HISTORY", "0") || check_set("CGX_ERROR_FEEDBACK", "1") ? 512 : 128;
+    return check_set("CGX_HISTORY", "0") ? 512 : 128;
 }
 
 const char *check_word(const char *name, const char *key)

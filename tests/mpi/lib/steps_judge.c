@@ -39,17 +39,15 @@ static double bucket_steps(const struct judge *judge, size_t first, size_t end)
 }
 
 /* How far elements from FIRST on may be off if they are rotated: four times the error that is
- * expected of all quantisations of their bucket, and residuals of the step before: four times what
- * they are added to, in each of up to three quantisations; not finite where an input is not. */
+ * expected of all quantisations of their bucket; not finite where an input is not. */
 static double rotated_error(const struct judge *judge, size_t first)
 {
     static const double errors[] = {0.5708, 0.1331, 0.0358, 0.00963, 0.00252};
-    const char *codec = getenv("CGX_CODEC"), *feedback = getenv("CGX_ERROR_FEEDBACK");
-    bool feeds = feedback && strcmp(feedback, "1") == 0;
+    const char *codec = getenv("CGX_CODEC");
     size_t end = (first / 1024 + 1) * 1024;
     double power = 0;
 
-    if (!feeds && (!codec || strcmp(codec, "maxmin") == 0))
+    if (!codec || strcmp(codec, "maxmin") == 0)
         return 0;
     end = end < judge->call->count ? end : judge->call->count;
     for (size_t i = first / 1024 * 1024; i < end; i++) {
@@ -65,8 +63,7 @@ static double rotated_error(const struct judge *judge, size_t first)
     }
     if (!isfinite(power))
         return INFINITY;
-    return 4 * sqrt(errors[judge->scheme.bits < 5 ? judge->scheme.bits - 1 : 4] * power) +
-           (feeds ? (5 * 5 * 5 - 1) * sqrt(judge->ranks * power) : 0);
+    return 4 * sqrt(errors[judge->scheme.bits < 5 ? judge->scheme.bits - 1 : 4] * power);
 }
 
 static void judge_element(const struct judge *judge, size_t element, size_t part, double allowed)

@@ -2,8 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Requests to the device backend with pieces of both families and exact ones, in any order, one
- * family alone, and one after another on the same slot: the bytes of the host codec, and with
- * residuals those that it keeps. */
+ * family alone, and one after another on the same slot: the bytes of the host codec. */
 
 #include <string.h>
 
@@ -21,8 +20,6 @@ static unsigned char staging[STAGING] __attribute__((aligned(4096)));
 static struct cgx_cuda_backends *all;
 static struct cgx_backend *backend;
 static void *buffer; /* the elements, on the device */
-static uint16_t residuals[ELEMENTS];
-static struct cgx_reserved *reserved; /* the residuals, on the device */
 
 static const unsigned requests[][PIECES] = {
     {4, CGX_ROTATED + 3, CGX_BITS_EXACT, CGX_ROTATED + 5, 8},
@@ -105,12 +102,6 @@ static struct cgx_work work_of(enum cgx_operation operation, const struct cgx_co
                              .out = out};
 }
 
-/* Those of the buffer, or none. */
-static struct cgx_residuals residuals_of(uint16_t *at, bool kept)
-{
-    return (struct cgx_residuals){kept ? at : NULL, 0};
-}
-
 static void run_on_host(const struct cgx_work *work)
 {
     if (cgx_codec_run(cgx_codec_host(), work) != CGX_OK)
@@ -118,23 +109,21 @@ static void run_on_host(const struct cgx_work *work)
 }
 
 /* Of the elements, left in payload 0, and EXPECTED. */
-static bool encodes(const struct cgx_coding *coding, const struct cgx_piece *pieces, bool kept,
+static bool encodes(const struct cgx_coding *coding, const struct cgx_piece *pieces,
                     unsigned char *expected)
 {
     struct cgx_work work = work_of(CGX_ENCODE, coding, pieces, elements, expected);
 
     memset(staging, 0, STAGING);
     memset(expected, 0, PAYLOAD_BYTES);
-    work.residuals = residuals_of(residuals, kept);
     run_on_host(&work);
-    work.residuals = residuals_of(reserved->at, kept);
     work.in = buffer;
     work.out = payload_at(0);
     return run(&work) && memcmp(payload_at(0), expected, end_of(pieces)) == 0;
 }
 
 /* Payload 0, twice, and the elements. */
-static bool reduces(const struct cgx_coding *coding, const struct cgx_piece *pieces, bool kept,
+static bool reduces(const struct cgx_coding *coding, const struct cgx_piece *pieces,
                     unsigned char *expected)
 {
     const unsigned char *sources[SOURCES] = {payload_at(0), NULL, payload_at(1)};
@@ -144,9 +133,7 @@ static bool reduces(const struct cgx_coding *coding, const struct cgx_piece *pie
     work.nsources = SOURCES;
     memcpy(payload_at(1), payload_at(0), PAYLOAD_BYTES);
     memset(expected, 0, PAYLOAD_BYTES);
-    work.residuals = residuals_of(residuals, kept);
     run_on_host(&work);
-    work.residuals = residuals_of(reserved->at, kept);
     work.in = buffer;
     work.out = payload_at(1);
     return run(&work) && memcmp(payload_at(1), expected, end_of(pieces)) == 0;
@@ -174,34 +161,12 @@ static void test_request(const struct cgx_coding *coding, int number)
     unsigned families = make_pieces(requests[number], pieces);
     unsigned long long before = device_is_soft() ? device_count().launches : 0;
 
-    ok(encodes(coding, pieces, false, expected), "request %d is encoded as on the host", number);
+    ok(encodes(coding, pieces, expected), "request %d is encoded as on the host", number);
     if (device_is_soft())
         ok(device_count().launches - before == families,
            "... by a kernel for each family of its pieces");
-    ok(reduces(coding, pieces, false, expected), "... reduced as there");
+    ok(reduces(coding, pieces, expected), "... reduced as there");
     ok(decodes(coding, pieces), "... and decoded");
-}
-
-/* Residuals of rotated pieces, from one call to the next; others have none. */
-static void test_residuals(int number)
-{
-    static unsigned char expected[PAYLOAD_BYTES];
-    static uint16_t got[ELEMENTS];
-    struct cgx_piece pieces[PIECES];
-    bool same = true;
-
-    make_pieces(requests[number], pieces);
-    memset(residuals, 0, sizeof residuals);
-    same = backend->ops->clear(backend, reserved) == CGX_OK;
-    for (uint32_t call = 0; call < 3; call++) {
-        const struct cgx_coding coding = {.bucket_size = 512, .call = call};
-
-        same = same && encodes(&coding, pieces, true, expected) &&
-               reduces(&coding, pieces, true, expected);
-    }
-    device_download(got, reserved->at, sizeof got);
-    ok(same && memcmp(got, residuals, sizeof got) == 0,
-       "request %d with residuals: the payloads and residuals of the host", number);
 }
 
 int main(void)
@@ -213,13 +178,8 @@ int main(void)
         return done_testing();
     }
     open_backend();
-    if (backend->ops->reserve(backend, sizeof residuals, &reserved) != CGX_OK)
-        bail_out("there is no memory for residuals");
     for (int i = 0; i < REQUESTS; i++)
         test_request(&coding, i);
-    test_residuals(0);
-    test_residuals(2);
-    cgx_reserved_drop(reserved);
     cgx_cuda_backends_free(all);
     device_free(buffer);
     return done_testing();

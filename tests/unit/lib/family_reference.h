@@ -19,20 +19,18 @@ void maxmin_reference_reduce(const struct cgx_coding *coding, const struct cgx_p
                              const unsigned char *const *sources, size_t nsources,
                              const void *buffer, unsigned char *payload);
 
-/* ---- rotated quantisation: the width is PIECE->bits - 16; residuals may be NULL ---- */
+/* ---- rotated quantisation: the width is PIECE->bits - 16 ---- */
 
 size_t rotated_reference_bytes(size_t count, unsigned encoding);
 
 void rotated_reference_decode(const struct cgx_coding *coding, const struct cgx_piece *piece,
                               const unsigned char *payload, void *buffer);
 
-void rotated_reference_encode_kept(const struct cgx_coding *coding, const struct cgx_piece *piece,
-                                   const void *buffer, const struct cgx_residuals *residuals,
-                                   unsigned char *payload);
-void rotated_reference_reduce_kept(const struct cgx_coding *coding, const struct cgx_piece *piece,
-                                   const unsigned char *const *sources, size_t nsources,
-                                   const void *buffer, const struct cgx_residuals *residuals,
-                                   unsigned char *payload);
+void rotated_reference_encode(const struct cgx_coding *coding, const struct cgx_piece *piece,
+                              const void *buffer, unsigned char *payload);
+void rotated_reference_reduce(const struct cgx_coding *coding, const struct cgx_piece *piece,
+                              const unsigned char *const *sources, size_t nsources,
+                              const void *buffer, unsigned char *payload);
 
 /* ---- one bucket, whose elements and rotations are in the order of elements ---- */
 

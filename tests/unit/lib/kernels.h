@@ -18,8 +18,7 @@ struct kernels_job {
     size_t nranges;
     const unsigned char *const *sources;
     size_t nsources;
-    struct cgx_residuals residuals; /* of ENCODE and REDUCE */
-    struct cgx_history history;     /* in place of residuals */
+    struct cgx_history history;
     unsigned char *buffer;
     unsigned char *payload;                  /* of MEASURE and INSPECT: the results */
     const struct cgx_inspection *inspection; /* of INSPECT; BUFFER has this rank's elements */
@@ -54,9 +53,8 @@ struct scene_plan {
     size_t nsources;
     size_t buffer_source; /* which of the sources is the buffer, or SCENE_NO_SOURCE */
     size_t own_source;    /* which of them is overwritten with the sum */
-    bool has_residuals;   /* for encode and reduce */
-    bool has_history;     /* in place of residuals */
-    uint64_t seed;        /* of the data */
+    bool has_history;
+    uint64_t seed; /* of the data */
 };
 
 struct scene {

@@ -137,10 +137,8 @@ static void launch(CUfunction kernel, uint32_t blocks, struct cgx_kernel_args ar
 static void launch_part(const struct kernels_job *job, int family, const struct part *part,
                         struct cgx_kernel_args args)
 {
-    const struct cgx_work work = {.operation = job->operation,
-                                  .coding = job->coding,
-                                  .residuals = job->residuals,
-                                  .history = job->history};
+    const struct cgx_work work = {
+        .operation = job->operation, .coding = job->coding, .history = job->history};
     bool writes = family == CGX_FAMILY_UNIFORM && job->operation <= CGX_REDUCE;
 
     if (part->tiles == 0)
@@ -208,9 +206,6 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
     args.payload = device_memory + (job->payload - memory);
     if (job->shown)
         args.shown = device_memory + (job->shown - memory);
-    if (job->residuals.at != NULL)
-        args.residuals = device_memory + ((unsigned char *)job->residuals.at - memory) -
-                         sizeof(uint16_t) * job->residuals.first;
     if (job->history.scales != NULL) {
         args.scales = device_memory + (job->history.scales - memory);
         args.age = job->history.age;

@@ -51,33 +51,26 @@ static unsigned char *samples_in(unsigned char *memory)
     return memory + GUARD + BUFFER_BYTES;
 }
 
-/* Behind the payloads; from the first piece on. */
-static struct cgx_residuals residuals_in(const struct scene *scene, unsigned char *memory)
+/* Behind the payloads. */
+static unsigned char *kept_in(const struct scene *scene, unsigned char *memory)
 {
-    size_t payloads = scene->plan.nsources > 0 ? scene->plan.nsources : 1;
-    unsigned char *at = payload_in(memory, payloads);
-
-    return (struct cgx_residuals){(uint16_t *)(void *)at, scene->pieces[0].first};
+    return payload_in(memory, scene->plan.nsources > 0 ? scene->plan.nsources : 1);
 }
 
-/* In the place of residuals. */
 static struct cgx_history history_in(const struct scene *scene, unsigned char *memory)
 {
     uint32_t age = scene->elements % 3 == 0 ? 2 : 40; /* young, or not */
 
-    return cgx_history_in(residuals_in(scene, memory).at, scene->elements, age);
+    return cgx_history_in(kept_in(scene, memory), scene->elements, age);
 }
 
 static size_t used_bytes(const struct scene *scene)
 {
-    struct cgx_residuals residuals = residuals_in(scene, made);
     size_t kept = 0;
 
-    if (scene->plan.has_residuals)
-        kept = sizeof(uint16_t) * (scene->elements - residuals.first);
     if (scene->plan.has_history)
         kept = cgx_history_bytes(scene->elements, scene->plan.coding.bucket_size);
-    return (size_t)((unsigned char *)residuals.at - made) +
+    return (size_t)(kept_in(scene, made) - made) +
            (kept > 0 ? (kept + 255) / 256 * 256 + GUARD : 0);
 }
 
@@ -169,21 +162,6 @@ static void make_pieces(struct scene *scene)
         bail_out("a scene of %zu elements is too large", scene->elements);
 }
 
-/* Of many sizes, all finite: no more than the elements, or much more. */
-static void make_residuals(const struct scene *scene, uint64_t *state)
-{
-    struct cgx_residuals residuals = residuals_in(scene, made);
-
-    for (size_t i = 0; i < scene->elements - residuals.first; i++) {
-        static uint64_t size;
-        uint64_t r = data_random(state);
-
-        size = i % 1024 == 0 ? r % 7 : size;
-        residuals.at[i] = (uint16_t)(r >> 32 & 0x80FF);
-        residuals.at[i] |= (uint16_t)(size == 0 ? 0 : size == 6 ? 0x7E00 : 0x3000 + 0x400 * size);
-    }
-}
-
 /* Some blocks have none yet. What lies behind the elements of a piece is zero, and
  * becomes that. */
 static void make_history(const struct scene *scene, uint64_t *state)
@@ -237,8 +215,6 @@ void scene_make(struct scene *scene, const struct scene_plan *plan)
     }
     if (payloads > 1)
         make_elements(scene, &state);
-    if (plan->has_residuals)
-        make_residuals(scene, &state);
     if (plan->has_history)
         make_history(scene, &state);
 }
@@ -251,8 +227,7 @@ static enum cgx_status run_on_host(const struct kernels_job *job)
 
     return cgx_codec_run(cgx_codec_host(),
                          &(struct cgx_work){job->operation, job->coding, job->pieces, job->npieces,
-                                            job->sources, job->nsources,
-                                            .residuals = job->residuals, .history = job->history,
+                                            job->sources, job->nsources, .history = job->history,
                                             .in = decodes ? job->payload : job->buffer,
                                             .out = decodes ? job->buffer : job->payload});
 }
@@ -332,8 +307,6 @@ static struct kernels_job job_in(const struct scene *scene, enum cgx_operation o
         job.payload = payload_in(memory, plan->own_source);
     if (operation == CGX_MEASURE)
         job.payload = samples_in(memory);
-    if (plan->has_residuals && (operation == CGX_ENCODE || operation == CGX_REDUCE))
-        job.residuals = residuals_in(scene, memory);
     if (plan->has_history)
         job.history = history_in(scene, memory);
     return job;

@@ -55,47 +55,6 @@ static float levels_of(const struct cgx_piece *piece, size_t bucket, const unsig
     return step;
 }
 
-/* ---- residuals ---- */
-
-/* Those of a bucket times BY; zeros where there are none. */
-static void residuals_of(const struct cgx_residuals *residuals, const struct cgx_piece *piece,
-                         size_t bucket, float by, float *r)
-{
-    size_t first = bucket * BUCKET;
-
-    memset(r, 0, BUCKET * sizeof *r);
-    for (size_t i = first; residuals && i < first + BUCKET && i < piece->count; i++)
-        r[i - first] =
-            by * reference_widen(CGX_BFLOAT16, residuals->at, piece->first + i - residuals->first);
-}
-
-/* What residuals of the norm NR are multiplied by, to what has the norm NX. */
-static float cap_of(float nx, float nr)
-{
-    return !(nx > 0) || nr == INFINITY ? 0 : nr / 16.0 <= nx ? 1 : sqrtf(16 * nx / nr);
-}
-
-/* Leaves what the bucket lacks of Z, of the unit of sums, which was multiplied by F. NX: the norm
- * of what residuals were added to. */
-static void leave(const struct cgx_coding *coding, const struct cgx_piece *piece, size_t bucket,
-                  float nx, const float *z, double f, const unsigned char *payload,
-                  const struct cgx_residuals *residuals)
-{
-    size_t first = bucket * BUCKET;
-    float e[BUCKET], step = levels_of(piece, bucket, payload, e);
-
-    for (int i = 0; i < BUCKET; i++)
-        e[i] = z[i] - (float)(step * f) * e[i];
-    bucket_stages(bucket_back, e);
-    bucket_turn(coding, piece->first + first, e);
-    for (size_t i = first; !isnan(step) && nx != 0 && i < first + BUCKET && i < piece->count; i++) {
-        uint16_t *at = &residuals->at[piece->first + i - residuals->first];
-
-        reference_narrow(CGX_BFLOAT16, step == 0 ? 0 : (float)(e[i - first] / f), at, 0);
-        *at = (*at & 0x7F80) == 0x7F80 ? 0 : *at;
-    }
-}
-
 /* ---- operations ---- */
 
 static void write_bucket(const struct cgx_piece *piece, size_t bucket, const float *z,
@@ -114,21 +73,15 @@ static void write_bucket(const struct cgx_piece *piece, size_t bucket, const flo
     memcpy(at + 4 * bucket, &header, sizeof header);
 }
 
-void rotated_reference_encode_kept(const struct cgx_coding *coding, const struct cgx_piece *piece,
-                                   const void *buffer, const struct cgx_residuals *residuals,
-                                   unsigned char *payload)
+void rotated_reference_encode(const struct cgx_coding *coding, const struct cgx_piece *piece,
+                              const void *buffer, unsigned char *payload)
 {
     memset(payload + piece->offset, 0, rotated_reference_bytes(piece->count, piece->bits));
     for (size_t bucket = 0; bucket < buckets_of(piece->count); bucket++) {
-        float x[BUCKET], r[BUCKET], cap, n, nx;
+        float x[BUCKET], n;
         double f;
 
         elements_of(coding, piece, bucket, buffer, piece->first, 1, x);
-        residuals_of(residuals, piece, bucket, 1, r);
-        nx = bucket_sum_of_elements(x);
-        cap = cap_of(nx, bucket_sum_of_elements(r));
-        for (int i = 0; i < BUCKET && residuals; i++)
-            x[i] = fmaf(cap, r[i], x[i]);
         f = bucket_factor(bucket_sum_of_elements(x));
         for (int i = 0; i < BUCKET; i++)
             x[i] = (float)(f * x[i]);
@@ -136,10 +89,6 @@ void rotated_reference_encode_kept(const struct cgx_coding *coding, const struct
         bucket_turn(coding, piece->first + bucket * BUCKET, x);
         bucket_stages(bucket_forth, x);
         write_bucket(piece, bucket, x, true, n, f, payload);
-        for (int i = 0; i < BUCKET; i++)
-            x[i] *= 0x1p-10f;
-        if (residuals)
-            leave(coding, piece, bucket, nx, x, f, payload, residuals);
     }
 }
 
@@ -182,25 +131,9 @@ static void add(const struct cgx_coding *coding, const struct cgx_piece *piece, 
         sum[i] += z[i];
 }
 
-/* Adds residuals to a sum that is complete but for them; returns the norm of that. */
-static float add_residuals(const struct cgx_coding *coding, const struct cgx_piece *piece,
-                           size_t bucket, const struct cgx_residuals *residuals, float *sum)
-{
-    float r[BUCKET], cap, nx = bucket_sum_of_codes(sum, sum) * 0x1p-10f;
-
-    residuals_of(residuals, piece, bucket, 0x1p-10f, r);
-    cap = cap_of(nx, bucket_sum_of_elements(r));
-    bucket_turn(coding, piece->first + bucket * BUCKET, r);
-    bucket_stages(bucket_forth, r);
-    for (int i = 0; i < BUCKET; i++)
-        sum[i] = fmaf(cap, r[i], sum[i]);
-    return nx;
-}
-
-void rotated_reference_reduce_kept(const struct cgx_coding *coding, const struct cgx_piece *piece,
-                                   const unsigned char *const *sources, size_t nsources,
-                                   const void *buffer, const struct cgx_residuals *residuals,
-                                   unsigned char *payload)
+void rotated_reference_reduce(const struct cgx_coding *coding, const struct cgx_piece *piece,
+                              const unsigned char *const *sources, size_t nsources,
+                              const void *buffer, unsigned char *payload)
 {
     static unsigned char room[1 << 16];
     size_t bytes = rotated_reference_bytes(piece->count, piece->bits);
@@ -209,19 +142,15 @@ void rotated_reference_reduce_kept(const struct cgx_coding *coding, const struct
     here.offset = 0; /* the payload may be a source */
     memset(room, 0, bytes);
     for (size_t bucket = 0; bucket < buckets_of(piece->count); bucket++) {
-        float sum[BUCKET] = {0}, nx = 0;
+        float sum[BUCKET] = {0};
         double f;
 
         for (size_t p = 0; p < nsources; p++)
             add(coding, piece, bucket, sources[p], buffer, sum);
-        if (residuals)
-            nx = add_residuals(coding, piece, bucket, residuals, sum);
         f = bucket_factor(bucket_sum_of_codes(sum, sum));
         for (int i = 0; i < BUCKET; i++)
             sum[i] = (float)(f * sum[i]);
         write_bucket(&here, bucket, sum, false, bucket_sum_of_codes(sum, sum), f, room);
-        if (residuals)
-            leave(coding, &here, bucket, nx, sum, f, room, residuals);
     }
     memcpy(payload + piece->offset, room, bytes);
 }
@@ -243,7 +172,7 @@ void reference_encode(const struct cgx_coding *coding, const struct cgx_piece *p
                       const void *buffer, unsigned char *payload)
 {
     if (is_rotated(piece->bits))
-        rotated_reference_encode_kept(coding, piece, buffer, NULL, payload);
+        rotated_reference_encode(coding, piece, buffer, payload);
     else
         maxmin_reference_encode(coding, piece, buffer, payload);
 }
@@ -260,7 +189,7 @@ void reference_reduce(const struct cgx_coding *coding, const struct cgx_piece *p
                       unsigned char *payload)
 {
     if (is_rotated(piece->bits))
-        rotated_reference_reduce_kept(coding, piece, sources, nsources, buffer, NULL, payload);
+        rotated_reference_reduce(coding, piece, sources, nsources, buffer, payload);
     else
         maxmin_reference_reduce(coding, piece, sources, nsources, buffer, payload);
 }

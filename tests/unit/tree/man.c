@@ -192,25 +192,6 @@ static void test_other_defaults(size_t index, size_t item)
     }
 }
 
-/* The table of pairs, from line BEGIN on, has those of the library, and no other. */
-static void test_pairs(size_t begin, size_t end)
-{
-    const struct cgx_settings_pair *pair;
-    size_t pairs = 0, known = 0;
-
-    for (; (pair = cgx_settings_pair(known)) != NULL; known++) {
-        char row[LINE_BYTES];
-
-        snprintf(row, sizeof row, "%s=%s\t%s: only %s", pair->name, pair->value, pair->with,
-                 pair->allowed);
-        ok(begin < end && find(begin, row) < end, "%s=%s excludes values of %s", pair->name,
-           pair->value, pair->with);
-    }
-    for (size_t i = begin; i < end; i++)
-        pairs += strstr(lines[i], ": only ") != NULL;
-    ok(pairs == known && known == CGX_SETTINGS_PAIRS, "the page has no other pair");
-}
-
 int main(void)
 {
     size_t begin, end, retired;
@@ -237,7 +218,6 @@ int main(void)
         if (strcmp(lines[i], ".TP") == 0)
             known = is_row(lines[i + 1] + 3) && known;
     ok(known, "the page lists no other variable");
-    test_pairs(end, retired);
     test_reasons();
     test_rules_and_hints();
     return done_testing();

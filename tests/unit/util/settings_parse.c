@@ -311,7 +311,7 @@ static void test_print(void)
     free(text);
     environment[0] = "CGX_HISTORY=0";
     text = printed(environment, true);
-    ok(strstr(text, "default: 128; with CGX_ERROR_FEEDBACK=1: 512; with CGX_HISTORY=0: 512\n"
+    ok(strstr(text, "default: 128; with CGX_HISTORY=0: 512\n"
                     "    now: 512 (the default with CGX_HISTORY=0)\n") != NULL,
        "the table shows the defaults of other settings");
     free(text);

@@ -66,7 +66,6 @@ static const struct variable {
     {"CGX_TOPOLOGY",
      {"flat", "4x2", "1x1", "2147483647x1"},
      {"0x4", "4x0", "4x", "x4", "4X2", "4x2x2", "-4x2", "2147483648x1", "ring"}},
-    {"CGX_ERROR_FEEDBACK", {NULL}, {"2", "ok"}}, /* it has other defaults */
     {"CGX_HISTORY", {"1"}, {"2", "never"}},
     /* 0 has other defaults */
     {"CGX_LOG", {"error", "info", "debug"}, {"warning", "3", "trace"}},
@@ -144,22 +143,16 @@ static void test_defaults(void)
 
 static void test_dependent_defaults(void)
 {
-    struct cgx_settings s = parse("CGX_ERROR_FEEDBACK=1");
+    struct cgx_settings s = parse("CGX_HISTORY=no");
 
-    ok(s.error_feedback && s.bits == 2 && s.codec == CGX_FAMILY_AUTO && s.adaptive,
-       "error feedback has 2 bits and rotates");
-    s = parse("CGX_ERROR_FEEDBACK=1\nCGX_CODEC=maxmin\nCGX_COMPRESSION_QUANTIZATION_BITS=4");
-    ok(s.error_feedback && s.bits == 4 && s.codec == CGX_FAMILY_MAXMIN, "unless others are said");
-    ok(!cgx_settings_history(&s), "what is fed back has no history");
-    s = parse("CGX_HISTORY=no");
-    ok(s.valid && !cgx_settings_history(&s) && s.bucket_size == 512,
+    ok(s.valid && s.history == CGX_HISTORY_NEVER && s.bucket_size == 512,
        "without history buckets have 512 elements");
-    s = parse("CGX_ERROR_FEEDBACK=1\nCGX_COMPRESSION_QUANTIZATION_BITS=9");
-    ok(!s.valid && s.bits == 2, "a refused value leaves that default");
+    s = parse("CGX_HISTORY=no\nCGX_COMPRESSION_BUCKET_SIZE=9");
+    ok(!s.valid && s.bucket_size == 512, "a refused value leaves that default");
     s = parse("CGX_PROFILE=bytegrad\nCGX_ROUNDING=stochastic:7\n"
-              "CGX_INNER_REDUCTION_TYPE=RAW\n"
+              "CGX_INNER_REDUCTION_TYPE=RAW\nCGX_ERROR_FEEDBACK=1\n"
               "CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS=1\nCGX_FRAGMENT_BYTES=1024");
-    ok(s.valid && s.bits == 4 && messages.warnings == 5, "retired variables change nothing");
+    ok(s.valid && s.bits == 4 && messages.warnings == 6, "retired variables change nothing");
 }
 
 int main(void)
