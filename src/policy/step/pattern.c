@@ -274,8 +274,7 @@ bool cgx_pattern_gives_way(const struct cgx_pattern *pattern, const struct cgx_s
                            const struct cgx_sum_log *log, const struct cgx_period *period)
 {
     if (pattern->judged && pattern->placed.part * 2 < pattern->placed.all &&
-        (!pattern->proven || cgx_period_is_rich(period) ||
-         explained_elements(sums, log, period) >= CHANGE * pattern->elements))
+        (!pattern->proven || cgx_period_is_rich(period)))
         return true;
     /* In a shorter one sums of the step may have changed their sizes, and others may be gone. */
     return has_more(sums, log, period) &&

@@ -61,7 +61,7 @@ static const char *ask(const char *text, uint64_t count)
     static const char *const ops[] = {"", " op=float16", " op=bfloat16"};
     static char said[256];
     struct cgx_rules_call call = {.count = count, .communicator = "", .position = UINT64_MAX};
-    struct cgx_rules *rules = rules_of(text);
+    struct cgx_rules *rules = *text ? rules_of(text) : NULL;
     struct cgx_override is = cgx_override_merge(hints, rules, &call);
     char bits[32] = "", layers[64] = "", rule[32] = "";
 
@@ -135,6 +135,21 @@ static const struct {
     {"+", "-> exact", 20, "exact rule=1", "an exact call needs none"},
     {"op=", "", 20, "", "an empty op says nothing"},
     {"step= 24 ", "", 20, "", "cgx_step says nothing of a call"},
+    {"", "", 20, "", "neither says nothing"},
+    {"", "-> bits=5", 20, "bits=5:5 rule=1", "one width of a rule is fixed"},
+    {"", "-> bits=3:6", 20, "bits=3:6 rule=1", "two are a choice"},
+    {"", "-> bits=exact", 20, "exact rule=1", "bits=exact is exact"},
+    {"", "COUNT=20 TYPE=Float32 -> BITS=Exact", 20, "exact rule=1", "case does not matter"},
+    {"", "count=20 -> bits=3\n-> bits=2", 20, "bits=3:3 rule=1",
+     "the first rule that holds counts"},
+    {"", "count=20 -> bits=3\n-> bits=2", 21, "bits=2:2 rule=2", "and no other"},
+    {"", "count=20 -> exact", 21, "", "nothing is said of other calls"},
+    {"", "-> recurs=always", 20, "recurs=always rule=1", "recurs=always says that alone"},
+    {"", "-> consensus=off", 20, "consensus=off rule=1", "so does consensus=off"},
+    {"", "-> Consensus=On layers=20", 20, "layers=1,0 consensus=on rule=1",
+     "two actions are both taken"},
+    {"", "-> codec=rotated bits=2", 20, "bits=2:2 codec=rotated rule=1", "a codec and its width"},
+    {"", "-> Codec=MaxMin", 20, "codec=maxmin rule=1", "the other codec"},
 };
 
 static void test_cases(void)

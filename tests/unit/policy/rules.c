@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The file of CGX_RULES: what it says of calls. */
+/* The file of CGX_RULES: for which calls its rules are. hints.c has what they say. */
 #include "policy/rules/rules.h"
 
 #include <stdio.h>
@@ -114,61 +114,6 @@ static void test_conditions(void)
             right = true;
         }
     }
-}
-
-static void test_actions(void)
-{
-    const struct cgx_rules_call any = {.communicator = ""};
-    struct cgx_override override;
-
-    parse("count=1 -> exact\ncount=2 -> bits=5\ncount=3 -> bits=3:6\n"
-          "count=4 -> bits=exact\nCOUNT=5 TYPE=Float32 -> BITS=Exact\n-> bits=2");
-    override = say_of(1);
-    ok(override.exact && override.least == 0 && override.most == 0 && override.layers == NULL,
-       "exact is exact");
-    override = say_of(2);
-    ok(!override.exact && override.least == 5 && override.most == 5, "one width is fixed");
-    override = say_of(3);
-    ok(!override.exact && override.least == 3 && override.most == 6, "two widths are a choice");
-    ok(say_of(4).exact && say_of(5).exact, "bits=exact is exact");
-    ok(say_of(5).rule == 5, "words may be in upper or lower case");
-    ok(say_of(3).rule == 3 && say_of(9).rule == 6, "the first rule that holds counts");
-    override = cgx_rules_override(NULL, &any);
-    ok(!override.exact && override.least == 0 && override.most == 0 && override.layers == NULL &&
-           override.rule == 0,
-       "no rules say nothing");
-    parse("count=7 -> exact");
-    ok(say_of(8).rule == 0 && !say_of(8).exact, "nothing is said of other calls");
-}
-
-static void test_recurrence(void)
-{
-    struct cgx_override override;
-
-    parse("count=1 -> recurs=always\ncount=2 -> recurs=NEVER bits=3\ncount=3 -> consensus=off\n"
-          "count=4 -> Consensus=On layers=4\ncount=5 -> bits=3\ncount=6 -> codec=rotated bits=2\n"
-          "count=7 -> Codec=MaxMin");
-    override = say_of(1);
-    ok(override.recurs == CGX_RECURS_ALWAYS && !override.exact && override.least == 0 &&
-           override.layers == NULL && override.consensus == CGX_SWITCH_UNSET && override.rule == 1,
-       "recurs=always says that alone");
-    override = say_of(2);
-    ok(override.recurs == CGX_RECURS_NEVER && override.least == 3, "recurs=never is told apart");
-    override = say_of(3);
-    ok(override.consensus == CGX_SWITCH_OFF && override.recurs == CGX_RECURS_FOUND &&
-           override.least == 0,
-       "consensus=off says that alone");
-    ok(override.codec == CGX_CODEC_AS_SET, "and nothing of the codec");
-    override = say_of(4);
-    ok(override.consensus == CGX_SWITCH_ON && override.layers != NULL,
-       "consensus=on is told apart");
-    override = say_of(5);
-    ok(override.recurs == CGX_RECURS_FOUND && override.consensus == CGX_SWITCH_UNSET,
-       "a rule that says neither leaves both as found");
-    override = say_of(6);
-    ok(override.codec == CGX_CODEC(CGX_FAMILY_ROTATED) && override.least == 2,
-       "a codec and its width");
-    ok(say_of(7).codec == CGX_CODEC(CGX_FAMILY_MAXMIN), "the other codec");
 }
 
 static void test_steps(void)
@@ -301,8 +246,6 @@ static void test_unused(void)
 int main(void)
 {
     test_conditions();
-    test_actions();
-    test_recurrence();
     test_steps();
     test_layers();
     test_text();
