@@ -188,7 +188,7 @@ cuda_headers = src/cuda/context.h src/cuda/driver.h src/cuda/exported.h src/cuda
 kernel_sources = src/cuda/kernels.cu src/cuda/codes.cuh src/cuda/elements.cuh \
 	src/cuda/encode.cuh src/cuda/energies.cuh src/cuda/history.cuh \
 	src/cuda/inspect.cuh src/cuda/measure.cuh src/cuda/moments.cuh \
-	src/cuda/rotated.cuh src/cuda/rotated_codes.cuh \
+	src/cuda/norms.cuh src/cuda/rotated.cuh src/cuda/rotated_codes.cuh \
 	src/cuda/rotated_history.cuh src/cuda/rotated_tile.cuh \
 	src/cuda/rotation.cuh src/cuda/scales.cuh src/cuda/sums.cuh src/cuda/tile.cuh \
 	src/cuda/uniform.cuh src/cuda/uniform_codes.cuh src/cuda/uniform_heads.cuh \
