@@ -161,6 +161,7 @@ mpi_programs = tests/mpi/lab_vanish tests/mpi/adaptive_streams tests/mpi/adaptiv
 	tests/mpi/leave tests/mpi/life tests/mpi/session \
 	tests/mpi/spawn tests/mpi/sums tests/mpi/trace_memory
 mpi_scripts = \
+	tests/mpi/demo.test \
 	tests/mpi/bitwise.test \
 	tests/mpi/bound.test \
 	tests/mpi/bytes.test \
@@ -193,7 +194,6 @@ all_tests = $(core_tests) $(device_tests) $(further_tests)
 further_scripts = \
 	tests/mpi/abis.test \
 	tests/mpi/clients.test \
-	tests/mpi/demo.test \
 	tests/mpi/lab.test \
 	tests/mpi/lab_vanish.test \
 	tests/mpi/packages.test \

@@ -82,6 +82,7 @@ command clang-tidy clang-tidy
 command cppcheck cppcheck
 command gfortran gfortran
 command git git
+command ip iproute2
 command mandoc mandoc
 command modulecmd environment-modules
 command pkg-config pkg-config
@@ -105,7 +106,6 @@ to_check_all() {
     cat <<'END'
 command dh debhelper
 command dpkg-buildpackage dpkg-dev
-command ip iproute2
 command lintian lintian
 command mpicc.openmpi libopenmpi-dev
 command mpiexec.openmpi openmpi-bin
