@@ -99,8 +99,12 @@ static void test_gathered(bool by_one)
 
     for (unsigned way = 0; way < 24 * 6; way += one_of(5)) {
         const char *nodes = watch_nodes[way * 7 % WATCH_NODES];
-        struct scene scene = watch_scene(nodes, way % 24, 3 + way / 24);
+        struct scene scene;
 
+        /* Between two nodes, of which one has a single rank, a gather can be missed. */
+        if (!by_one && strcmp(nodes, "00001") == 0)
+            continue;
+        scene = watch_scene(nodes, way % 24, 3 + way / 24);
         scene.bucket_size = 64;
         scene.count = 60000;
         scene.staging *= 8;
@@ -122,8 +126,7 @@ static void test_gathered(bool by_one)
         }
         scene_free(&scene);
     }
-    /* Between two nodes, of which one has a single rank, a gather can be missed. */
-    ok(wrong <= (by_one ? 0 : cases / 20) && cases > 0,
+    ok(wrong == 0 && cases > 0,
        by_one ? "what one rank alone has: %u of %u sums are held back"
               : "gathers: %u of %u are missed",
        wrong, cases);
