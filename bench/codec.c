@@ -281,8 +281,8 @@ static void print_processor(void)
 
 static void run(struct bench *bench, const struct codec_options *options)
 {
-    static const char *const sets[] = {"portable", "avx2", "avx512"};
-    for (int s = 0; s < 3; s++)
+    static const char *const sets[] = {"portable", "avx2"};
+    for (int s = 0; s < 2; s++)
         for (int dtype = CGX_FLOAT32; dtype <= CGX_BFLOAT16; dtype++) {
             bench->set = cgx_codec_host_named(sets[s]);
             if (bench->set == NULL || !codec_options_list(options->kernels, sets[s]) ||

@@ -217,22 +217,17 @@ src/cuda/module.lo src/cuda/libcgxcore_la-module.lo: src/cuda/kernels.fatbin
 CLEANFILES += src/cuda/kernels.fatbin
 
 if X86_64
-noinst_LTLIBRARIES += libcgxavx2.la libcgxavx512.la
-libcgxcore_la_LIBADD += libcgxavx2.la libcgxavx512.la
+noinst_LTLIBRARIES += libcgxavx2.la
+libcgxcore_la_LIBADD += libcgxavx2.la
 libcgxcore_la_SOURCES += src/codec/host_x86.c
 libcgxavx2_la_SOURCES = src/codec/host_avx2.c src/codec/rotated/rotated_avx2.c \
 	src/codec/uniform/uniform_avx2.c
 libcgxavx2_la_CFLAGS = $(libcgxcore_la_CFLAGS) -mavx2 -mfma -mf16c -mbmi2
-libcgxavx512_la_SOURCES = src/codec/host_avx512.c src/codec/rotated/rotated_avx512.c \
-	src/codec/uniform/uniform_avx512.c
-libcgxavx512_la_CFLAGS = $(libcgxcore_la_CFLAGS) -mavx512f -mavx512bw -mavx512vl \
-	-mavx512dq -mfma -mf16c -mbmi2
 else
 libcgxcore_la_SOURCES += src/codec/host_generic.c
 libcgxcore_la_LIBADD += $(LIBM)
-unbuilt += src/codec/host_avx2.c src/codec/host_avx512.c src/codec/host_x86.c \
-	src/codec/rotated/rotated_avx2.c src/codec/rotated/rotated_avx512.c \
-	src/codec/uniform/uniform_avx2.c src/codec/uniform/uniform_avx512.c
+unbuilt += src/codec/host_avx2.c src/codec/host_x86.c src/codec/rotated/rotated_avx2.c \
+	src/codec/uniform/uniform_avx2.c
 endif
 
 libcgxpmpi_la_SOURCES =

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Inside the host backend: the kernels, which work on one bucket. host_portable.c, host_avx2.c and
- * host_avx512.c compile the same source (host_kernels_body.h) with their own flags; all give the
- * same bytes. The walk over pieces and buckets (host_operations.c) is compiled once. */
+/* Inside the host backend: the kernels, which work on one bucket. host_portable.c and host_avx2.c
+ * compile the same source (host_kernels_body.h) with their own flags; both give the same bytes. The
+ * walk over pieces and buckets (host_operations.c) is compiled once. */
 #ifndef CGX_CODEC_HOST_KERNELS_H
 #define CGX_CODEC_HOST_KERNELS_H
 
@@ -70,16 +70,16 @@ struct cgx_host_kernels {
     {                                                                                        \
         [CGX_FAMILY_ROTATED] = &set(cgx_rotated_), [CGX_FAMILY_UNIFORM] = &set(cgx_uniform_) \
     }
-extern const struct cgx_rotated_kernels cgx_rotated_portable, cgx_rotated_avx2, cgx_rotated_avx512;
-extern const struct cgx_uniform_kernels cgx_uniform_portable, cgx_uniform_avx2, cgx_uniform_avx512;
+extern const struct cgx_rotated_kernels cgx_rotated_portable, cgx_rotated_avx2;
+extern const struct cgx_uniform_kernels cgx_uniform_portable, cgx_uniform_avx2;
 
-/* A set of kernels: "portable", "avx2" or "avx512". */
+/* A set of kernels: "portable" or "avx2". */
 struct cgx_codec {
     const char *name;
     struct cgx_host_kernels kernels;
 };
 
-extern const struct cgx_codec cgx_host_portable, cgx_host_avx2, cgx_host_avx512;
+extern const struct cgx_codec cgx_host_portable, cgx_host_avx2;
 
 /* The codec of that name; NULL if there is none or this processor cannot run it. For NULL, the
  * fastest. */

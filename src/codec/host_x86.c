@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Chooses among the three sets of kernels for x86-64 processors. */
+/* Chooses among the two sets of kernels for x86-64 processors. */
 
 #include <cpuid.h>
 #include <string.h>
@@ -17,19 +17,14 @@ static bool has_f16c(void)
 
 static bool is_supported(const struct cgx_codec *set)
 {
-    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                __builtin_cpu_supports("bmi2") && has_f16c();
-
-    if (set == &cgx_host_avx512)
-        return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-    return set == &cgx_host_avx2 ? avx2 : true;
+    return set == &cgx_host_portable ||
+           (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+            __builtin_cpu_supports("bmi2") && has_f16c());
 }
 
 const struct cgx_codec *cgx_codec_host_named(const char *name)
 {
-    static const struct cgx_codec *const fastest_first[] = {&cgx_host_avx512, &cgx_host_avx2,
-                                                            &cgx_host_portable};
+    static const struct cgx_codec *const fastest_first[] = {&cgx_host_avx2, &cgx_host_portable};
 
     for (size_t i = 0; i < sizeof fastest_first / sizeof *fastest_first; i++) {
         const struct cgx_codec *set = fastest_first[i];
