@@ -189,8 +189,8 @@ kernel_sources = src/cuda/kernels.cu src/cuda/codes.cuh src/cuda/elements.cuh \
 	src/cuda/encode.cuh src/cuda/energies.cuh src/cuda/history.cuh \
 	src/cuda/inspect.cuh src/cuda/measure.cuh src/cuda/moments.cuh \
 	src/cuda/norms.cuh src/cuda/rotated.cuh src/cuda/rotated_codes.cuh \
-	src/cuda/rotated_history.cuh src/cuda/rotated_tile.cuh \
-	src/cuda/rotation.cuh src/cuda/scales.cuh src/cuda/sums.cuh src/cuda/tile.cuh \
+	src/cuda/rotated_tile.cuh src/cuda/rotation.cuh src/cuda/row_history.cuh src/cuda/rows.cuh \
+	src/cuda/scales.cuh src/cuda/sums.cuh src/cuda/tile.cuh \
 	src/cuda/uniform.cuh src/cuda/uniform_codes.cuh src/cuda/uniform_heads.cuh \
 	src/cuda/uniform_levels.cuh src/cuda/uniform_tile.cuh
 EXTRA_DIST += $(cuda_headers) $(kernel_sources)

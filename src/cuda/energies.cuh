@@ -7,6 +7,7 @@
 #define CGX_CUDA_ENERGIES_CUH
 
 #include "codec/energy.h"
+#include "cuda/rotated_tile.cuh"
 #include "cuda/uniform.cuh"
 
 /* The step of group INDEX of the uniform piece at DATA. */
@@ -34,11 +35,6 @@ CGX_DEVICE double lane_energy_of_groups(const struct cgx_kernel_args &args,
                              left < CGX_UNIFORM_GROUP ? (uint32_t)left : CGX_UNIFORM_GROUP);
     }
     return sum;
-}
-
-CGX_DEVICE bool is_rotated(const struct cgx_kernel_piece *piece)
-{
-    return piece->bits - CGX_ROTATED - 1 < CGX_ROTATED_WIDTHS;
 }
 
 /* The sum over the buckets of PIECE that belong to LANE. */

@@ -10,6 +10,7 @@
 
 #include "codec/inspect.h"
 #include "cuda/energies.cuh"
+#include "cuda/rotated_codes.cuh"
 
 /* A bucket, with what is needed to decode it from any of the sources. */
 struct cgx_inspected_place {
@@ -103,7 +104,7 @@ CGX_DEVICE bool view_block(const struct cgx_kernel_args &args,
     const uint32_t in_tile = CGX_KERNEL_TILE / CGX_ROTATED_BUCKET;
     const float step = cgx_bits_float(header) * (is_large ? CGX_ROTATED_ASIDE : 1.0f);
     struct cgx_rotated_tile tile;
-    struct cgx_rotated_place place;
+    struct cgx_row_place place;
     float values[CGX_LANE];
     uint32_t *room = warp_room();
 

@@ -6,16 +6,7 @@
 #define CGX_CUDA_ROTATED_CUH
 
 #include "cuda/rotated_codes.cuh"
-#include "cuda/rotated_history.cuh"
-
-template <class Type>
-CGX_DEVICE unsigned char *rotated_elements(const struct cgx_kernel_args &args,
-                                           const struct cgx_rotated_tile *tile,
-                                           const struct cgx_rotated_place *place)
-{
-    return (unsigned char *)args.buffer +
-           (tile->first + place->bucket * CGX_ROTATED_BUCKET) * sizeof(typename Type::element);
-}
+#include "cuda/row_history.cuh"
 
 /* ---- encode ---- */
 
@@ -23,7 +14,7 @@ template <class Type, enum kept KEPT>
 CGX_DEVICE void encode_rotated(const struct cgx_kernel_args &args, uint32_t number = blockIdx.x)
 {
     const struct cgx_rotated_tile *tile = find_rotated_tile(args, number);
-    const struct cgx_rotated_place place = find_rotated_place(tile);
+    const struct cgx_row_place place = find_row_place(&tile->rows);
     struct cgx_quads<Type> quads;
     struct cgx_power power;
     float values[CGX_LANE];
@@ -32,9 +23,9 @@ CGX_DEVICE void encode_rotated(const struct cgx_kernel_args &args, uint32_t numb
     pad_headers(tile, args.payload);
     if (place.count == 0)
         return;
-    load_lane<Type>(rotated_elements<Type>(args, tile, &place), &place, &quads);
+    load_lane<Type>(row_elements<Type>(args, &tile->rows, &place), &place, &quads);
     if (KEPT == HISTORY)
-        load_scales(args, tile, &place, scales);
+        load_scales(args, &tile->rows, &place, scales);
     widen_quads<Type>(&quads, values);
     if (KEPT == HISTORY)
         divide_by_scales(scales, values);
@@ -51,7 +42,7 @@ template <class Type, enum kept KEPT>
 CGX_DEVICE void decode_rotated(const struct cgx_kernel_args &args, uint32_t number = blockIdx.x)
 {
     const struct cgx_rotated_tile *tile = find_rotated_tile(args, number);
-    const struct cgx_rotated_place place = find_rotated_place(tile);
+    const struct cgx_row_place place = find_row_place(&tile->rows);
     struct cgx_quads<Type> quads;
     float values[CGX_LANE], step;
     uint32_t scales[CGX_QUADS], header;
@@ -71,7 +62,7 @@ CGX_DEVICE void decode_rotated(const struct cgx_kernel_args &args, uint32_t numb
             values[i] *= 1.0f / CGX_ROTATED_ASIDE;
     }
     if (KEPT == HISTORY) {
-        load_scales(args, tile, &place, scales);
+        load_scales(args, &tile->rows, &place, scales);
         multiply_by_scales(scales, values);
     }
     narrow_quads<Type>(values, &quads);
@@ -84,24 +75,24 @@ CGX_DEVICE void decode_rotated(const struct cgx_kernel_args &args, uint32_t numb
     } else if (!cgx_rotated_is_header(header)) {
         *args.status = CGX_KERNEL_BAD_HEADER;
     }
-    store_lane<Type>(rotated_elements<Type>(args, tile, &place), &place, &quads);
+    store_lane<Type>(row_elements<Type>(args, &tile->rows, &place), &place, &quads);
     if (KEPT == HISTORY)
-        enter_history(args, tile, &place, values);
+        enter_history(args, &tile->rows, &place, values);
 }
 
 /* ---- reduce ---- */
 
 template <class Type, enum kept KEPT>
 CGX_DEVICE void add_rotated(const struct cgx_kernel_args &args, const struct cgx_rotated_tile *tile,
-                            const struct cgx_rotated_place *place, float *sums)
+                            const struct cgx_row_place *place, float *sums)
 {
     struct cgx_quads<Type> quads;
     float addends[CGX_LANE];
     uint32_t scales[CGX_QUADS];
 
-    load_lane<Type>(rotated_elements<Type>(args, tile, place), place, &quads);
+    load_lane<Type>(row_elements<Type>(args, &tile->rows, place), place, &quads);
     if (KEPT == HISTORY)
-        load_scales(args, tile, place, scales);
+        load_scales(args, &tile->rows, place, scales);
     widen_quads<Type>(&quads, addends);
     if (KEPT == HISTORY)
         divide_by_scales(scales, addends);
@@ -117,7 +108,7 @@ CGX_DEVICE void add_rotated(const struct cgx_kernel_args &args, const struct cgx
 /* Adds up to 32 sources from FIRST on. */
 template <class Type, enum kept KEPT>
 CGX_DEVICE void add_sources(const struct cgx_kernel_args &args, const struct cgx_rotated_tile *tile,
-                            const struct cgx_rotated_place *place, uint32_t first, float level,
+                            const struct cgx_row_place *place, uint32_t first, float level,
                             float *sums)
 {
     const struct cgx_rotated_sources sources = check_sources(args, tile, place, first);
@@ -140,7 +131,7 @@ template <class Type, enum kept KEPT>
 CGX_DEVICE void reduce_rotated(const struct cgx_kernel_args &args, uint32_t number = blockIdx.x)
 {
     const struct cgx_rotated_tile *tile = find_rotated_tile(args, number);
-    const struct cgx_rotated_place place = find_rotated_place(tile);
+    const struct cgx_row_place place = find_row_place(&tile->rows);
     struct cgx_power power;
     float sums[CGX_LANE] = {}, level;
 

@@ -10,8 +10,7 @@
 
 /* The address of the bucket's header, in a payload to write or only to read. */
 CGX_DEVICE uint32_t *rotated_header(const struct cgx_rotated_tile *tile,
-                                    const struct cgx_rotated_place *place,
-                                    const unsigned char *payload)
+                                    const struct cgx_row_place *place, const unsigned char *payload)
 {
     return (uint32_t *)(payload + tile->headers + place->bucket * CGX_BUCKET_HEADER_BYTES);
 }
@@ -19,8 +18,7 @@ CGX_DEVICE uint32_t *rotated_header(const struct cgx_rotated_tile *tile,
 /* The address of the lane's first word of codes at WIDTH; the next ones are 32 words apart. */
 template <uint32_t WIDTH>
 CGX_DEVICE uint32_t *rotated_words(const struct cgx_rotated_tile *tile,
-                                   const struct cgx_rotated_place *place,
-                                   const unsigned char *payload)
+                                   const struct cgx_row_place *place, const unsigned char *payload)
 {
     return (uint32_t *)(payload + tile->codes + place->bucket * (CGX_ROTATED_BUCKET / 8 * WIDTH)) +
            place->lane;
@@ -49,8 +47,7 @@ template <uint32_t WIDTH> CGX_DEVICE float lane_level(uint32_t lane)
 }
 
 /* The level that this lane holds. A kernel finds it once. */
-CGX_DEVICE float find_level(const struct cgx_rotated_tile *tile,
-                            const struct cgx_rotated_place *place)
+CGX_DEVICE float find_level(const struct cgx_rotated_tile *tile, const struct cgx_row_place *place)
 {
     uint32_t width = tile->width;
 
@@ -96,7 +93,7 @@ template <uint32_t WIDTH> CGX_DEVICE uint32_t find_code(const uint32_t *words, u
  * step. */
 template <uint32_t WIDTH>
 CGX_DEVICE void read_levels_of(const struct cgx_rotated_tile *tile,
-                               const struct cgx_rotated_place *place, const unsigned char *payload,
+                               const struct cgx_row_place *place, const unsigned char *payload,
                                float level, float *values)
 {
     const uint32_t *at = rotated_words<WIDTH>(tile, place, payload);
@@ -110,9 +107,8 @@ CGX_DEVICE void read_levels_of(const struct cgx_rotated_tile *tile,
         values[e] = __shfl_sync(CGX_WARP, level, (int)find_code<WIDTH>(words, e));
 }
 
-CGX_DEVICE void read_levels(const struct cgx_rotated_tile *tile,
-                            const struct cgx_rotated_place *place, const unsigned char *payload,
-                            float level, float *values)
+CGX_DEVICE void read_levels(const struct cgx_rotated_tile *tile, const struct cgx_row_place *place,
+                            const unsigned char *payload, float level, float *values)
 {
     uint32_t width = tile->width;
 
@@ -144,7 +140,7 @@ struct cgx_rotated_sources {
 /* Returns the sources from FIRST on. Sets the status if a header is bad. */
 CGX_DEVICE struct cgx_rotated_sources check_sources(const struct cgx_kernel_args &args,
                                                     const struct cgx_rotated_tile *tile,
-                                                    const struct cgx_rotated_place *place,
+                                                    const struct cgx_row_place *place,
                                                     uint32_t first)
 {
     struct cgx_rotated_sources sources;
@@ -173,8 +169,7 @@ CGX_DEVICE struct cgx_rotated_sources check_sources(const struct cgx_kernel_args
 /* Adds COUNT payloads, up to BATCH, from number S of SOURCES on. BATCH are always read, and those
  * beyond COUNT count as zeros: with branches around them, loads would wait for each other. */
 template <uint32_t WIDTH, uint32_t BATCH>
-CGX_DEVICE void add_batch(const struct cgx_rotated_tile *tile,
-                          const struct cgx_rotated_place *place,
+CGX_DEVICE void add_batch(const struct cgx_rotated_tile *tile, const struct cgx_row_place *place,
                           const struct cgx_rotated_sources *sources, uint32_t s, uint32_t count,
                           float level, float *sums)
 {
@@ -202,7 +197,7 @@ CGX_DEVICE void add_batch(const struct cgx_rotated_tile *tile,
 
 template <uint32_t WIDTH>
 CGX_DEVICE void add_payloads_of(const struct cgx_rotated_tile *tile,
-                                const struct cgx_rotated_place *place,
+                                const struct cgx_row_place *place,
                                 const struct cgx_rotated_sources *sources, uint32_t s,
                                 uint32_t count, float level, float *sums)
 {
@@ -213,8 +208,7 @@ CGX_DEVICE void add_payloads_of(const struct cgx_rotated_tile *tile,
 }
 
 /* Adds COUNT payloads, up to CGX_BATCH, from number S of SOURCES on. */
-CGX_DEVICE void add_payloads(const struct cgx_rotated_tile *tile,
-                             const struct cgx_rotated_place *place,
+CGX_DEVICE void add_payloads(const struct cgx_rotated_tile *tile, const struct cgx_row_place *place,
                              const struct cgx_rotated_sources *sources, uint32_t s, uint32_t count,
                              float level, float *sums)
 {
@@ -278,8 +272,8 @@ CGX_DEVICE uint32_t quantise_rotated(const struct cgx_power *power, float level,
 template <uint32_t WIDTH>
 CGX_DEVICE void write_bucket_of(const struct cgx_kernel_args &args,
                                 const struct cgx_rotated_tile *tile,
-                                const struct cgx_rotated_place *place,
-                                const struct cgx_power *power, float level, const float *values)
+                                const struct cgx_row_place *place, const struct cgx_power *power,
+                                float level, const float *values)
 {
     uint32_t words[WIDTH], *at = rotated_words<WIDTH>(tile, place, args.payload);
     uint32_t header = quantise_rotated<WIDTH>(power, level, values, words);
@@ -301,9 +295,8 @@ CGX_DEVICE void write_bucket_of(const struct cgx_kernel_args &args,
 
 /* Writes the bucket whose rotated values the warp holds. */
 CGX_DEVICE void write_bucket(const struct cgx_kernel_args &args,
-                             const struct cgx_rotated_tile *tile,
-                             const struct cgx_rotated_place *place, const struct cgx_power *power,
-                             float level, const float *values)
+                             const struct cgx_rotated_tile *tile, const struct cgx_row_place *place,
+                             const struct cgx_power *power, float level, const float *values)
 {
     uint32_t width = tile->width;
 

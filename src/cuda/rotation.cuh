@@ -129,20 +129,14 @@ CGX_DEVICE void rotate_back(uint32_t signs, float *values)
 
 /* The signs of this lane's elements. */
 CGX_DEVICE uint32_t signs_of(const struct cgx_kernel_args &args,
-                             const struct cgx_rotated_tile *tile,
-                             const struct cgx_rotated_place *place)
+                             const struct cgx_rotated_tile *tile, const struct cgx_row_place *place)
 {
-    uint32_t bucket = (uint32_t)(tile->first / CGX_ROTATED_BUCKET) + place->bucket;
+    uint32_t bucket = (uint32_t)(tile->rows.first / CGX_ROTATED_BUCKET) + place->bucket;
 
     return cgx_rotated_signs(args.key, bucket, place->lane);
 }
 
 /* ---- sums ---- */
-
-CGX_DEVICE float add_lane(float sum, int distance)
-{
-    return sum + __shfl_xor_sync(CGX_WARP, sum, distance);
-}
 
 /* The sum of all lanes' SUM, in code order. */
 CGX_DEVICE float sum_of_codes(float sum)

@@ -9,7 +9,6 @@
 #ifndef CGX_CUDA_UNIFORM_CUH
 #define CGX_CUDA_UNIFORM_CUH
 
-#include "cuda/rotated.cuh"
 #include "cuda/uniform_levels.cuh"
 
 /* ---- where words go ---- */
@@ -85,7 +84,7 @@ CGX_DEVICE uint64_t find_begin(struct cgx_kernel_mark *mark, uint32_t index, uin
 
 /* Writes the group's entries, and its COUNT words from warp_room behind the BEGIN words before. */
 CGX_DEVICE void store_group(const struct cgx_kernel_args &args, const struct cgx_uniform_tile *tile,
-                            const struct cgx_rotated_place *place, uint32_t kind, uint32_t exponent,
+                            const struct cgx_row_place *place, uint32_t kind, uint32_t exponent,
                             uint64_t begin, uint32_t count)
 {
     const uint32_t *room = warp_room(), index = group_of(tile, place);
@@ -128,7 +127,7 @@ CGX_DEVICE uint32_t key_of(const struct cgx_kernel_args &args, uint64_t offset)
 /* Quantises VALUES, this lane's row of a group, and writes the group. All threads of the block must
  * call it, once; a warp without a group has no VALUES. */
 CGX_DEVICE void write_group(const struct cgx_kernel_args &args, const struct cgx_uniform_tile *tile,
-                            const struct cgx_rotated_place *place, struct cgx_kernel_mark *mark,
+                            const struct cgx_row_place *place, struct cgx_kernel_mark *mark,
                             const float *values)
 {
     const float step = args.step != 0 ? args.step : *(const float *)(args.payload + tile->piece);
@@ -155,7 +154,7 @@ CGX_DEVICE void write_group(const struct cgx_kernel_args &args, const struct cgx
 }
 
 /* Leaves the sum of the squares of VALUES, this lane's quads of the group, in MARK. */
-CGX_DEVICE void leave_squares(const struct cgx_rotated_place *place, const float *values,
+CGX_DEVICE void leave_squares(const struct cgx_row_place *place, const float *values,
                               struct cgx_kernel_mark *mark)
 {
     const float squares = bucket_norm(values);
@@ -169,13 +168,13 @@ CGX_DEVICE void encode_uniform(const struct cgx_kernel_args &args)
 {
     const uint32_t number = take_tile(args);
     const struct cgx_uniform_tile *tile = find_uniform_tile(args, number);
-    const struct cgx_rotated_place place = find_rotated_place(&tile->groups);
+    const struct cgx_row_place place = find_row_place(&tile->rows);
     struct cgx_kernel_mark *mark = args.marks + 1 + number;
     float values[CGX_LANE] = {};
 
     if (place.count > 0) {
-        load_values<Type, KEPT>(args, &tile->groups, &place,
-                                rotated_elements<Type>(args, &tile->groups, &place), values);
+        load_values<Type, KEPT>(args, &tile->rows, &place,
+                                row_elements<Type>(args, &tile->rows, &place), values);
         leave_squares(&place, values, mark);
         transpose<true>(values);
     }
@@ -188,7 +187,7 @@ template <class Type, enum kept KEPT>
 CGX_DEVICE void decode_uniform(const struct cgx_kernel_args &args)
 {
     const struct cgx_uniform_tile *tile = find_uniform_tile(args, blockIdx.x);
-    const struct cgx_rotated_place place = find_rotated_place(&tile->groups);
+    const struct cgx_row_place place = find_row_place(&tile->rows);
     const int64_t address = (int64_t)args.payload;
     const struct cgx_uniform_source *found = find_sources(args, tile, &address, 1);
     struct cgx_quads<Type> quads;
@@ -200,15 +199,15 @@ CGX_DEVICE void decode_uniform(const struct cgx_kernel_args &args)
     read_row(&found[place.bucket], &place, block_of(tile, &place), values);
     transpose<false>(values);
     if (KEPT == HISTORY) {
-        load_scales(args, &tile->groups, &place, scales);
+        load_scales(args, &tile->rows, &place, scales);
         multiply_by_scales(scales, values);
     }
 #pragma unroll
     for (int i = 0; i < CGX_LANE / CGX_GROUP; i++)
         narrow_sums<Type>(values + i * CGX_GROUP, &quads.words[0][0] + i * Type::WORDS);
-    store_lane<Type>(rotated_elements<Type>(args, &tile->groups, &place), &place, &quads);
+    store_lane<Type>(row_elements<Type>(args, &tile->rows, &place), &place, &quads);
     if (KEPT == HISTORY)
-        enter_history(args, &tile->groups, &place, values);
+        enter_history(args, &tile->rows, &place, values);
 }
 
 /* ---- reduce ---- */
@@ -217,12 +216,12 @@ CGX_DEVICE void decode_uniform(const struct cgx_kernel_args &args)
 template <class Type, enum kept KEPT>
 CGX_DEVICE void add_unquantised(const struct cgx_kernel_args &args,
                                 const struct cgx_uniform_tile *tile,
-                                const struct cgx_rotated_place *place, float *sums)
+                                const struct cgx_row_place *place, float *sums)
 {
     float values[CGX_LANE];
 
-    load_values<Type, KEPT>(args, &tile->groups, place,
-                            rotated_elements<Type>(args, &tile->groups, place), values);
+    load_values<Type, KEPT>(args, &tile->rows, place, row_elements<Type>(args, &tile->rows, place),
+                            values);
     transpose<true>(values);
 #pragma unroll
     for (int i = 0; i < CGX_LANE; i++)
@@ -230,8 +229,8 @@ CGX_DEVICE void add_unquantised(const struct cgx_kernel_args &args,
 }
 
 CGX_DEVICE void add_payload(const struct cgx_uniform_source *source,
-                            const struct cgx_uniform_tile *tile,
-                            const struct cgx_rotated_place *place, float *sums)
+                            const struct cgx_uniform_tile *tile, const struct cgx_row_place *place,
+                            float *sums)
 {
     float levels[CGX_LANE];
 
@@ -244,7 +243,7 @@ CGX_DEVICE void add_payload(const struct cgx_uniform_source *source,
 /* Adds up to CGX_UNIFORM_SOURCES sources from FIRST on. All threads of the block must call it. */
 template <class Type, enum kept KEPT>
 CGX_DEVICE void add_some(const struct cgx_kernel_args &args, const struct cgx_uniform_tile *tile,
-                         const struct cgx_rotated_place *place, uint32_t first, float *sums)
+                         const struct cgx_row_place *place, uint32_t first, float *sums)
 {
     const uint32_t count = limit(first, args.nsources, CGX_UNIFORM_SOURCES);
     const struct cgx_uniform_source *found = find_sources(args, tile, args.sources + first, count);
@@ -265,7 +264,7 @@ CGX_DEVICE void reduce_uniform(const struct cgx_kernel_args &args)
 {
     const uint32_t number = take_tile(args);
     const struct cgx_uniform_tile *tile = find_uniform_tile(args, number);
-    const struct cgx_rotated_place place = find_rotated_place(&tile->groups);
+    const struct cgx_row_place place = find_row_place(&tile->rows);
     struct cgx_kernel_mark *mark = args.marks + 1 + number;
     float sums[CGX_LANE], quads[CGX_LANE];
 

@@ -138,7 +138,7 @@ CGX_DEVICE uint32_t find_kind(const float *values, bool exists, bool poisons, bo
  * CGX_TOO_MANY if its blocks do not fit into its room. Blocks that are not finite are poisoned if
  * POISONS. */
 CGX_DEVICE uint32_t quantise_group(const struct cgx_uniform_tile *tile,
-                                   const struct cgx_rotated_place *place, const float *values,
+                                   const struct cgx_row_place *place, const float *values,
                                    float step, uint32_t key, bool poisons,
                                    struct cgx_uniform_row *row)
 {

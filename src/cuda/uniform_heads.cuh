@@ -19,12 +19,12 @@ CGX_DEVICE double squares_of(const struct cgx_kernel_args &args,
 {
     __shared__ float squares[2][CGX_KERNEL_GROUPS];
     const uint32_t warp = threadIdx.x / 32, count = (uint32_t)piece->count;
-    struct cgx_rotated_tile tile;
-    struct cgx_rotated_place place;
+    struct cgx_rows rows;
+    struct cgx_row_place place;
     float values[CGX_LANE];
     double sum = 0;
 
-    tile.first = piece->first;
+    rows.first = piece->first;
     place.lane = threadIdx.x % 32;
 #pragma unroll 1
     for (uint32_t i = 0; i * CGX_KERNEL_TILE < count; i++) {
@@ -33,8 +33,8 @@ CGX_DEVICE double squares_of(const struct cgx_kernel_args &args,
         place.bucket = i * CGX_KERNEL_GROUPS + warp;
         place.count = limit(place.bucket * CGX_UNIFORM_GROUP, count, CGX_UNIFORM_GROUP);
         if (place.count > 0) {
-            load_values<Type, KEPT>(args, &tile, &place,
-                                    rotated_elements<Type>(args, &tile, &place), values);
+            load_values<Type, KEPT>(args, &rows, &place, row_elements<Type>(args, &rows, &place),
+                                    values);
             found = bucket_norm(values);
         }
         if (place.lane == 0)

@@ -126,7 +126,7 @@ CGX_DEVICE const struct cgx_uniform_source *find_sources(const struct cgx_kernel
 {
     __shared__ struct cgx_uniform_source found[CGX_UNIFORM_SOURCES * CGX_KERNEL_GROUPS];
     const uint32_t s = threadIdx.x / CGX_KERNEL_GROUPS, bucket = threadIdx.x % CGX_KERNEL_GROUPS;
-    const uint32_t left = limit(bucket * CGX_UNIFORM_GROUP, tile->groups.count, CGX_UNIFORM_GROUP);
+    const uint32_t left = limit(bucket * CGX_UNIFORM_GROUP, tile->rows.count, CGX_UNIFORM_GROUP);
 
     __syncthreads(); /* all have read what was found before */
     if (s < count && left > 0 && addresses[s] != 0)
@@ -221,8 +221,8 @@ CGX_DEVICE void find_levels(const struct cgx_uniform_source *source, uint32_t bl
 
 /* Decodes this lane's row of a group; BLOCK is the number of its block in the buffer. The row is 0
  * if the block does not exist or the group is malformed. */
-CGX_DEVICE void read_row(const struct cgx_uniform_source *source,
-                         const struct cgx_rotated_place *place, uint32_t block, float *levels)
+CGX_DEVICE void read_row(const struct cgx_uniform_source *source, const struct cgx_row_place *place,
+                         uint32_t block, float *levels)
 {
     const uint32_t *words = (const uint32_t *)global_memory(source->words);
     const uint32_t lane = threadIdx.x % 32, at = source->starts[lane / 2];

@@ -1,17 +1,17 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The division of work for uniform pieces. As with rotated pieces a warp has a group of 1024
- * elements, and a lane eight quads of it. To quantise and to decode a lane has a row: 32
- * consecutive elements, half a block, so that masks need no votes. */
+/* The division of work for uniform pieces. A warp has a group, and a lane eight quads of it. To
+ * quantise and to decode a lane has a row: 32 consecutive elements, half a block, so that masks
+ * need no votes. */
 #ifndef CGX_CUDA_UNIFORM_TILE_CUH
 #define CGX_CUDA_UNIFORM_TILE_CUH
 
 #include "codec/uniform/uniform.h"
-#include "cuda/rotated_history.cuh"
+#include "cuda/row_history.cuh"
 
 struct cgx_uniform_tile {
-    struct cgx_rotated_tile groups; /* as if they were buckets of a rotated piece */
+    struct cgx_rows rows; /* groups are their buckets */
     struct cgx_uniform_layout layout;
     uint64_t piece; /* its offset */
     uint64_t words; /* the most that it may have */
@@ -41,7 +41,9 @@ CGX_DEVICE const struct cgx_uniform_tile *find_uniform_tile(const struct cgx_ker
             found->piece = piece->offset;
             found->words = cgx_uniform_most_words(piece->count);
             found->layout = cgx_uniform_layout_of(piece->count);
-            lay_out_rotated(piece, found->index, &found->groups);
+            found->rows.first = piece->first + (uint64_t)found->index * CGX_KERNEL_TILE;
+            found->rows.count =
+                limit(found->index * CGX_KERNEL_TILE, (uint32_t)piece->count, CGX_KERNEL_TILE);
         }
     }
     __syncthreads();
@@ -49,20 +51,18 @@ CGX_DEVICE const struct cgx_uniform_tile *find_uniform_tile(const struct cgx_ker
 }
 
 /* The number of this warp's group in the piece. */
-CGX_DEVICE uint32_t group_of(const struct cgx_uniform_tile *tile,
-                             const struct cgx_rotated_place *place)
+CGX_DEVICE uint32_t group_of(const struct cgx_uniform_tile *tile, const struct cgx_row_place *place)
 {
     return tile->index * CGX_KERNEL_GROUPS + place->bucket;
 }
 
 /* The number of this lane's block in the buffer. */
-CGX_DEVICE uint32_t block_of(const struct cgx_uniform_tile *tile,
-                             const struct cgx_rotated_place *place)
+CGX_DEVICE uint32_t block_of(const struct cgx_uniform_tile *tile, const struct cgx_row_place *place)
 {
-    return (uint32_t)(bucket_at(&tile->groups, place) / CGX_UNIFORM_BLOCK) + place->lane / 2;
+    return (uint32_t)(bucket_at(&tile->rows, place) / CGX_UNIFORM_BLOCK) + place->lane / 2;
 }
 
-CGX_DEVICE uint32_t blocks_of(const struct cgx_rotated_place *place)
+CGX_DEVICE uint32_t blocks_of(const struct cgx_row_place *place)
 {
     return (place->count + CGX_UNIFORM_BLOCK - 1) / CGX_UNIFORM_BLOCK;
 }
@@ -104,8 +104,8 @@ template <bool TO_ROWS> CGX_DEVICE void transpose(float *values)
 /* Loads this lane's quads of the unquantised group at ELEMENTS, divided by their scales if there is
  * history. */
 template <class Type, enum kept KEPT>
-CGX_DEVICE void load_values(const struct cgx_kernel_args &args, const struct cgx_rotated_tile *tile,
-                            const struct cgx_rotated_place *place, const unsigned char *elements,
+CGX_DEVICE void load_values(const struct cgx_kernel_args &args, const struct cgx_rows *rows,
+                            const struct cgx_row_place *place, const unsigned char *elements,
                             float *values)
 {
     struct cgx_quads<Type> quads;
@@ -113,7 +113,7 @@ CGX_DEVICE void load_values(const struct cgx_kernel_args &args, const struct cgx
 
     load_lane<Type>(elements, place, &quads);
     if (KEPT == HISTORY)
-        load_scales(args, tile, place, scales);
+        load_scales(args, rows, place, scales);
     widen_quads<Type>(&quads, values);
     if (KEPT == HISTORY)
         divide_by_scales(scales, values);

@@ -1,41 +1,34 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* History scaling (codec/history.h) of a rotated bucket, by the warp that holds its elements. The
+/* History scaling (codec/history.h) of a bucket, by the warp that holds its elements. The
  * scales of a quad share a word. */
-#ifndef CGX_CUDA_ROTATED_HISTORY_CUH
-#define CGX_CUDA_ROTATED_HISTORY_CUH
+#ifndef CGX_CUDA_ROW_HISTORY_CUH
+#define CGX_CUDA_ROW_HISTORY_CUH
 
-#include "cuda/rotation.cuh"
+#include "cuda/rows.cuh"
 #include "cuda/scales.cuh"
 
 /* The first element of the lane's quad K, counted in the bucket. */
-CGX_DEVICE uint32_t quad_at(const struct cgx_rotated_place *place, int k)
+CGX_DEVICE uint32_t quad_at(const struct cgx_row_place *place, int k)
 {
-    return k * CGX_ROW + place->lane * CGX_QUAD;
+    return k * CGX_STRIDE + place->lane * CGX_QUAD;
 }
 
-CGX_DEVICE uint64_t bucket_at(const struct cgx_rotated_tile *tile,
-                              const struct cgx_rotated_place *place)
+CGX_DEVICE uint32_t *scales_at(const struct cgx_kernel_args &args, const struct cgx_rows *rows,
+                               const struct cgx_row_place *place, int k)
 {
-    return tile->first + place->bucket * CGX_ROTATED_BUCKET;
+    return (uint32_t *)(args.scales + bucket_at(rows, place) + quad_at(place, k));
 }
 
-CGX_DEVICE uint32_t *scales_at(const struct cgx_kernel_args &args,
-                               const struct cgx_rotated_tile *tile,
-                               const struct cgx_rotated_place *place, int k)
-{
-    return (uint32_t *)(args.scales + bucket_at(tile, place) + quad_at(place, k));
-}
-
-CGX_DEVICE void load_scales(const struct cgx_kernel_args &args, const struct cgx_rotated_tile *tile,
-                            const struct cgx_rotated_place *place, uint32_t *scales)
+CGX_DEVICE void load_scales(const struct cgx_kernel_args &args, const struct cgx_rows *rows,
+                            const struct cgx_row_place *place, uint32_t *scales)
 {
 #pragma unroll
     for (int k = 0; k < CGX_QUADS; k++) {
         scales[k] = 0;
         if (quad_at(place, k) < place->count)
-            scales[k] = *scales_at(args, tile, place, k);
+            scales[k] = *scales_at(args, rows, place, k);
     }
 }
 
@@ -54,15 +47,20 @@ CGX_DEVICE void multiply_by_scales(const uint32_t *scales, float *values)
 }
 
 /* Sets missing elements to zero. */
-CGX_DEVICE void clear_missing(const struct cgx_rotated_place *place, float *values)
+CGX_DEVICE void clear_missing(const struct cgx_row_place *place, float *values)
 {
-    if (place->count == CGX_ROTATED_BUCKET)
+    if (place->count == CGX_ROWS)
         return;
     CGX_BRANCH;
 #pragma unroll
     for (int i = 0; i < CGX_LANE; i++)
         if (quad_at(place, i / CGX_QUAD) + i % CGX_QUAD >= place->count)
             values[i] = 0;
+}
+
+CGX_DEVICE float add_lane(float sum, int distance)
+{
+    return sum + __shfl_xor_sync(CGX_WARP, sum, distance);
 }
 
 /* The sum of the values' squares, in the order of a max-min quantised bucket of this size: first
@@ -91,11 +89,10 @@ CGX_DEVICE float bucket_norm(const float *values)
 
 /* Updates the history with the sums VALUES, which are overwritten, if the bucket learns from the
  * call. As in history.cuh, scales are loaded again. */
-CGX_DEVICE void enter_history(const struct cgx_kernel_args &args,
-                              const struct cgx_rotated_tile *tile,
-                              const struct cgx_rotated_place *place, float *values)
+CGX_DEVICE void enter_history(const struct cgx_kernel_args &args, const struct cgx_rows *rows,
+                              const struct cgx_row_place *place, float *values)
 {
-    const uint64_t first = bucket_at(tile, place);
+    const uint64_t first = bucket_at(rows, place);
     uint32_t scales[CGX_QUADS];
     struct cgx_history_lesson lesson;
     float quotients[CGX_LANE], squares;
@@ -106,7 +103,7 @@ CGX_DEVICE void enter_history(const struct cgx_kernel_args &args,
     squares = bucket_norm(values);
     if (!cgx_history_is_known(squares))
         return;
-    load_scales(args, tile, place, scales);
+    load_scales(args, rows, place, scales);
 #pragma unroll
     for (int i = 0; i < CGX_LANE; i++)
         quotients[i] = values[i];
@@ -123,7 +120,7 @@ CGX_DEVICE void enter_history(const struct cgx_kernel_args &args,
 #pragma unroll
     for (int k = 0; k < CGX_QUADS; k++)
         if (quad_at(place, k) < place->count)
-            *scales_at(args, tile, place, k) =
+            *scales_at(args, rows, place, k) =
                 pack_scales(values + k * CGX_QUAD, args.key, (uint32_t)first + quad_at(place, k));
 }
 
