@@ -32,6 +32,8 @@ static void enter(struct cgx_callsite *site, enum cgx_site_state state)
     site->state = state;
     site->sample.clear = site->sample.strikes = site->sample.still = 0;
     forget_sums(&site->sample);
+    if (state != CGX_SITE_COMPRESSED)
+        cgx_site_history_forget(&site->history);
 }
 
 static void agree(struct cgx_callsite *site)
@@ -160,16 +162,9 @@ struct cgx_recent *cgx_callsite_recent(struct cgx_callsite *site, size_t most)
     return sample->recent;
 }
 
-void cgx_callsite_leave(struct cgx_callsite *site)
-{
-    cgx_kept_drop(&site->kept);
-    site->kept = (struct cgx_kept_memory){.reserved = NULL};
-    site->layer = NULL;
-}
-
 void cgx_callsite_drop(struct cgx_callsite *site)
 {
-    cgx_callsite_leave(site);
+    cgx_site_history_forget(&site->history);
     free(site->sample.recent);
     cgx_plan_free(site->plan);
     *site = (struct cgx_callsite){.used = false};

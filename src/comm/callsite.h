@@ -7,7 +7,7 @@
 #ifndef CGX_COMM_CALLSITE_H
 #define CGX_COMM_CALLSITE_H
 
-#include "comm/kept.h"
+#include "comm/history.h"
 #include "observe/reason.h"
 #include "policy/consensus.h"
 #include "policy/recent.h"
@@ -49,8 +49,7 @@ struct cgx_consensus_sample {
 
 struct cgx_callsite {
     struct cgx_callsite_key key;
-    bool used;           /* false: an empty place of the table */
-    uint64_t generation; /* of the meaning of its position */
+    bool used; /* false: an empty place of the table */
     /* What rules and hints set; REFUSAL: why they make calls exact, if they do. HINTS: the number
      * of hints that the communicator had at the time. */
     struct cgx_override override;
@@ -65,11 +64,11 @@ struct cgx_callsite {
     struct cgx_consensus_sample sample;
     struct cgx_plan *plan;        /* with base widths; NULL: not made, or in the reserve */
     struct cgx_schedule schedule; /* of PLAN */
+    struct cgx_site_history history;
     /* Only at a position, while the step has layers (comm/positions.h). */
-    struct cgx_adapt_layer *layer; /* NULL: its calls choose and keep nothing */
-    struct cgx_schedule layered;   /* of the layer's plan */
-    size_t sample_words;           /* where its words of the input sample begin */
-    struct cgx_kept_memory kept;
+    struct cgx_adapt_layer *layer;  /* NULL: its calls choose nothing */
+    struct cgx_schedule layered;    /* of the layer's plan */
+    size_t sample_words;            /* where its words of the input sample begin */
     struct cgx_step_size step_size; /* of uniform quantisation, for this site's calls */
 };
 
@@ -121,9 +120,6 @@ void cgx_callsite_watch(struct cgx_callsite *site);
 /* The memory for the last sums, of up to MOST elements, replaced if its size differs; NULL if
  * memory is short. */
 struct cgx_recent *cgx_callsite_recent(struct cgx_callsite *site, size_t most);
-
-/* Detaches SITE from the step's layers, which are gone. */
-void cgx_callsite_leave(struct cgx_callsite *site);
 
 /* Frees all of SITE and empties its place. */
 void cgx_callsite_drop(struct cgx_callsite *site);

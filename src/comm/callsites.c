@@ -18,8 +18,9 @@ struct cgx_callsites {
     size_t reserved; /* bytes for each of them */
     struct cgx_lru lru;
     struct cgx_callsite unplaced[CGX_LRU_PLACES];
-    struct cgx_callsite once; /* the last sum that did not recur */
-    size_t placed_end;        /* one past the last position that was ever looked up */
+    struct cgx_callsite once;                     /* the last sum that did not recur */
+    uint64_t generation;                          /* of positions */
+    size_t placed_end;                            /* one past the last of them that was looked up */
     struct cgx_callsite placed[CGX_STEP_LONGEST]; /* by position */
 };
 
@@ -28,12 +29,18 @@ struct cgx_callsites *cgx_callsites_create(void)
     return cgx_sparse_map(sizeof(struct cgx_callsites));
 }
 
+static void clear_placed(struct cgx_callsites *table)
+{
+    for (size_t i = 0; i < table->placed_end; i++)
+        cgx_callsite_drop(&table->placed[i]);
+    table->placed_end = 0;
+}
+
 void cgx_callsites_clear(struct cgx_callsites *table)
 {
     for (size_t i = 0; i < table->lru.used; i++)
         cgx_callsite_drop(&table->unplaced[i]);
-    for (size_t i = 0; i < table->placed_end; i++)
-        cgx_callsite_drop(&table->placed[i]);
+    clear_placed(table);
     memset(&table->lru, 0, sizeof table->lru);
 }
 
@@ -72,18 +79,27 @@ static void evaluate_override(const struct cgx_comm *state, struct cgx_callsite 
         site->dtype = override->op;
 }
 
-static bool is_site(const struct cgx_callsite *site, const struct cgx_callsite_key *key,
-                    uint64_t generation)
+static bool is_site(const struct cgx_callsite *site, const struct cgx_callsite_key *key)
 {
-    return site->used && site->key.count == key->count && site->key.type == key->type &&
-           site->generation == generation;
+    return site->used && site->key.count == key->count && site->key.type == key->type;
+}
+
+/* The place of POSITION. Sites of a step with other positions are forgotten, and their memory with
+ * them. */
+static struct cgx_callsite *place_of(struct cgx_callsites *table, size_t position,
+                                     uint64_t generation)
+{
+    if (table->generation != generation)
+        clear_placed(table);
+    table->generation = generation;
+    table->placed_end = cgx_larger(table->placed_end, position + 1);
+    return &table->placed[position];
 }
 
 struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx_callsite_key *key,
                                         bool recurs)
 {
     struct cgx_callsites *table = state->callsites;
-    uint64_t generation = 0;
     struct cgx_callsite *site;
     bool is_new;
 
@@ -94,17 +110,15 @@ struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx
             return &table->once;
     }
     if (key->position != CGX_POSITION_NONE) {
-        generation = cgx_recurrence_generation(state->stream.recurrence);
-        table->placed_end = cgx_larger(table->placed_end, key->position + 1);
-        site = &table->placed[key->position];
-        is_new = !is_site(site, key, generation);
+        site = place_of(table, key->position, cgx_recurrence_generation(state->stream.recurrence));
+        is_new = !is_site(site, key);
     } else {
         site = &table->unplaced[cgx_lru_find(&table->lru, cgx_callsite_word(key->count, key->type),
                                              &is_new)];
     }
     if (is_new) {
         cgx_callsite_drop(site);
-        *site = (struct cgx_callsite){.used = true, .key = *key, .generation = generation};
+        *site = (struct cgx_callsite){.used = true, .key = *key};
     }
     if (is_new || site->hints != state->terms.taken)
         evaluate_override(state, site);
@@ -114,9 +128,11 @@ struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx
 struct cgx_callsite *cgx_callsites_at(const struct cgx_comm *state, size_t position)
 {
     const struct cgx_callsite_key key = cgx_recurrence_expects(state->stream.recurrence, position);
-    struct cgx_callsite *site = &state->callsites->placed[position];
+    struct cgx_callsites *table = state->callsites;
+    struct cgx_callsite *site = &table->placed[position];
+    bool now = table->generation == cgx_recurrence_generation(state->stream.recurrence);
 
-    return is_site(site, &key, cgx_recurrence_generation(state->stream.recurrence)) ? site : NULL;
+    return now && is_site(site, &key) ? site : NULL;
 }
 
 /* ---- plans and schedules ---- */

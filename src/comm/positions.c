@@ -42,7 +42,7 @@ static void free_layers(struct cgx_positions *layers)
         return;
     for (size_t i = 0; i < layers->count; i++)
         if (layers->sites[i])
-            cgx_callsite_leave(layers->sites[i]);
+            layers->sites[i]->layer = NULL;
     cgx_adapt_free(layers->adapt);
     free(layers->seen);
     free(layers->families);
@@ -98,7 +98,7 @@ static bool add_position(struct cgx_comm *state, size_t position, struct cgx_pos
         return true;
     cgx_callsites_schedule(state, site);
     /* A plan in the reserve is left out, since the next position reuses the reserve. */
-    if (site->plan && cgx_plan_is_placed(site->plan))
+    if (site->plan && site->plan->adaptive)
         plans[position] = site->plan;
     return site->plan != NULL;
 }
@@ -262,13 +262,13 @@ static int choose(struct cgx_comm *state, enum cgx_adapt_due due)
     return code;
 }
 
-/* Whether calls at a position may have choices or state of their own. */
+/* Whether something may be chosen for calls at a position. */
 static bool is_chosen(const struct cgx_comm *state)
 {
     const struct cgx_settings *settings = cgx_config();
 
-    return settings->adaptive || settings->codec == CGX_FAMILY_AUTO ||
-           settings->history != CGX_HISTORY_NEVER || state->terms.hints || cgx_config_rules();
+    return settings->adaptive || settings->codec == CGX_FAMILY_AUTO || state->terms.hints ||
+           cgx_config_rules();
 }
 
 /* ---- the step of uniform quantisation ---- */

@@ -187,7 +187,7 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
 
     if (!observes)
         count(state, key, coll, outcome, elapsed);
-    cgx_kept_take_back(&site->kept, coll, outcome == CGX_OUTCOME_DONE);
+    cgx_site_history_conclude(&site->history, coll, outcome == CGX_OUTCOME_DONE);
     if (outcome == CGX_OUTCOME_DONE)
         cgx_positions_quantised(state, site, &coll->quantised);
     begun = cgx_trace_clock();
@@ -238,7 +238,7 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
         cgx_positions_sample(state, site, &call->send, coll.input);
         coll.schedule = &site->layered;
         feedback = cgx_positions_feedback(state, site);
-        coll.feedback = layer->plan->adaptive ? &feedback : NULL;
+        coll.feedback = &feedback;
     }
     cgx_capability_get_backends(state, &capability);
     coll.pull = pull_of(kind, schedule, &capability);
@@ -246,8 +246,9 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     coll.decoder = capability.decoder;
     coll.vote = vote_of(&capability);
     code = cgx_trial_begin(state, &coll, &capability.refusal);
-    if (code == CGX_MPI_SUCCESS && layer)
-        code = cgx_kept_attach(&site->kept, &coll);
+    /* Positions of which one sum was compressed may not be the step's yet. */
+    if (code == CGX_MPI_SUCCESS && site->key.position != CGX_POSITION_NONE && site->runs > 0)
+        code = cgx_site_history_attach(&site->history, &coll);
     if (code != CGX_MPI_SUCCESS)
         return cgx_failure(call, state, code, "MPI could not agree on memory");
     /* A young history changes from step to step, and what is divided by it does too. */

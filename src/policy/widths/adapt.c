@@ -14,7 +14,7 @@
 
 bool cgx_adapt_measures(const struct cgx_adapt *adapt)
 {
-    return adapt->chooses && adapt->left <= adapt->window;
+    return adapt->left <= adapt->window;
 }
 
 bool cgx_adapt_samples_input(const struct cgx_adapt *adapt)
@@ -43,10 +43,10 @@ static void plan_next_choice(struct cgx_adapt *adapt, unsigned left, unsigned wi
 
 /* ---- memory ---- */
 
-/* Gives LAYER a copy of PLAN, if PLAN keeps state for its position. */
+/* Gives LAYER a copy of PLAN, if something of PLAN is chosen. */
 static bool make_layer(const struct cgx_plan *plan, struct cgx_adapt_layer *layer)
 {
-    if (!plan || !cgx_plan_is_placed(plan))
+    if (!plan || !plan->adaptive)
         return true;
     layer->plan = cgx_plan_copy(plan);
     layer->nsegments = plan->nsegments;
@@ -94,7 +94,6 @@ static void give_part(struct cgx_adapt *adapt, struct cgx_adapt_layer *layer, si
 
         segment->plan = layer->plan;
         segment->about = &layer->plan->segments[s];
-        adapt->chooses = adapt->chooses || cgx_segment_is_chosen(segment->about);
         adapt->has_widths = adapt->has_widths || cgx_segment_has_widths(segment->about);
         forget(segment);
         layer->energies[s] = NAN;
@@ -255,8 +254,6 @@ enum cgx_adapt_due cgx_adapt_step(struct cgx_adapt *adapt)
     enum cgx_adapt_due due = CGX_ADAPT_NOTHING;
 
     adapt->steps++;
-    if (!adapt->chooses)
-        return due;
     if (cgx_adapt_measures(adapt))
         add_findings(adapt);
     for (size_t i = 0; i < adapt->nlayers; i++)

@@ -27,7 +27,7 @@
 
 #include "policy/widths/adapt_state.h"
 
-/* Copies those of PLANS that are placed, at least one, indexed by position; others may be NULL.
+/* Copies those of PLANS that are adaptive, at least one, indexed by position; others may be NULL.
  * NULL if memory is short. */
 struct cgx_adapt *cgx_adapt_create(const struct cgx_settings *settings,
                                    const struct cgx_plan *const *plans, size_t nplans);

@@ -89,7 +89,6 @@ struct cgx_adapt {
     uint64_t choices;  /* made */
     unsigned left;     /* steps until the next choice from a measurement ... */
     unsigned window;   /* ... of which the last WINDOW are measured */
-    bool chooses;      /* some segment's width or family is chosen; else there are no choices */
     bool has_widths;   /* the width of some segment is chosen */
     bool learnt;       /* from SUMMED, before the choice based on it */
     bool widened;      /* some width is not the base width */

@@ -61,7 +61,9 @@ static const struct {
 /* A site in STATE, LAST: one sample before a decision either way. */
 static struct cgx_callsite site_in(enum cgx_site_state in, bool last)
 {
-    struct cgx_callsite site = {.state = in, .sample.pending = in == CGX_SITE_SAMPLED};
+    struct cgx_callsite site = {.state = in,
+                                .sample.pending = in == CGX_SITE_SAMPLED,
+                                .history.agreed = in == CGX_SITE_COMPRESSED};
 
     site.sample.clear = last ? 3 : 0;
     site.sample.strikes = last ? 2 - (in != CGX_SITE_COMPRESSED) : 0;
@@ -85,7 +87,9 @@ static void test_transitions(void)
                     letters[last.state] == notes[i].last[in] &&
                     once.sample.pending == (notes[i].note.event == CGX_EVENT_SAMPLED) &&
                     (last.state <= CGX_SITE_SAMPLED || last.state == in ||
-                     last.sample.clear + last.sample.strikes == 0);
+                     last.sample.clear + last.sample.strikes == 0) &&
+                    once.history.agreed == (in == CGX_SITE_COMPRESSED && once.state == in) &&
+                    last.history.agreed == (in == CGX_SITE_COMPRESSED && last.state == in);
             if (!right)
                 diag("from %c: %c, %c", letters[in], letters[once.state], letters[last.state]);
             cgx_callsite_drop(&once);

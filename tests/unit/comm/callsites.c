@@ -61,7 +61,7 @@ static void take_steps(void)
 static void test_positions(void)
 {
     struct cgx_callsite_key key = {.count = step[1], .position = 1};
-    struct cgx_callsite *site;
+    struct cgx_callsite *site, *other;
 
     state.stream.recurrence = cgx_recurrence_create(
         &(struct cgx_recurrence_rule){.warmup = 2, .minimal_size = 16384, .step = PERIOD});
@@ -72,8 +72,8 @@ static void test_positions(void)
     site->state = CGX_SITE_COMPRESSED;
     ok(cgx_callsites_at(&state, 1) == site, "then they have");
     key.position = 2;
-    ok(cgx_callsites_find(&state, &key, true)->state == CGX_SITE_NEW,
-       "equal calls at two positions are two sites");
+    other = cgx_callsites_find(&state, &key, true);
+    ok(other->state == CGX_SITE_NEW, "equal calls at two positions are two sites");
     ok(find(key.count)->state == CGX_SITE_NEW, "and so is one whose position is not known");
     for (uint64_t count = 1000; count < 200000; count++)
         find(count);
@@ -85,6 +85,7 @@ static void test_positions(void)
     ok(!cgx_callsites_at(&state, 1) &&
            cgx_callsites_find(&state, &key, true)->state == CGX_SITE_NEW,
        "where positions have got another meaning they are new");
+    ok(!other->used, "and what others had is freed, though their sums may not come again");
     cgx_recurrence_free(state.stream.recurrence);
     state.stream.recurrence = NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "comm/kept.h"
+#include "comm/history.h"
 
 #include <stdatomic.h>
 
@@ -13,12 +13,16 @@
 /* Calls until ranks try again to get the memory. */
 #define RETRY 64
 
-/* ---- memory ---- */
-
-void cgx_kept_drop(struct cgx_kept_memory *kept)
+static void drop(struct cgx_site_history *history)
 {
-    cgx_reserved_drop(kept->reserved);
-    kept->reserved = NULL;
+    cgx_reserved_drop(history->reserved);
+    history->reserved = NULL;
+}
+
+void cgx_site_history_forget(struct cgx_site_history *history)
+{
+    drop(history);
+    *history = (struct cgx_site_history){.reserved = NULL};
 }
 
 /* Logs, once each in the process, that ranks have a history, and that a rank cannot have one. */
@@ -43,26 +47,24 @@ static void log_history(const struct cgx_coll *coll, bool all)
 }
 
 /* Asks all ranks whether they have the memory. If one has none, all ranks free theirs. */
-static int agree(struct cgx_kept_memory *kept, const struct cgx_coll *coll)
+static int agree(struct cgx_site_history *history, const struct cgx_coll *coll)
 {
-    int all = kept->reserved != NULL;
+    int all = history->reserved != NULL;
     int code = cgx_errors_least(coll->caller, &all, 1);
 
     if (code != CGX_MPI_SUCCESS)
         return code;
-    kept->agreed = all;
+    history->agreed = all;
     log_history(coll, all);
     if (all)
         return code;
-    cgx_backoff_fail(&kept->retry, RETRY, RETRY);
-    cgx_kept_drop(kept);
+    cgx_backoff_fail(&history->retry, RETRY, RETRY);
+    drop(history);
     if (coll->rank == 0)
         cgx_log(CGX_LOG_DEBUG, "a rank has no memory for the history of %zu elements",
                 coll->schedule->plan->count);
     return code;
 }
-
-/* ---- history ---- */
 
 /* Whether a history of BYTES may use memory of BACKEND. */
 static bool has_room(struct cgx_backend *backend, size_t bytes)
@@ -71,49 +73,50 @@ static bool has_room(struct cgx_backend *backend, size_t bytes)
 }
 
 /* Begins an empty history on all ranks. BACKEND is NULL if this rank cannot have one. */
-static int begin(struct cgx_kept_memory *kept, const struct cgx_coll *coll,
+static int begin(struct cgx_site_history *history, const struct cgx_coll *coll,
                  struct cgx_backend *backend)
 {
     const struct cgx_plan *plan = coll->schedule->plan;
     size_t bytes = cgx_history_bytes(plan->count, plan->bucket_size);
 
-    kept->age = 0;
-    cgx_kept_drop(kept);
+    history->age = 0;
+    drop(history);
     if (!backend || !has_room(backend, bytes) ||
-        backend->ops->reserve(backend, bytes, &kept->reserved) != CGX_OK)
-        kept->reserved = NULL;
-    return agree(kept, coll);
+        backend->ops->reserve(backend, bytes, &history->reserved) != CGX_OK)
+        history->reserved = NULL;
+    return agree(history, coll);
 }
 
-int cgx_kept_attach(struct cgx_kept_memory *kept, struct cgx_coll *coll)
+int cgx_site_history_attach(struct cgx_site_history *history, struct cgx_coll *coll)
 {
     const struct cgx_plan *plan = coll->schedule->plan;
     bool one = coll->vote == CGX_ABLE && coll->encoder == coll->decoder;
     struct cgx_backend *backend = one ? coll->encoder : NULL;
     int code = CGX_MPI_SUCCESS;
 
-    if (!plan->has_history || (!kept->agreed && !cgx_backoff_due(&kept->retry)))
+    if (!plan->has_history || (!history->agreed && !cgx_backoff_due(&history->retry)))
         return CGX_MPI_SUCCESS;
-    if (!kept->agreed)
-        code = begin(kept, coll, backend);
-    if (code != CGX_MPI_SUCCESS || !kept->agreed)
+    if (!history->agreed)
+        code = begin(history, coll, backend);
+    if (code != CGX_MPI_SUCCESS || !history->agreed)
         return code;
     coll->has_history = true;
-    coll->age = kept->age;
-    if (backend && kept->reserved && backend->ops->has_reserved(backend, kept->reserved))
-        coll->history = cgx_history_in(kept->reserved->at, plan->count, kept->age);
+    coll->age = history->age;
+    if (backend && history->reserved && backend->ops->has_reserved(backend, history->reserved))
+        coll->history = cgx_history_in(history->reserved->at, plan->count, history->age);
     else if (coll->vote == CGX_ABLE)
         coll->vote = CGX_DECLINED;
     return code;
 }
 
-void cgx_kept_take_back(struct cgx_kept_memory *kept, const struct cgx_coll *coll, bool done)
+void cgx_site_history_conclude(struct cgx_site_history *history, const struct cgx_coll *coll,
+                               bool done)
 {
     if (!coll->has_history)
         return;
-    kept->age++;
+    history->age++;
     if (done)
         return;
-    cgx_kept_drop(kept);
-    kept->agreed = false;
+    drop(history);
+    history->agreed = false;
 }
