@@ -3,17 +3,19 @@
 
 /* CGX_HISTORY with host buffers, in steps of one call: "history [PART]". Some elements are large,
  * always the same ones. After some steps their neighbours have an error of their own size, at most
- * PART (0.1) of what it was at first. "history error": only prints that error. */
+ * PART (0.1) of what it was at first. "history error": only prints that error.
+ * "history judged": in steps of two calls, whose data is judged. */
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/check.h"
+#include "lib/comms.h"
 #include "lib/data.h"
 #include "lib/repeat.h"
 
-enum { COUNT = REPEAT_COUNT, STEPS = 40, ZERO = 5 /* of 7 */ };
+enum { COUNT = REPEAT_COUNT, OTHER = 18000, STEPS = 40, ZERO = 5 /* of 7 */ };
 
 /* Every 16th is large. */
 static float magnitude(size_t i)
@@ -21,9 +23,9 @@ static float magnitude(size_t i)
     return i % 7 == ZERO ? 0.0f : i % 16 == 0 ? 64.0f : 1.0f;
 }
 
-static void fill(void)
+static void fill(uint64_t seed)
 {
-    data_fill(DATA_GAUSSIAN, ELEMENT_FLOAT32, 1, check_rank, COUNT, repeat_input);
+    data_fill(DATA_GAUSSIAN, ELEMENT_FLOAT32, seed, check_rank, COUNT, repeat_input);
     for (size_t i = 0; i < COUNT; i++)
         repeat_input[i] *= magnitude(i);
 }
@@ -128,26 +130,6 @@ static void test_scale(float factor)
     MPI_Comm_free(&comm);
 }
 
-/* Where ranks bring the same the sum is formed exactly, and history begins anew on all of them. */
-static void test_redone(void)
-{
-    static float own[COUNT];
-    bool right;
-    double before, after;
-    MPI_Comm comm = begin_with(&before, &right);
-
-    memcpy(own, repeat_input, sizeof own);
-    PMPI_Bcast(repeat_input, COUNT, MPI_FLOAT, 0, MPI_COMM_WORLD);
-    right &= repeat_step(comm, 1);
-    memcpy(repeat_input, own, sizeof own);
-    for (int i = 0; i < 4; i++)
-        right &= steps(comm, STEPS);
-    after = error_of(1);
-    check(right && after < 1.5 * before, "after steps that are no gradients it comes back");
-    check_note("error %.3g, then %.3g", before, after);
-    MPI_Comm_free(&comm);
-}
-
 static bool ten_steps(MPI_Comm comm, double *total)
 {
     bool right = true;
@@ -158,6 +140,56 @@ static bool ten_steps(MPI_Comm comm, double *total)
             total[k] += (double)repeat_result[k];
     }
     return right;
+}
+
+/* The next step of a run whose data is judged, on COMM: of two sums, of elements that are other
+ * ones in each step, but the same on all ranks in the first sum if FIRST, and in the second if
+ * SECOND. */
+static bool judged_step(MPI_Comm comm, bool first, bool second)
+{
+    static float other[OTHER];
+    static uint64_t number;
+
+    fill(++number);
+    memcpy(other, repeat_input, sizeof other);
+    if (first)
+        PMPI_Bcast(other, OTHER, MPI_FLOAT, 0, MPI_COMM_WORLD);
+    if (second)
+        PMPI_Bcast(repeat_input, COUNT, MPI_FLOAT, 0, MPI_COMM_WORLD);
+    PMPI_Allreduce(repeat_input, repeat_exact, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, other, OTHER, MPI_FLOAT, MPI_SUM, comm);
+    return repeat_step(comm, 1);
+}
+
+/* The largest error of the second sum in N steps; infinite if a step failed. */
+static double judged_steps(MPI_Comm comm, int n, bool first, bool second)
+{
+    double most = 0;
+
+    for (int i = 0; i < n; i++)
+        most = judged_step(comm, first, second) ? fmax(most, error_of(1)) : INFINITY;
+    return most;
+}
+
+static void test_judged(void)
+{
+    MPI_Comm comm = repeat_begin();
+    double before, other, redone, anew, after;
+
+    comms_hint(comm, "cgx_step", "2");
+    judged_steps(comm, 2 * STEPS, false, false);
+    before = judged_steps(comm, 4, false, false);
+    other = judged_steps(comm, 10, true, false);
+    redone = judged_steps(comm, 1, false, true);
+    anew = judged_steps(comm, 4, false, false);
+    judged_steps(comm, 2 * STEPS, false, false);
+    after = judged_steps(comm, 4, false, false);
+    check(before > 0 && other < 1.5 * before,
+          "it stays when another sum of the step becomes exact");
+    check(redone < 1e-9 && anew > 4 * before, "it is lost where ranks bring the same");
+    check(after < 1.5 * before, "and comes back");
+    check_note("errors %.3g, %.3g, %.3g, %.3g, %.3g", before, other, redone, anew, after);
+    MPI_Comm_free(&comm);
 }
 
 static void show_error(void)
@@ -174,16 +206,19 @@ static void show_error(void)
 int main(int argc, char **argv)
 {
     check_begin(&argc, &argv);
-    fill();
+    fill(1);
     if (argc > 1 && strcmp(argv[1], "error") == 0) {
         show_error();
+        return check_end();
+    }
+    if (argc > 1 && strcmp(argv[1], "judged") == 0) {
+        test_judged();
         return check_end();
     }
     test_gain(argc > 1 ? atof(argv[1]) : 0.1);
     test_not_finite();
     test_scale(1.0f / 1024);
     test_scale(1024);
-    test_redone();
     repeat_test_again(ten_steps);
     repeat_test_freed();
     return check_end();
