@@ -10,18 +10,26 @@
 
 /* ---- contributors ---- */
 
-/* Whether the step SUM of a bucket of the sum shows that a member with step U is its only
- * contributor. The sum is quantised again, on a grid that may be somewhat shorter or longer. */
-static bool is_alone(float sum, float u)
+/* Whether the only one of MEMBERS, all but this rank, that contributes to a bucket in PIECE is its
+ * only contributor, as far as the steps show. The sum is quantised again, on a grid that may be
+ * somewhat shorter or longer. The steps of pieces that vary are those of all data and show nothing
+ * of a bucket; so of two members only the input could show whether both contribute. */
+static bool is_alone(const struct cgx_watch_members *members, const struct cgx_piece *piece,
+                     const struct cgx_inspected_contributors *found, bool sees_input)
 {
-    return sum >= 0.8f * u && sum <= 1.2f * u;
+    if (cgx_encoding_quantiser(piece->bits)->varies)
+        return sees_input || members->count > 2;
+    return found->sum >= 0.8f * found->only && found->sum <= 1.2f * found->only;
 }
 
-/* Adds to SIGHT which members, one in STRIDE of them, contribute to a bucket. A bucket that is
- * constant has no step and shows nothing. */
-static void add_all(const struct cgx_slice *slice, const struct cgx_inspected_contributors *found,
-                    struct cgx_sight *sight)
+/* Adds to SIGHT which members, one in STRIDE of them, contribute to bucket NUMBER of those that are
+ * asked about. A bucket that is constant has no step and shows nothing. */
+static void add_all(const struct cgx_slice *slice, const struct cgx_watch_results *results,
+                    size_t number, struct cgx_sight *sight)
 {
+    const struct cgx_inspected_contributors *found = &results->fixed->asked[number];
+    const struct cgx_piece *piece = &results->pieces[results->inspection->asked[number].piece];
+    const bool sees_input = results->inspection->sees_input != 0;
     const struct cgx_watch_members members = cgx_watch_members_of(slice);
     const unsigned stride = cgx_watch_stride(&members);
     unsigned bringer = found->others > 0 ? found->bringer * stride : members.self;
@@ -29,7 +37,7 @@ static void add_all(const struct cgx_slice *slice, const struct cgx_inspected_co
     if (found->poisoned)
         return;
     if (found->others > 1 ||
-        (found->others == 1 && (!is_alone(found->sum, found->only) || found->own != 0)))
+        (found->others == 1 && (!is_alone(&members, piece, found, sees_input) || found->own != 0)))
         sight->shared++;
     else
         sight->bringer = cgx_bringers(sight->bringer, found->others == 0 && stride > 1
@@ -41,10 +49,8 @@ void cgx_sight_members(const struct cgx_slice *slice, const struct cgx_watch_res
                        struct cgx_sight *sight)
 {
     for (size_t i = 0; i < results->inspection->nasked; i++) {
-        const struct cgx_inspected_contributors *found = &results->fixed->asked[i];
-
-        if (found->sum > 0)
-            add_all(slice, found, sight);
+        if (results->fixed->asked[i].sum > 0)
+            add_all(slice, results, i, sight);
     }
 }
 

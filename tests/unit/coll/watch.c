@@ -178,6 +178,43 @@ static void test_ignored(void)
     scene_free(&scene);
 }
 
+/* With one step for all, neither a bucket's step in a sum nor that in a payload says who has
+ * contributed. */
+static void test_one_step(bool gathered)
+{
+    static const char *const nodes[] = {"01", "00", "0123", "0011", "+0123"};
+    unsigned cases = 0, wrong = 0;
+
+    for (unsigned way = 0; way < 4 * sizeof nodes / sizeof nodes[0]; way++) {
+        const unsigned each = 8 * CGX_UNIFORM_GROUP;
+        struct scene scene = scene_of(nodes[way / 4], CGX_FLOAT32, 0);
+
+        scene.codec = CGX_FAMILY_UNIFORM;
+        scene.bits = 3 + way % 2;
+        scene.count = (size_t)4 * each * scene.ranks;
+        scene.step = way % 4 < 2 ? 0.02f : 0;
+        scene.unseen = !gathered;
+        scene.watched = true;
+        scene.consensus = (float)cgx_consensus_threshold(0.05, scene.ranks);
+        watch_fill(&scene, WATCH_NORMAL, 0.5 * (scene.ranks - 1), way);
+        for (size_t i = 0; gathered && i < scene.count * scene.ranks; i++)
+            if (i % scene.count / each % scene.ranks != i / scene.count)
+                scene_set_input(&scene, (unsigned)(i / scene.count), i % scene.count, 0);
+        scene_run(&scene);
+        cases++;
+        if (gathered ? !watch_is_held(&scene, CGX_CONSENSUS_DISJOINT)
+                     : !watch_is_compressed(&scene)) {
+            wrong++;
+            watch_say(&scene, nodes[way / 4], way, 0);
+        }
+        scene_free(&scene);
+    }
+    ok(wrong == 0,
+       gathered ? "gathers, uniform: %u of %u are missed"
+                : "gradients that only devices have, uniform: %u of %u are held back",
+       wrong, cases);
+}
+
 static void test_one_sign(void)
 {
     unsigned cases = 0, found = 0;
@@ -212,6 +249,8 @@ int main(void)
     test_straggler();
     test_gathered(false);
     test_gathered(true);
+    test_one_step(false);
+    test_one_step(true);
     for (int way = 0; way < 4; way++)
         test_change(way % 2 == 0, (enum cgx_family)(way / 2));
     test_ignored();

@@ -269,6 +269,7 @@ static void run_rank(void *context, unsigned rank)
                             .decoder = &backend,
                             .scratch = &scratch,
                             .call = SCENE_CALL,
+                            .step = scene->step,
                             .input = scene->in_place ? scene->outputs[rank] : scene->inputs[rank],
                             .output = scene->outputs[rank],
                             .vote = (int)rank == scene->unrecoverable ? CGX_UNRECOVERABLE
@@ -277,7 +278,7 @@ static void run_rank(void *context, unsigned rank)
                             .feedback = scene->adaptive ? &feedback : NULL,
                             .watching = {.threshold = scene->consensus,
                                          .ignored = scene->ignored,
-                                         .sees_input = true,
+                                         .sees_input = !scene->unseen,
                                          .recent = scene->recent[rank]},
                             .pull = scene->mirrored ? CGX_PULL_DEVICE : CGX_PULL_NONE};
 
