@@ -250,6 +250,7 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, si
 
     if (slice->vote != CGX_ABLE || block->npieces == 0)
         return;
+    slice->coding.stage = partial ? CGX_STAGE_PARTIAL : CGX_STAGE_RESULT;
     measure(slice, block, block->message, nsources);
     pieces = cgx_slice_list(slice, block, block->message);
     if (encoder_run(slice, &(struct cgx_work){CGX_REDUCE, &slice->coding, pieces, block->npieces,

@@ -139,7 +139,7 @@ struct cgx_kernel_args {
     struct cgx_kernel_mark *marks; /* of all tiles, after the first one */
     unsigned char *shown;
     float step; /* 0: what begin has written */
-    uint32_t turn;
+    uint32_t turn, stage;
 };
 
 /* No encoder writes such a bucket header. */

@@ -214,7 +214,8 @@ static struct cgx_kernel_args args_of(const struct cgx_cuda_slot *slot,
         .inspection = (const void *)(uintptr_t)(table->device + sources_bytes(request)),
         .shown = shows(slot, request) ? shown_to(slot, request) : NULL,
         .step = coding->step,
-        .turn = coding->turn};
+        .turn = coding->turn,
+        .stage = coding->stage};
 }
 
 static bool has_energies(const struct cgx_work *request)

@@ -111,17 +111,30 @@ CGX_DEVICE void store_group(const struct cgx_kernel_args &args, const struct cgx
 
 /* ---- encode ---- */
 
-/* KEY with the shifts of all payloads among the sources; OFFSET is that of the piece. */
+/* The step of the piece at OFFSET. */
+CGX_DEVICE float step_of(const struct cgx_kernel_args &args, uint64_t offset)
+{
+    return args.step != 0 ? args.step : *(const float *)(args.payload + offset);
+}
+
+/* The key of the piece at OFFSET, with the shifts of all payloads among the sources. */
 CGX_DEVICE uint32_t key_of(const struct cgx_kernel_args &args, uint64_t offset)
 {
+    const float step = step_of(args, offset);
     uint32_t shift = 0;
 
-    for (uint32_t s = threadIdx.x % 32; s < args.nsources; s += 32)
-        if (args.sources[s] != 0)
-            shift += ((const uint32_t *)(global_memory(args.sources[s]) + offset))[1];
+    for (uint32_t s = threadIdx.x % 32; s < args.nsources; s += 32) {
+        const int64_t source = args.sources[s];
+
+        if (source != 0) {
+            const uint32_t *head = (const uint32_t *)(global_memory(source) + offset);
+
+            shift += cgx_uniform_shift(head[1], cgx_bits_float(head[0]), step);
+        }
+    }
     for (int distance = 1; distance < 32; distance *= 2)
         shift += __shfl_xor_sync(CGX_WARP, shift, distance);
-    return cgx_uniform_shifted(cgx_uniform_key(args.stream, args.turn), shift);
+    return cgx_uniform_shifted(cgx_uniform_key(args.stream, args.turn, args.stage), shift);
 }
 
 /* Quantises VALUES, this lane's row of a group, and writes the group. All threads of the block must
@@ -130,7 +143,7 @@ CGX_DEVICE void write_group(const struct cgx_kernel_args &args, const struct cgx
                             const struct cgx_row_place *place, struct cgx_kernel_mark *mark,
                             const float *values)
 {
-    const float step = args.step != 0 ? args.step : *(const float *)(args.payload + tile->piece);
+    const float step = step_of(args, tile->piece);
     struct cgx_uniform_row row;
     uint32_t key, count = 0, exponent = 0, most = 0;
     bool poisons = false;

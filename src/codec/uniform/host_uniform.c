@@ -92,13 +92,17 @@ static unsigned most_exponent(const cgx_float32 *values, float step)
 
 /* ---- encode ---- */
 
-/* The head of a piece before its first group is written: its energy is that of the sources only. */
-static struct cgx_uniform_head head_for(const struct cgx_walk *walk, const struct cgx_work *work)
+/* The head of a piece with STEP before its first group is written: its energy is that of the
+ * sources only. */
+static struct cgx_uniform_head head_for(const struct cgx_walk *walk, const struct cgx_work *work,
+                                        float step)
 {
-    struct cgx_uniform_head head = {.step = walk->coding->step,
-                                    .key =
-                                        cgx_uniform_key(walk->coding->stream, walk->coding->turn),
-                                    .elements = walk->piece->count};
+    const struct cgx_coding *coding = walk->coding;
+    struct cgx_uniform_head head = {
+        .step = step,
+        .key = cgx_uniform_key(coding->stream, coding->turn, coding->stage),
+        .elements = walk->piece->count};
+    uint32_t shift = 0;
 
     for (size_t p = 0; work->operation == CGX_REDUCE && p < work->nsources; p++) {
         struct cgx_uniform_head source;
@@ -106,10 +110,11 @@ static struct cgx_uniform_head head_for(const struct cgx_walk *walk, const struc
         if (cgx_walk_unquantised(walk, work, p, walk->piece->first))
             continue;
         source = cgx_uniform_head_of(work->sources[p] + walk->piece->offset);
-        head.key = cgx_uniform_shifted(head.key, source.key);
+        shift += cgx_uniform_shift(source.key, source.step, step);
         head.energy += source.energy;
         head.elements += source.elements;
     }
+    head.key = cgx_uniform_shifted(head.key, shift);
     return head;
 }
 
@@ -194,14 +199,14 @@ static enum cgx_status begin_piece(const struct cgx_walk *walk, const struct cgx
 {
     unsigned char *payload = work->out;
     struct cgx_uniform_head head;
+    float step = walk->coding->step;
 
     if (!may_begin(walk, work))
         return CGX_ERR_INVALID;
-    head = head_for(walk, work);
-    if (head.step == 0)
-        head.step = own_step(walk, work);
-    if (head.step == 0)
+    step = step == 0 ? own_step(walk, work) : step;
+    if (step == 0)
         return CGX_ERR_INVALID;
+    head = head_for(walk, work, step);
     memcpy(payload + place->piece, &head, sizeof head);
     memset(payload + place->piece + sizeof head, 0, place->layout.words - sizeof head);
     return CGX_OK;

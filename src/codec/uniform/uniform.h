@@ -167,24 +167,40 @@ CGX_QUANT float cgx_uniform_scale_of(float step, uint32_t exponent, uint64_t kin
     return scale;
 }
 
-/* The key of the dithers with which STREAM quantises for a sum that has been compressed TURN times
- * before. The lowest byte shifts the dithers of all elements, by the golden section from each turn
- * to the next; the other bytes are the same in turns 256n to 256n + 255. The errors of an element
- * that hardly changes thus cancel each other within a few turns (Weyl's sequence), while the error
- * in a single turn is as random as with a new key. */
-CGX_QUANT uint32_t cgx_uniform_key(uint32_t stream, uint32_t turn)
+/* What is quantised on the way to a result. */
+enum { CGX_STAGE_INPUT, CGX_STAGE_RESULT, CGX_STAGE_PARTIAL };
+
+/* The key of the dithers with which STREAM quantises in STAGE of a sum that has been compressed
+ * TURN times before. The lowest byte shifts the dithers of all elements from each turn to the next;
+ * the other bytes are the same in turns 256n to 256n + 255. The errors of an element that hardly
+ * changes thus cancel each other within a few turns (Weyl's sequence), while the error in a single
+ * turn is as random as with a new key. The shifts of inputs are the golden section, those of
+ * results the root of 2, of partial sums that of 3: what a sum rounds depends on the shifts of its
+ * sources, so with one number for all, errors would be alike from turn to turn. */
+CGX_QUANT uint32_t cgx_uniform_key(uint32_t stream, uint32_t turn, uint32_t stage)
 {
     uint32_t key = cgx_mix((cgx_call_key(turn / 256) ^ stream) + 0x9E3779B9u);
+    uint32_t shift = stage == CGX_STAGE_INPUT    ? 0x9E3779B9u
+                     : stage == CGX_STAGE_RESULT ? 0x6A09E667u
+                                                 : 0xBB67AE85u;
 
-    return (key & ~255u) | turn * 0x9E3779B9u >> 24;
+    return (key & ~255u) | turn * shift >> 24;
 }
 
-/* KEY, the key of a sum, for a source with the key SOURCE: adds the source's shift. If all pieces
- * have one step, the quotients of the sum shift with the dithers of its sources; with their shifts
- * added, the sum's dithers shift relative to its quotients by the sum's own shift. */
-CGX_QUANT uint32_t cgx_uniform_shifted(uint32_t key, uint32_t source)
+/* How far a source with KEY and the step SOURCE shifts the quotients of a sum with STEP, in 256ths;
+ * 0 if by more than a float can tell. */
+CGX_QUANT uint32_t cgx_uniform_shift(uint32_t key, float source, float step)
 {
-    return (key & ~255u) | ((key + source) & 255);
+    float shift = (float)(key & 255) * (source / step) + 0.5f;
+
+    return shift >= 0 && shift < 0x1p23f ? (uint32_t)(int32_t)shift : 0;
+}
+
+/* KEY, the key of a sum, with SHIFT added, those of all sources: the sum's dithers shift relative
+ * to its quotients by the sum's own shift. */
+CGX_QUANT uint32_t cgx_uniform_shifted(uint32_t key, uint32_t shift)
+{
+    return (key & ~255u) | ((key + shift) & 255);
 }
 
 /* Byte j, counted from the lowest, plus the lowest byte of KEY, modulo 256, gives the dither of

@@ -111,12 +111,13 @@ static bool reduces(const struct cgx_codec *codec, const struct cgx_coding *codi
     const struct cgx_uniform_head head = cgx_uniform_head_of(payloads[0] + GUARD);
     double step = (double)head.step,
            noise = step * step * (double)head.elements / (12 * (double)count);
-    const struct uniform_before before = {head.energy + head.energy, 2 * head.elements,
-                                          noise + noise, 2 * head.key};
+    struct uniform_before before = {head.energy + head.energy, 2 * head.elements, noise + noise, 0};
     size_t used;
 
     next.stream++;
+    next.stage = 1 + count % 2;
     next.step *= 1.5f;
+    before.shift = 2 * (uint32_t)floorf((float)(head.key % 256) * (head.step / next.step) + .5f);
     plain.dtype = CGX_FLOAT32;
     data_code(cgx_codec_host_named("portable"), CGX_DECODE, &plain, &piece, payloads[0], sums);
     for (size_t i = 0; i < count; i++) {

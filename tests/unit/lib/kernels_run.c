@@ -188,7 +188,8 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
                                    .inspection = &device_tables->inspection,
                                    .marks = device_tables->marks,
                                    .step = job->coding->step,
-                                   .turn = job->coding->turn};
+                                   .turn = job->coding->turn,
+                                   .stage = job->coding->stage};
     struct part parts[CGX_FAMILIES] = {{0}};
 
     if (bytes != device_bytes) { /* all of it, so that no access beyond it goes unnoticed */

@@ -35,13 +35,13 @@ static inline uint32_t uniform_mix(uint32_t h)
 
 static inline uint32_t uniform_key(const struct cgx_coding *coding)
 {
-    const uint32_t c = 0x9E3779B9u;
+    const uint32_t c = 0x9E3779B9u, shifts[] = {c, 0x6A09E667u, 0xBB67AE85u};
     uint32_t key = uniform_mix(c);
 
     key = uniform_mix(key + c);
     key = uniform_mix((key ^ coding->turn / 256) + c);
     key = uniform_mix((key ^ coding->stream) + c);
-    return (key & 0xFFFFFF00u) + (coding->turn * c >> 24);
+    return (key & 0xFFFFFF00u) + (coding->turn * shifts[coding->stage] >> 24);
 }
 
 /* 512ths of element I of the buffer. */
@@ -136,12 +136,12 @@ static inline bool uniform_group(const float *x, size_t first, size_t blocks, si
 }
 
 /* What the sources of a sum say of all that they come from, the mean square of the errors in one of
- * its elements, and their keys, added up; zeros: it is none. */
+ * its elements, and how far they shift its dithers; zeros: it is none. */
 struct uniform_before {
     double energy;
     uint64_t elements;
     double noise;
-    uint32_t keys;
+    uint32_t shift;
 };
 
 /* Encodes COUNT values, FIRST being the number of the first in the buffer, to
@@ -156,7 +156,7 @@ static inline size_t uniform_encode(const struct cgx_coding *coding, const float
     uint64_t elements = before.elements + count;
     double energy = before.energy;
 
-    key = key / 256 * 256 + (key + before.keys) % 256;
+    key = key / 256 * 256 + (key + before.shift) % 256;
     exponents = ends + (4 * groups + 15) / 16 * 16;
     kinds = exponents + (groups + 15) / 16 * 16;
     words = kinds + (8 * groups + 15) / 16 * 16;
