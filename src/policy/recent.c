@@ -98,6 +98,8 @@ struct cgx_change cgx_recent_end(struct cgx_taking *taking)
 
     if (!recent)
         return CGX_CHANGE_UNKNOWN;
+    if (2 * taking->noise > taking->squares)
+        change = (struct cgx_change){0, 0};
     if (taking->taken != recent->elements)
         cgx_recent_forget(recent);
     for (unsigned ago = CGX_RECENT_NEAREST; ago <= recent->count; ago++) {

@@ -85,7 +85,8 @@ struct cgx_run cgx_recent_run(const struct cgx_taking *taking, size_t count);
 void cgx_recent_take_run(struct cgx_taking *taking, const uint16_t *halves, size_t count,
                          double variance);
 
-/* Stores the sum in place of the oldest and returns its change. */
+/* Stores the sum in place of the oldest and returns its change: none, of no squares, if more than
+ * half of it is noise. */
 struct cgx_change cgx_recent_end(struct cgx_taking *taking);
 
 /* The change as a number, for parts of a sum added up in CHANGE; infinite if unknown. */

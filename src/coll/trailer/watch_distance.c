@@ -101,6 +101,10 @@ static void add_bucket(struct sample *sample, size_t number)
         others += member->noise;
     }
     others *= (sample->members.count - 1.0) / sample->count;
+    /* Of a bucket that is quiet beside others the errors may be louder than the sum. */
+    if (!are_alike &&
+        2 * CGX_ROUNDING_VARIANCE * (noise_of(sum->nonzero, sum_scale) + others) > sum->squares)
+        return;
     for (unsigned i = 0; i < sample->count; i++) {
         struct member *member = &sample->sampled[i];
         double share = member->share;

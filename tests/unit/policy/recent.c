@@ -79,6 +79,9 @@ static void test_noise(void)
     for (uint64_t seed = 1; seed <= 3; seed++)
         change = change_at(recent, 1, 8, 0.2, 0.04, seed);
     ok(change < 0.01, "the noise of quantisation is no change: %.4f", change);
+    for (uint64_t seed = 1; seed <= 3; seed++)
+        change = change_at(recent, 1, 8, 1.5, 2.25, seed);
+    ok(isinf(change), "of a sum that is mostly noise nothing is known");
     free(recent);
 }
 
