@@ -79,6 +79,7 @@ unit_programs = \
 	tests/unit/policy/resemblance \
 	tests/unit/policy/rules \
 	tests/unit/policy/rules_mistakes \
+	tests/unit/policy/step_size \
 	tests/unit/tools/info_link \
 	tests/unit/tools/info_model \
 	tests/unit/topo/machine \

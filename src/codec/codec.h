@@ -17,7 +17,7 @@ struct cgx_coding {
     uint32_t call;   /* compressed calls on this communicator so far: what all ranks draw alike */
     uint32_t stream; /* which rank quantises, in which stage: the dither */
     uint32_t turn;   /* compressed calls of the same sum so far: the shift of dithers ... */
-    uint32_t stage;  /* ... in this stage (CGX_STAGE_ in uniform/uniform.h) */
+    uint32_t stage;  /* ... of what is quantised: 0 inputs, 1 sums of nodes, 2 of rows, 3 results */
     float step;      /* of uniform quantisation (uniform/uniform.h); 0: from a piece's elements */
     struct cgx_sampling sampling; /* measure: which buckets */
 };

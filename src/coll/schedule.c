@@ -29,6 +29,15 @@ bool cgx_needs_fit(const struct cgx_needs *needs, const struct cgx_needs *reserv
     return memcmp(&most, reserved, sizeof most) == 0;
 }
 
+void cgx_schedule_payloads(const struct cgx_schedule *schedule,
+                           unsigned payloads[CGX_LEVEL_RESULT + 1])
+{
+    payloads[CGX_LEVEL_NODE] = schedule->ranks - schedule->nodes->nodes;
+    payloads[CGX_LEVEL_ROW] = schedule->nodes->nodes - schedule->grid.rows;
+    payloads[CGX_LEVEL_COLUMN] = schedule->grid.rows - 1;
+    payloads[CGX_LEVEL_RESULT] = 1;
+}
+
 void cgx_schedule_lay(const struct cgx_schedule *schedule, unsigned slice, size_t npieces,
                       size_t *trailers)
 {

@@ -50,6 +50,16 @@ static inline unsigned cgx_node_grid_row(const struct cgx_node_grid *grid, unsig
     return (unsigned)((((uint64_t)node + 1) * grid->rows - 1) / grid->nodes);
 }
 
+/* The stages of a sum (stage.h): their members are the ranks of a node, or a rank of each node in a
+ * row or column of the grid. Results are quantised after the last one. */
+enum cgx_level {
+    CGX_LEVEL_NODE,
+    CGX_LEVEL_ROW,
+    CGX_LEVEL_COLUMN,
+    CGX_LEVELS,
+    CGX_LEVEL_RESULT = CGX_LEVELS
+};
+
 /* The memory that a call needs. */
 struct cgx_needs {
     size_t slots;   /* 1 or CGX_SLOTS */
@@ -112,6 +122,11 @@ static inline unsigned cgx_schedule_chunk(const struct cgx_schedule *schedule, u
 /* The chunk that RANK owns; CGX_NO_CHUNK if it owns none. */
 #define CGX_NO_CHUNK UINT_MAX
 unsigned cgx_schedule_chunk_of(const struct cgx_schedule *schedule, unsigned rank);
+
+/* Sets PAYLOADS to the number of payloads of each level, and of results, that contain an element:
+ * in each sum those of all members but its owner, whose contribution stays as it is. */
+void cgx_schedule_payloads(const struct cgx_schedule *schedule,
+                           unsigned payloads[CGX_LEVEL_RESULT + 1]);
 
 /* Sets TRAILERS to the begins of the trailers behind a part of NPIECES, and to the end of the
  * last. */

@@ -115,10 +115,6 @@ enum cgx_phase {
     CGX_PHASES
 };
 
-/* The members of a stage: the ranks of a node, or a rank of each node in a row or column of the
- * grid. */
-enum cgx_level { CGX_LEVEL_NODE, CGX_LEVEL_ROW, CGX_LEVEL_COLUMN, CGX_LEVELS };
-
 /* A stage of an all-reduce (stage.h). */
 struct cgx_stage {
     enum cgx_level level;
@@ -281,11 +277,8 @@ static inline void cgx_slice_decline(struct cgx_slice *slice, enum cgx_vote vote
 /* Records that this rank's encoder has failed. */
 void cgx_slice_give_up(struct cgx_slice *slice);
 
-/* Who receives the result: payloads for local peers only may stay on the device. */
-enum cgx_reach { CGX_REACH_NODE, CGX_REACH_ALL };
-
-/* Encodes the pieces of BLOCK from the input. */
-void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_block *block, enum cgx_reach reach);
+/* Encodes the pieces of BLOCK from the input, for the stage of LEVEL. */
+void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_block *block, enum cgx_level level);
 
 /* Gives COUNT messages with BLOCK that have arrived at staging offset AT of the host, one behind
  * the other, to the next sums. */
@@ -297,9 +290,10 @@ void cgx_slice_store_parts(const struct cgx_slice *slice, struct cgx_backend *ba
                            size_t end);
 
 /* Sums NSOURCES of the scratch memory's sources into BLOCK and waits. Each source begins with the
- * data for BLOCK's message. PARTIAL: the sum will be added to others. */
+ * data for BLOCK's message. The sum is a result, or will be added to others in the stage of
+ * LEVEL. */
 void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, size_t nsources,
-                      bool partial, enum cgx_reach reach);
+                      enum cgx_level level);
 
 /* Waits until BLOCK's encoded data is in the staging memory and may be sent. */
 void cgx_slice_settle(struct cgx_slice *slice, const struct cgx_block *block);

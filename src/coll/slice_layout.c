@@ -168,7 +168,6 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
                                       .bucket_size = plan->bucket_size,
                                       .call = coll->call,
                                       .turn = coll->turn,
-                                      .step = coll->step,
                                       .stream = coll->rank}};
     if (coll->feedback)
         slice->coding.sampling = coll->feedback->sampling;

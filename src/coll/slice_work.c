@@ -152,10 +152,13 @@ static void seal(struct cgx_slice *slice, const struct cgx_block *block,
     cgx_float_leave(&caller);
 }
 
-/* Whether payloads for REACH stay on the device. */
-static bool stays(const struct cgx_slice *slice, enum cgx_reach reach)
+/* Whether payloads of LEVEL stay on the device: those for local peers only. */
+static bool stays(const struct cgx_slice *slice, enum cgx_level level)
 {
-    return slice->pull == CGX_PULL_DEVICE && reach == CGX_REACH_NODE;
+    bool is_local = level == CGX_LEVEL_NODE ||
+                    (level == CGX_LEVEL_RESULT && slice->coll->schedule->nodes->nodes == 1);
+
+    return slice->pull == CGX_PULL_DEVICE && is_local;
 }
 
 /* Whether all pieces of BLOCK vary, so that the device has shown all that it has made. */
@@ -172,25 +175,25 @@ static bool all_vary(const struct cgx_slice *slice, const struct cgx_block *bloc
 /* Whether the device shows the host what it makes for BLOCK: energies of payloads that stay, and
  * pieces that vary, wherever they go, since only the device knows how long they are. */
 static bool shows(const struct cgx_slice *slice, const struct cgx_block *block,
-                  enum cgx_reach reach)
+                  enum cgx_level level)
 {
-    return stays(slice, reach) || cgx_slice_varies(slice, block);
+    return stays(slice, level) || cgx_slice_varies(slice, block);
 }
 
 /* Copies the payload of BLOCK to the host, unless it stays on the device or has been shown. */
 static enum cgx_status fetch(struct cgx_slice *slice, const struct cgx_block *block,
-                             enum cgx_reach reach)
+                             enum cgx_level level)
 {
     struct cgx_backend *encoder = slice->coll->encoder;
 
-    if (all_vary(slice, block) || stays(slice, reach))
+    if (all_vary(slice, block) || stays(slice, level))
         return CGX_OK;
     return encoder->ops->fetch(encoder, slice->slot_number,
                                slice->slot->staging + block->message + CGX_MESSAGE_HEADER_BYTES,
                                block->bytes);
 }
 
-void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_block *block, enum cgx_reach reach)
+void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_block *block, enum cgx_level level)
 {
     const struct cgx_coll *coll = slice->coll;
     int64_t begun = cgx_trace_now();
@@ -198,13 +201,14 @@ void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_block *block, en
     if (slice->vote != CGX_ABLE || block->npieces == 0)
         return;
     coll->scratch->sources[0] = NULL;
+    slice->coding.step = coll->steps[level];
     if (encoder_run(slice, &(struct cgx_work){CGX_ENCODE, &slice->coding,
                                               cgx_slice_pieces(slice, block), block->npieces,
                                               .in = coll->input, .out = slice->slot->staging,
-                                              .shows = shows(slice, block, reach),
+                                              .shows = shows(slice, block, level),
                                               .history = coll->history,
                                               .meanwhile = coll->state.meanwhile}) == CGX_OK &&
-        fetch(slice, block, reach) == CGX_OK)
+        fetch(slice, block, level) == CGX_OK)
         measure(slice, block, 0, 1);
     else
         cgx_slice_give_up(slice);
@@ -240,9 +244,10 @@ void cgx_slice_settle(struct cgx_slice *slice, const struct cgx_block *block)
 }
 
 void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, size_t nsources,
-                      bool partial, enum cgx_reach reach)
+                      enum cgx_level level)
 {
     const struct cgx_coll *coll = slice->coll;
+    const bool partial = level != CGX_LEVEL_RESULT;
     unsigned char *payload = slice->slot->staging + block->message;
     struct cgx_payloads from;
     struct cgx_piece *pieces;
@@ -250,14 +255,15 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, si
 
     if (slice->vote != CGX_ABLE || block->npieces == 0)
         return;
-    slice->coding.stage = partial ? CGX_STAGE_PARTIAL : CGX_STAGE_RESULT;
+    slice->coding.step = coll->steps[level];
+    slice->coding.stage = (uint32_t)level;
     measure(slice, block, block->message, nsources);
     pieces = cgx_slice_list(slice, block, block->message);
     if (encoder_run(slice, &(struct cgx_work){CGX_REDUCE, &slice->coding, pieces, block->npieces,
                                               coll->scratch->sources, nsources, .in = coll->input,
-                                              .out = payload, .shows = shows(slice, block, reach),
+                                              .out = payload, .shows = shows(slice, block, level),
                                               .history = coll->history}) != CGX_OK ||
-        fetch(slice, block, reach) != CGX_OK)
+        fetch(slice, block, level) != CGX_OK)
         cgx_slice_give_up(slice);
     from = leave_payloads(slice, nsources, block->message);
     if (slice->vote == CGX_ABLE && inspect(slice, block, &from, partial) != CGX_OK)

@@ -67,6 +67,5 @@ size_t cgx_stage_list(struct cgx_slice *slice, const struct cgx_block *block, si
 void cgx_stage_sum(struct cgx_slice *slice, const struct cgx_stage *stage,
                    const struct cgx_block *block, size_t nsources)
 {
-    cgx_slice_reduce(slice, block, cgx_stage_list(slice, block, nsources), true,
-                     stage->level == CGX_LEVEL_NODE ? CGX_REACH_NODE : CGX_REACH_ALL);
+    cgx_slice_reduce(slice, block, cgx_stage_list(slice, block, nsources), stage->level);
 }

@@ -75,16 +75,14 @@ static struct cgx_stage *stage_of(struct cgx_slice *slice, enum cgx_phase phase)
     return &slice->stages[levels[phase]];
 }
 
-/* The blocks that this rank encodes from its input: the first send of its first stage. */
-static struct cgx_block first_send_of(const struct cgx_slice *slice)
+/* This rank's first stage; NULL: it has none. */
+static const struct cgx_stage *first_stage(const struct cgx_slice *slice)
 {
-    for (int level = 0; level < CGX_LEVELS; level++) {
-        const struct cgx_stage *stage = &slice->stages[level];
+    int level = 0;
 
-        if (stage->size > 1)
-            return cgx_sra_first_send(stage);
-    }
-    return (struct cgx_block){0};
+    while (level < CGX_LEVELS && slice->stages[level].size < 2)
+        level++;
+    return level < CGX_LEVELS ? &slice->stages[level] : NULL;
 }
 
 /* ---- phases ---- */
@@ -93,10 +91,8 @@ static struct cgx_block first_send_of(const struct cgx_slice *slice)
 static void sum_own_part(struct cgx_slice *slice)
 {
     const struct cgx_block *own_part = cgx_slice_own_part(slice);
-    bool stays = slice->coll->schedule->nodes->nodes == 1;
 
-    cgx_slice_reduce(slice, own_part, cgx_stage_list(slice, own_part, 0), false,
-                     stays ? CGX_REACH_NODE : CGX_REACH_ALL);
+    cgx_slice_reduce(slice, own_part, cgx_stage_list(slice, own_part, 0), CGX_LEVEL_RESULT);
 }
 
 /* Enters PHASE; a stage of a single member has no exchange. */
@@ -136,8 +132,11 @@ static void trace(const struct cgx_slice *slice)
 static void leave(struct cgx_slice *slice)
 {
     if (slice->phase == CGX_PHASE_ENCODE) {
-        struct cgx_block first_send = first_send_of(slice);
+        const struct cgx_stage *stage = first_stage(slice);
+        struct cgx_block first_send = {0};
 
+        if (stage)
+            first_send = cgx_sra_first_send(stage);
         cgx_slice_settle(slice, &first_send);
         slice->operands = cgx_operands_start(slice->coll->scratch->operands);
     } else if (slice->phase == CGX_PHASE_REDUCE_SCATTER_COLUMN && slice->is_owner) {
@@ -178,12 +177,15 @@ static enum cgx_status poll(struct cgx_slice *slice)
 
 void cgx_stages_start(struct cgx_slice *slice)
 {
+    const struct cgx_stage *stage;
     struct cgx_block first_send;
 
     set_stages(slice);
-    first_send = first_send_of(slice);
-    cgx_slice_encode(slice, &first_send,
-                     slice->stages[CGX_LEVEL_NODE].size > 1 ? CGX_REACH_NODE : CGX_REACH_ALL);
+    stage = first_stage(slice);
+    if (!stage)
+        return;
+    first_send = cgx_sra_first_send(stage);
+    cgx_slice_encode(slice, &first_send, stage->level);
 }
 
 enum cgx_status cgx_stages_poll(struct cgx_slice *slice, bool *complete)

@@ -59,7 +59,8 @@ struct cgx_coll {
     struct cgx_shm *shm; /* attached to SCRATCH's segment; NULL: all messages go through MPI */
     enum cgx_pull pull;  /* by the encoder, which is then the decoder too; DEVICE: on all ranks */
     uint32_t turn;       /* compressed calls of the same sum so far */
-    float step;          /* of uniform quantisation; 0: derived from each piece's elements */
+    /* Of uniform quantisation, by level and of results; 0: derived from each piece's elements. */
+    float steps[CGX_STEP_STAGES];
     uint32_t call;
     const void *input; /* may be the output */
     void *output;

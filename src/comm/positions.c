@@ -282,23 +282,22 @@ static void begin_step(struct cgx_step *step, uint64_t generation)
     cgx_step_size_next(&step->size);
 }
 
-float cgx_positions_step_size(const struct cgx_comm *state, const struct cgx_callsite *site,
-                              const struct cgx_plan *plan)
-{
-    unsigned width = cgx_plan_stepped(plan);
-    bool placed = site->key.position != CGX_POSITION_NONE;
-    union cgx_float_state caller;
-    float size = 0;
+_Static_assert(CGX_STEP_STAGES == CGX_LEVEL_RESULT + 1, "as many");
 
-    if (width == 0)
-        return 0;
+void cgx_positions_set_steps(const struct cgx_comm *state, const struct cgx_callsite *site,
+                             struct cgx_coll *coll)
+{
+    const struct cgx_step_size *size =
+        cgx_step_size_is_known(&state->step.size) ? &state->step.size : &site->step_size;
+    unsigned width = cgx_plan_stepped(coll->schedule->plan), payloads[CGX_STEP_STAGES];
+    union cgx_float_state caller;
+
+    if (width == 0 || !cgx_step_size_is_known(size))
+        return;
+    cgx_schedule_payloads(coll->schedule, payloads);
     cgx_float_enter(&caller);
-    if (placed)
-        size = cgx_step_size_of(&state->step.size, width);
-    if (size == 0)
-        size = cgx_step_size_of(&site->step_size, width);
+    cgx_step_size_of(size, width, payloads, coll->steps);
     cgx_float_leave(&caller);
-    return size;
 }
 
 void cgx_positions_quantised(struct cgx_comm *state, struct cgx_callsite *site,
@@ -307,8 +306,7 @@ void cgx_positions_quantised(struct cgx_comm *state, struct cgx_callsite *site,
     union cgx_float_state caller;
 
     cgx_float_enter(&caller);
-    if (site->key.position != CGX_POSITION_NONE)
-        cgx_step_size_add(&state->step.size, quantised);
+    cgx_step_size_add(&state->step.size, quantised);
     cgx_step_size_add(&site->step_size, quantised);
     cgx_step_size_next(&site->step_size);
     cgx_float_leave(&caller);

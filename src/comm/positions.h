@@ -28,10 +28,10 @@ void cgx_positions_sample(struct cgx_comm *state, const struct cgx_callsite *sit
 /* Drops STATE's layers, if any. */
 void cgx_positions_drop(struct cgx_comm *state);
 
-/* The step of uniform quantisation for a call of SITE with PLAN: the training step's, or the site's
- * until there is one. 0: unknown, or PLAN has no uniform segments. */
-float cgx_positions_step_size(const struct cgx_comm *state, const struct cgx_callsite *site,
-                              const struct cgx_plan *plan);
+/* Sets the steps of uniform quantisation of COLL, a call of SITE: the training step's, or the
+ * site's until there are any. They stay 0 if unknown, or if the plan has no uniform segments. */
+void cgx_positions_set_steps(const struct cgx_comm *state, const struct cgx_callsite *site,
+                             struct cgx_coll *coll);
 
 /* Records QUANTISED of a call of SITE, which is the same on all ranks that did not fail. */
 void cgx_positions_quantised(struct cgx_comm *state, struct cgx_callsite *site,

@@ -167,22 +167,20 @@ CGX_QUANT float cgx_uniform_scale_of(float step, uint32_t exponent, uint64_t kin
     return scale;
 }
 
-/* What is quantised on the way to a result. */
-enum { CGX_STAGE_INPUT, CGX_STAGE_RESULT, CGX_STAGE_PARTIAL };
-
 /* The key of the dithers with which STREAM quantises in STAGE of a sum that has been compressed
  * TURN times before. The lowest byte shifts the dithers of all elements from each turn to the next;
  * the other bytes are the same in turns 256n to 256n + 255. The errors of an element that hardly
  * changes thus cancel each other within a few turns (Weyl's sequence), while the error in a single
- * turn is as random as with a new key. The shifts of inputs are the golden section, those of
- * results the root of 2, of partial sums that of 3: what a sum rounds depends on the shifts of its
- * sources, so with one number for all, errors would be alike from turn to turn. */
+ * turn is as random as with a new key. The shifts of inputs are the golden section, those of sums
+ * the roots of 2, 3 and 7: what a sum rounds depends on the shifts of its sources, so with one
+ * number for all, errors would be alike from turn to turn. */
 CGX_QUANT uint32_t cgx_uniform_key(uint32_t stream, uint32_t turn, uint32_t stage)
 {
     uint32_t key = cgx_mix((cgx_call_key(turn / 256) ^ stream) + 0x9E3779B9u);
-    uint32_t shift = stage == CGX_STAGE_INPUT    ? 0x9E3779B9u
-                     : stage == CGX_STAGE_RESULT ? 0x6A09E667u
-                                                 : 0xBB67AE85u;
+    uint32_t shift = stage == 0   ? 0x9E3779B9u
+                     : stage == 1 ? 0x6A09E667u
+                     : stage == 2 ? 0xBB67AE85u
+                                  : 0xA54FF53Au;
 
     return (key & ~255u) | turn * shift >> 24;
 }

@@ -34,7 +34,17 @@ void cgx_step_size_next(struct cgx_step_size *size)
     size->now = (struct cgx_quantised){0};
 }
 
-float cgx_step_size_of(const struct cgx_step_size *size, unsigned width)
+void cgx_step_size_of(const struct cgx_step_size *size, unsigned width,
+                      const unsigned payloads[CGX_STEP_STAGES], float steps[CGX_STEP_STAGES])
 {
-    return size->mean > 0 ? cgx_uniform_step(size->mean, 1, cgx_rotated_error(width)) : 0;
+    unsigned stages = 0, all = 0;
+
+    for (int i = 0; i < CGX_STEP_STAGES; i++) {
+        stages += payloads[i] > 0;
+        all += payloads[i];
+    }
+    for (int i = 0; i < CGX_STEP_STAGES; i++)
+        steps[i] = payloads[i] > 0 ? cgx_uniform_step(all * size->mean, stages * payloads[i],
+                                                      cgx_rotated_error(width))
+                                   : 0;
 }

@@ -1,12 +1,25 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The step size of uniform quantisation: one for all calls of a training step, such that the
- * squared error of all its quantisations is that of rotated quantisation. It follows the mean
- * square of what was quantised in earlier steps, which all ranks know from the same payloads.
- * Payloads contain their step size, so ranks that differed would only change the error. */
+/* The step sizes of uniform quantisation, the same in all calls of a training step. They follow the
+ * mean square of what was quantised in earlier steps, which all ranks know from the same payloads.
+ * Payloads contain their step size, so ranks that differed would only change the error.
+ *
+ * A quantisation with step h has the squared error h^2 / 12, whatever the element. Of an element of
+ * a result let N_i be its quantisations in stage i (coll/schedule.h), P all of them, one for each
+ * rank, and S the stages that have any. If M is the mean square of all that is quantised and E the
+ * error of a width, relative to M, the result has the squared error D = E P M, divided equally
+ * among the stages:
+ *
+ *     h_i = sqrt(12 D / (S N_i))
+ *
+ * One step for all stages would have the same error. But a result is P times as large in power as
+ * an input, or more, so that it would take bits that grow with the number of ranks; with equal
+ * parts of the error no stage does. */
 #ifndef CGX_POLICY_WIDTHS_STEP_SIZE_H
 #define CGX_POLICY_WIDTHS_STEP_SIZE_H
+
+#include <stdbool.h>
 
 /* Quantised data: its sum of squares, NaN if unknown, and number of elements. */
 struct cgx_quantised {
@@ -25,7 +38,17 @@ void cgx_step_size_add(struct cgx_step_size *size, const struct cgx_quantised *q
 /* Ends a step. */
 void cgx_step_size_next(struct cgx_step_size *size);
 
-/* The step size for WIDTH bits; 0: nothing is known. */
-float cgx_step_size_of(const struct cgx_step_size *size, unsigned width);
+/* Whether the mean square is known. */
+static inline bool cgx_step_size_is_known(const struct cgx_step_size *size)
+{
+    return size->mean > 0;
+}
+
+#define CGX_STEP_STAGES 4
+
+/* Sets STEPS, one for each stage, for the known SIZE, WIDTH bits and so many PAYLOADS of the stages
+ * in a result; 0 for a stage without. */
+void cgx_step_size_of(const struct cgx_step_size *size, unsigned width,
+                      const unsigned payloads[CGX_STEP_STAGES], float steps[CGX_STEP_STAGES]);
 
 #endif

@@ -115,7 +115,7 @@ static bool reduces(const struct cgx_codec *codec, const struct cgx_coding *codi
     size_t used;
 
     next.stream++;
-    next.stage = 1 + count % 2;
+    next.stage = 1 + (uint32_t)count % 3;
     next.step *= 1.5f;
     before.shift = 2 * (uint32_t)floorf((float)(head.key % 256) * (head.step / next.step) + .5f);
     plain.dtype = CGX_FLOAT32;

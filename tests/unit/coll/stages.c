@@ -204,6 +204,44 @@ static void test_energies(void)
     scene_free(&scene);
 }
 
+/* Each stage has its own step of uniform quantisation and quantises as often as the schedule says:
+ * the square of the error tells, with a step four times the others' for each stage in turn. */
+static void test_steps(void)
+{
+    for (size_t t = 0; t < 2 * TOPOLOGIES; t++) {
+        double worst = 0;
+
+        for (int loud = 0; loud < CGX_STEP_STAGES; loud++) {
+            struct scene scene = scene_of(topologies[t / 2], CGX_FLOAT32, 20000);
+            unsigned payloads[CGX_STEP_STAGES];
+            uint64_t state = t + 1;
+            double error = 0, wanted = 0;
+
+            scene.codec = CGX_FAMILY_UNIFORM;
+            scene.leaders = t % 2;
+            scene_prepare(&scene);
+            cgx_schedule_payloads(&scene.schedule, payloads);
+            for (int i = 0; i < CGX_STEP_STAGES; i++) {
+                scene.steps[i] = i == loud ? 1 : 0.25f;
+                wanted += payloads[i] * (double)scene.steps[i] * (double)scene.steps[i] / 12;
+            }
+            for (size_t i = 0; i < scene.count * scene.ranks; i++)
+                scene_set_input(&scene, (unsigned)(i % scene.ranks), i / scene.ranks,
+                                (float)data_gaussian(&state));
+            scene_run(&scene);
+            for (size_t i = 0; i < scene.count; i++)
+                error += pow((double)scene_output(&scene, 0, i) - scene_exact(&scene, i), 2);
+            error /= (double)scene.count;
+            worst = fmax(worst, scene_all_are(&scene, CGX_OUTCOME_DONE) && scene_agrees(&scene)
+                                    ? fabs(error / wanted - 1)
+                                    : INFINITY);
+            scene_free(&scene);
+        }
+        ok(worst < 0.05, "nodes %s%s: each stage has its step (error within %.3f)",
+           topologies[t / 2], t % 2 ? ", leaders" : "", worst);
+    }
+}
+
 /* ---- the bytes, by the reference ---- */
 
 static void test_reference(enum cgx_family codec)
@@ -267,6 +305,7 @@ int main(void)
     test_results();
     test_rotated();
     test_energies();
+    test_steps();
     test_reference(CGX_FAMILY_MAXMIN);
     test_reference(CGX_FAMILY_ROTATED);
     test_crossing();

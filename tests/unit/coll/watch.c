@@ -192,7 +192,8 @@ static void test_one_step(bool gathered)
         scene.codec = CGX_FAMILY_UNIFORM;
         scene.bits = 3 + way % 2;
         scene.count = (size_t)4 * each * scene.ranks;
-        scene.step = way % 4 < 2 ? 0.02f : 0;
+        for (int i = 0; way % 4 < 2 && i < CGX_STEP_STAGES; i++)
+            scene.steps[i] = 0.02f * (float)(i + 1);
         scene.unseen = !gathered;
         scene.watched = true;
         scene.consensus = (float)cgx_consensus_threshold(0.05, scene.ranks);

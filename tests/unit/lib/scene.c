@@ -269,7 +269,6 @@ static void run_rank(void *context, unsigned rank)
                             .decoder = &backend,
                             .scratch = &scratch,
                             .call = SCENE_CALL,
-                            .step = scene->step,
                             .input = scene->in_place ? scene->outputs[rank] : scene->inputs[rank],
                             .output = scene->outputs[rank],
                             .vote = (int)rank == scene->unrecoverable ? CGX_UNRECOVERABLE
@@ -282,6 +281,7 @@ static void run_rank(void *context, unsigned rank)
                                          .recent = scene->recent[rank]},
                             .pull = scene->mirrored ? CGX_PULL_DEVICE : CGX_PULL_NONE};
 
+    memcpy(coll.steps, scene->steps, sizeof coll.steps);
     rank_now = rank;
     operations = messages = 0;
     memset(scene->scales[rank], 0, buckets(scene) * sizeof(float));

@@ -42,12 +42,12 @@ struct scene {
     enum cgx_family codec;
     size_t count;
     bool in_place;
-    bool adaptive;   /* segments of different widths, beginning with BITS */
-    bool measured;   /* there are findings */
-    bool watched;    /* owners say how far ranks are apart */
-    bool unseen;     /* as if inputs were in a device's memory */
-    float step;      /* of uniform quantisation; 0: each piece's own */
-    float consensus; /* the distance below which the call is not compressed */
+    bool adaptive;                /* segments of different widths, beginning with BITS */
+    bool measured;                /* there are findings */
+    bool watched;                 /* owners say how far ranks are apart */
+    bool unseen;                  /* as if inputs were in a device's memory */
+    float steps[CGX_STEP_STAGES]; /* of uniform quantisation; 0: each piece's own */
+    float consensus;              /* the distance below which the call is not compressed */
     struct cgx_recent *recent[SCENE_MOST_RANKS]; /* the last sums; NULL: not kept */
     uint32_t ignored;                            /* of what is looked for */
     size_t staging;                              /* bytes; 0: all in one slice */

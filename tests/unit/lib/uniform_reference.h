@@ -35,7 +35,7 @@ static inline uint32_t uniform_mix(uint32_t h)
 
 static inline uint32_t uniform_key(const struct cgx_coding *coding)
 {
-    const uint32_t c = 0x9E3779B9u, shifts[] = {c, 0x6A09E667u, 0xBB67AE85u};
+    const uint32_t c = 0x9E3779B9u, shifts[] = {c, 0x6A09E667u, 0xBB67AE85u, 0xA54FF53Au};
     uint32_t key = uniform_mix(c);
 
     key = uniform_mix(key + c);

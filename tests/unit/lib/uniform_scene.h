@@ -254,7 +254,7 @@ static struct plan plan_of(unsigned i, enum cgx_dtype dtype)
                                    .bucket_size = BUCKET_SIZE,
                                    .call = i,
                                    .turn = 250 + i,
-                                   .stage = i % 3,
+                                   .stage = i % 4,
                                    .stream = 4,
                                    .step = steps[i % 5]},
                         .encoding = CGX_UNIFORM + 1 + i % 5,

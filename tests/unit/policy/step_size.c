@@ -1,0 +1,109 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The steps of uniform quantisation: the stages of a sum have equal parts of its error, which is the
+ * width's in proportion to all that is quantised, so that no stage takes more bits on more ranks. */
+#include "policy/widths/step_size.h"
+
+#include <math.h>
+
+#include "codec/rotated/rotated_model.h"
+#include "lib/tap.h"
+
+static struct cgx_step_size size_of(double mean)
+{
+    struct cgx_step_size size = {.mean = 0};
+
+    cgx_step_size_add(&size, &(struct cgx_quantised){1000 * mean, 1000});
+    cgx_step_size_next(&size);
+    return size;
+}
+
+static bool is_near(double value, double wanted)
+{
+    return fabs(value - wanted) <= 1e-6 * fabs(wanted);
+}
+
+/* The squared errors of a result in units of one quantisation with the step for all, in stages. */
+static void test_stages(void)
+{
+    static const struct {
+        const char *name;
+        unsigned payloads[CGX_STEP_STAGES];
+        double errors[CGX_STEP_STAGES]; /* of a stage, all its payloads */
+    } cases[] = {
+        {"2 ranks", {0, 1, 0, 1}, {0, 1, 0, 1}},
+        {"4 ranks of a node", {3, 0, 0, 1}, {2, 0, 0, 2}},
+        {"64 ranks, each a node", {0, 63, 0, 1}, {0, 32, 0, 32}},
+        {"2 nodes of 2", {2, 1, 0, 1}, {4 / 3.0, 4 / 3.0, 0, 4 / 3.0}},
+        {"16 ranks in a grid", {0, 12, 3, 1}, {0, 16 / 3.0, 16 / 3.0, 16 / 3.0}},
+        {"16 nodes of 2 in a grid", {16, 12, 3, 1}, {8, 8, 8, 8}},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct cgx_step_size size = size_of(7);
+        bool right = true;
+        float steps[CGX_STEP_STAGES];
+
+        cgx_step_size_of(&size, 4, cases[i].payloads, steps);
+        for (int k = 0; k < CGX_STEP_STAGES; k++)
+            right = right && is_near(cases[i].payloads[k] * pow((double)steps[k], 2) / 12,
+                                     cases[i].errors[k] * cgx_rotated_error(4) * 7);
+        ok(right, "%s: each stage has its part of the error", cases[i].name);
+    }
+}
+
+/* Of independent inputs of mean square 1: bits are those of the ratio of a stage's mean square to
+ * its step. */
+static void test_ranks(void)
+{
+    double first[2] = {0};
+    bool alike = true;
+
+    for (unsigned ranks = 4; ranks <= 4096; ranks *= 2) {
+        const unsigned payloads[CGX_STEP_STAGES] = {ranks - 1, 0, 0, 1};
+        const struct cgx_step_size size = size_of((2.0 * ranks - 1) / ranks);
+        float steps[CGX_STEP_STAGES];
+        double bits[2];
+
+        cgx_step_size_of(&size, 4, payloads, steps);
+        bits[0] = -log2((double)steps[0]);
+        bits[1] = log2(sqrt(ranks) / (double)steps[CGX_STEP_STAGES - 1]);
+        for (int i = 0; i < 2; i++) {
+            first[i] = ranks == 4 ? bits[i] : first[i];
+            alike = alike && fabs(bits[i] - first[i]) < 0.12;
+        }
+    }
+    ok(alike, "inputs and results take the bits of 4 ranks on 4096");
+}
+
+/* The mean follows steps, and is never far above the last one. */
+static void test_mean(void)
+{
+    struct cgx_step_size size = {.mean = 0};
+
+    ok(!cgx_step_size_is_known(&size), "nothing is known at first");
+    cgx_step_size_add(&size, &(struct cgx_quantised){NAN, 10});
+    cgx_step_size_next(&size);
+    ok(!cgx_step_size_is_known(&size), "nor of what is not finite");
+    cgx_step_size_add(&size, &(struct cgx_quantised){30, 10});
+    cgx_step_size_add(&size, &(struct cgx_quantised){50, 10});
+    cgx_step_size_next(&size);
+    ok(is_near(size.mean, 4), "a step's mean is that of its calls");
+    cgx_step_size_next(&size);
+    ok(is_near(size.mean, 4), "a step without calls changes nothing");
+    cgx_step_size_add(&size, &(struct cgx_quantised){120, 10});
+    cgx_step_size_next(&size);
+    ok(is_near(size.mean, 5), "a louder step has an eighth of the weight");
+    cgx_step_size_add(&size, &(struct cgx_quantised){10, 10});
+    cgx_step_size_next(&size);
+    ok(is_near(size.mean, 1.25), "of a quieter one it is a quarter above at most");
+}
+
+int main(void)
+{
+    test_stages();
+    test_ranks();
+    test_mean();
+    return done_testing();
+}
