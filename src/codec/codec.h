@@ -18,7 +18,8 @@ struct cgx_coding {
     uint32_t stream; /* which rank quantises, in which stage: the dither */
     uint32_t turn;   /* compressed calls of the same sum so far: the shift of dithers ... */
     uint32_t stage;  /* ... of what is quantised: 0 inputs, 1 sums of nodes, 2 of rows, 3 results */
-    float step;      /* of uniform quantisation (uniform/uniform.h); 0: from a piece's elements */
+    float step;  /* of uniform quantisation (uniform/uniform.h); 0: from a piece's elements ... */
+    float error; /* ... such that the squared error is this part of their squares */
     struct cgx_sampling sampling; /* measure: which buckets */
 };
 

@@ -168,6 +168,7 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
                                       .bucket_size = plan->bucket_size,
                                       .call = coll->call,
                                       .turn = coll->turn,
+                                      .error = coll->error,
                                       .stream = coll->rank}};
     if (coll->feedback)
         slice->coding.sampling = coll->feedback->sampling;

@@ -282,6 +282,18 @@ static void begin_step(struct cgx_step *step, uint64_t generation)
     cgx_step_size_next(&step->size);
 }
 
+/* A site that is new, or comes only once, is no younger than its communicator, of which a step has
+ * at most about so many compressed sums. */
+#define MOST_SUMS 64
+
+static uint32_t age_of(const struct cgx_comm *state, const struct cgx_callsite *site,
+                       const struct cgx_coll *coll)
+{
+    return coll->has_history                       ? coll->age
+           : site->runs > state->calls / MOST_SUMS ? site->runs
+                                                   : state->calls / MOST_SUMS;
+}
+
 _Static_assert(CGX_STEP_STAGES == CGX_LEVEL_RESULT + 1, "as many");
 
 void cgx_positions_set_steps(const struct cgx_comm *state, const struct cgx_callsite *site,
@@ -290,13 +302,16 @@ void cgx_positions_set_steps(const struct cgx_comm *state, const struct cgx_call
     const struct cgx_step_size *size =
         cgx_step_size_is_known(&state->step.size) ? &state->step.size : &site->step_size;
     unsigned width = cgx_plan_stepped(coll->schedule->plan), payloads[CGX_STEP_STAGES];
+    uint32_t age = age_of(state, site, coll);
     union cgx_float_state caller;
 
-    if (width == 0 || !cgx_step_size_is_known(size))
+    if (width == 0)
         return;
     cgx_schedule_payloads(coll->schedule, payloads);
     cgx_float_enter(&caller);
-    cgx_step_size_of(size, width, payloads, coll->steps);
+    coll->error = cgx_step_size_error(width, age);
+    if (age >= CGX_STEP_YOUNG && cgx_step_size_is_known(size))
+        cgx_step_size_of(size, width, payloads, coll->steps);
     cgx_float_leave(&caller);
 }
 

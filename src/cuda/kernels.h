@@ -138,7 +138,8 @@ struct cgx_kernel_args {
     /* Uniform quantisation: */
     struct cgx_kernel_mark *marks; /* of all tiles, after the first one */
     unsigned char *shown;
-    float step; /* 0: what begin has written */
+    float step; /* 0: what begin has written, such that the relative squared error is ... */
+    float error;
     uint32_t turn, stage;
 };
 

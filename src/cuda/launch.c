@@ -214,6 +214,7 @@ static struct cgx_kernel_args args_of(const struct cgx_cuda_slot *slot,
         .inspection = (const void *)(uintptr_t)(table->device + sources_bytes(request)),
         .shown = shows(slot, request) ? shown_to(slot, request) : NULL,
         .step = coding->step,
+        .error = coding->error,
         .turn = coding->turn,
         .stage = coding->stage};
 }

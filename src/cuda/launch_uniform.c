@@ -7,12 +7,11 @@
 #include "codec/encoding.h"
 #include "cuda/context.h"
 
-/* Whether the uniform pieces of REQUEST can be encoded: with a valid step, and, in a sum, into none
+/* Whether the uniform pieces of REQUEST can be encoded: with a step, and, in a sum, into none
  * of its sources. */
 static bool may_begin(const struct cgx_work *request)
 {
-    float step = request->coding->step;
-    bool may = step == 0 || cgx_uniform_is_step(step);
+    bool may = cgx_uniform_may(request->coding->step, request->coding->error);
 
     for (size_t i = 0; request->operation == CGX_REDUCE && i < request->nsources; i++)
         may = may && request->sources[i] != request->out;

@@ -6,7 +6,6 @@
 #define CGX_CUDA_UNIFORM_HEADS_CUH
 
 #include "codec/energy.h"
-#include "codec/rotated/rotated_model.h"
 #include "cuda/uniform.cuh"
 
 /* ---- begin ---- */
@@ -51,8 +50,7 @@ template <class Type, enum kept KEPT>
 CGX_DEVICE void begin_uniform(const struct cgx_kernel_args &args)
 {
     const struct cgx_kernel_piece *piece = &args.pieces[blockIdx.x];
-    const double count = (double)piece->count,
-                 error = CGX_UNIFORM_FIRST * cgx_rotated_error(piece->bits - CGX_UNIFORM);
+    const double count = (double)piece->count, error = (double)args.error;
     double energy = 0;
 
     for (uint32_t s = 0; s == 0 || s < args.nsources; s++) {

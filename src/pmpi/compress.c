@@ -251,9 +251,7 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
         code = cgx_site_history_attach(&site->history, &coll);
     if (code != CGX_MPI_SUCCESS)
         return cgx_failure(call, state, code, "MPI could not agree on memory");
-    /* A young history changes from step to step, and what is divided by it does too. */
-    if (!coll.has_history || coll.age >= CGX_HISTORY_YOUNG)
-        cgx_positions_set_steps(state, site, &coll);
+    cgx_positions_set_steps(state, site, &coll);
     coll.turn = site->runs;
     cgx_backoff_due(&kind->p2p_suspended);
     if (state->rank == 0 && !cgx_notice_was_compressed())

@@ -122,6 +122,15 @@ static void sum(unsigned step, double scale, size_t count, struct totals *totals
     totals->same = check_same(output, count * sizeof *output, MPI_COMM_WORLD) && totals->same;
 }
 
+/* The sums of STEP, which nothing is compared with: to compute those of all ranks takes longer. */
+static void pass(unsigned step)
+{
+    fill(check_rank, step, 1, COUNT);
+    allreduce(COUNT);
+    fill(check_rank, step, 0.01, QUIET);
+    allreduce(QUIET);
+}
+
 /* Sums of elements that do not change, with the other calls of the step between them. The square of
  * all errors together is the sum of their squares if they are independent, less if they cancel each
  * other. Sums that are judged become exact. */
@@ -196,6 +205,10 @@ int main(int argc, char **argv)
     for (unsigned step = 0; step < steps; step++) {
         struct totals now = loud;
 
+        if (step >= 12 && step + 8 < steps) {
+            pass(step);
+            continue;
+        }
         sum(step, 1, COUNT, &loud);
         now.error = loud.error - now.error;
         now.squares = loud.squares - now.squares;

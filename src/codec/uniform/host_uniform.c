@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "codec/host_history.h"
-#include "codec/rotated/rotated_model.h"
 #include "codec/uniform/uniform_kernels.h"
 
 static const struct cgx_uniform_kernels *kernels_of(const struct cgx_walk *walk)
@@ -118,10 +117,10 @@ static struct cgx_uniform_head head_for(const struct cgx_walk *walk, const struc
     return head;
 }
 
-/* Whether the piece can be encoded: with a valid step, and, in a sum, into none of its sources. */
+/* Whether the piece can be encoded: with a step, and, in a sum, into none of its sources. */
 static bool may_begin(const struct cgx_walk *walk, const struct cgx_work *work)
 {
-    bool may = walk->coding->step == 0 || cgx_uniform_is_step(walk->coding->step);
+    bool may = cgx_uniform_may(walk->coding->step, walk->coding->error);
 
     for (size_t p = 0; work->operation == CGX_REDUCE && p < work->nsources; p++)
         may = may && work->sources[p] != work->out;
@@ -147,18 +146,13 @@ static double squares_of(const struct cgx_walk *walk, const struct cgx_work *wor
     return sum;
 }
 
-/* The step of a piece for which the ranks have none: it gives CGX_UNIFORM_FIRST of the squared
- * error of the width. The energy of a sum is estimated as that of independent sources. 0 if the
- * piece has a bound in place of a width. */
+/* The step of a piece for which the ranks have none. The energy of a sum is estimated as that of
+ * independent sources. */
 static float own_step(const struct cgx_walk *walk, const struct cgx_work *work)
 {
     const struct cgx_piece *piece = walk->piece;
-    unsigned width = piece->bits - CGX_UNIFORM;
-    double count = (double)piece->count, error, energy = 0;
+    double count = (double)piece->count, error = (double)walk->coding->error, energy = 0;
 
-    if (width > CGX_UNIFORM_WIDTHS)
-        return 0;
-    error = CGX_UNIFORM_FIRST * cgx_rotated_error(width);
     if (work->operation == CGX_ENCODE)
         energy = squares_of(walk, work, cgx_walk_element(walk, work->in, piece->first));
     for (size_t p = 0; work->operation == CGX_REDUCE && p < work->nsources; p++) {
@@ -204,8 +198,6 @@ static enum cgx_status begin_piece(const struct cgx_walk *walk, const struct cgx
     if (!may_begin(walk, work))
         return CGX_ERR_INVALID;
     step = step == 0 ? own_step(walk, work) : step;
-    if (step == 0)
-        return CGX_ERR_INVALID;
     head = head_for(walk, work, step);
     memcpy(payload + place->piece, &head, sizeof head);
     memset(payload + place->piece + sizeof head, 0, place->layout.words - sizeof head);

@@ -128,12 +128,6 @@ float cgx_uniform_scale(const unsigned char *piece, size_t count, size_t index);
 
 /* ---- arithmetic ---- */
 
-/* The part of its width's squared error that a piece has if the ranks have no step for it, as in
- * the first sum and while the history is young. The piece takes three bits more per element. Adam
- * divides by the root of a mean of squares, which begins with these sums and keeps their errors for
- * a thousand steps. */
-#define CGX_UNIFORM_FIRST 0.015625
-
 /* The step that gives COUNT elements whose squares add up to ENERGY the relative squared error
  * ERROR, within the limits for steps. */
 CGX_QUANT float cgx_uniform_step(double energy, double count, double error)
@@ -143,6 +137,12 @@ CGX_QUANT float cgx_uniform_step(double energy, double count, double error)
     return step < (double)CGX_UNIFORM_LEAST_STEP  ? CGX_UNIFORM_LEAST_STEP
            : step > (double)CGX_UNIFORM_MOST_STEP ? CGX_UNIFORM_MOST_STEP
                                                   : (float)step;
+}
+
+/* Whether pieces can have STEP; 0: the one that follows from ERROR. */
+CGX_QUANT int cgx_uniform_may(float step, float error)
+{
+    return step == 0 ? error > 0 && error < INFINITY : cgx_uniform_is_step(step);
 }
 
 /* The step of a group: STEP times 2^EXPONENT, infinite if beyond float32. STEP must be valid. */

@@ -15,6 +15,9 @@
  * large costs more than one that is too small. */
 #define MOST_OVER_LAST 1.25
 
+/* 2^(-10 / CGX_STEP_YOUNG) */
+#define YOUNGER 0.86553656
+
 void cgx_step_size_add(struct cgx_step_size *size, const struct cgx_quantised *quantised)
 {
     if (!isfinite(quantised->energy) || !(quantised->elements > 0))
@@ -32,6 +35,15 @@ void cgx_step_size_next(struct cgx_step_size *size)
             size->mean = MOST_OVER_LAST * size->last;
     }
     size->now = (struct cgx_quantised){0};
+}
+
+float cgx_step_size_error(unsigned width, uint32_t age)
+{
+    double error = cgx_rotated_error(width);
+
+    for (; age < CGX_STEP_YOUNG; age++)
+        error *= YOUNGER;
+    return error > 0x1p-17 ? (float)error : 0x1p-17f;
 }
 
 void cgx_step_size_of(const struct cgx_step_size *size, unsigned width,

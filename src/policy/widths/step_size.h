@@ -20,6 +20,7 @@
 #define CGX_POLICY_WIDTHS_STEP_SIZE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Quantised data: its sum of squares, NaN if unknown, and number of elements. */
 struct cgx_quantised {
@@ -37,6 +38,17 @@ void cgx_step_size_add(struct cgx_step_size *size, const struct cgx_quantised *q
 
 /* Ends a step. */
 void cgx_step_size_next(struct cgx_step_size *size);
+
+/* Sums of which fewer were compressed are young: their errors are smaller, and they have no steps
+ * in common. Adam divides by the root of a mean of squares, which begins with these sums and keeps
+ * their errors for a thousand steps; and what a young history divides by changes from sum to sum.
+ */
+#define CGX_STEP_YOUNG 48
+
+/* The squared error of a piece relative to its own squares, for WIDTH bits, after AGE sums: while
+ * they are young, E times 2^(-10 (1 - AGE / 48)), five bits more in the first; but at least 2^-17,
+ * more than which does not fit the room of a piece. */
+float cgx_step_size_error(unsigned width, uint32_t age);
 
 /* Whether the mean square is known. */
 static inline bool cgx_step_size_is_known(const struct cgx_step_size *size)

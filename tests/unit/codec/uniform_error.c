@@ -159,15 +159,23 @@ static void test_worst(const struct cgx_codec *codec)
 static void test_steps(const struct cgx_codec *codec)
 {
     static const float steps[] = {0, -1, NAN, INFINITY, 0x1p-121f, 0x1p-140f, 0x1.1p126f};
+    static const float errors[] = {0.5f, 0.01f, 0x1p-12f, 0x1p-17f};
     bool refused = true, decodes = true;
-    double own;
+    bool own = true;
 
     data_fill(DATA_GAUSSIAN, 3, values, 2048);
-    transmit(codec, 0, 1, 2048);
-    own = (double)cgx_uniform_head_of(payload).step;
-    ok(fabs(64 * own * own / 12 / 0.133121 - 1) < 0.1,
-       "%s: without a step a piece has that of a 64th of its width's error", codec->name);
-    for (size_t i = 1; i < sizeof steps / sizeof *steps; i++)
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+        struct cgx_coding coding = coding_of(0, 1);
+        const struct cgx_piece piece = {.count = 2048, .bits = ENCODING};
+        double step;
+
+        coding.error = errors[i];
+        own = own && data_code(codec, CGX_ENCODE, &coding, &piece, values, payload) == CGX_OK;
+        step = (double)cgx_uniform_head_of(payload).step;
+        own = own && fabs(step * step / 12 / (double)errors[i] - 1) < 0.1;
+    }
+    ok(own, "%s: without a step a piece has that of the error", codec->name);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         refused = refused && transmit(codec, steps[i], 1, 2048) == CGX_ERR_INVALID;
     ok(refused, "%s: nothing is encoded with a step that is none", codec->name);
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {

@@ -188,6 +188,7 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
                                    .inspection = &device_tables->inspection,
                                    .marks = device_tables->marks,
                                    .step = job->coding->step,
+                                   .error = job->coding->error,
                                    .turn = job->coding->turn,
                                    .stage = job->coding->stage};
     struct part parts[CGX_FAMILIES] = {{0}};

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The steps of uniform quantisation: the stages of a sum have equal parts of its error, which is the
- * width's in proportion to all that is quantised, so that no stage takes more bits on more ranks. */
+/* The steps of uniform quantisation: the stages of a sum have equal parts of its error, which is
+ * the width's in proportion to all that is quantised, so that no stage takes more bits on more
+ * ranks. */
 #include "policy/widths/step_size.h"
 
 #include <math.h>
@@ -77,6 +78,30 @@ static void test_ranks(void)
     ok(alike, "inputs and results take the bits of 4 ranks on 4096");
 }
 
+static void test_young(void)
+{
+    static const struct {
+        unsigned width, age;
+        double error; /* relative to the width's */
+    } cases[] = {{1, 0, 0x1p-10},
+                 {2, 24, 0x1p-5},
+                 {3, 47, 0.8655},
+                 {4, 48, 1},
+                 {4, 12, 0.0055},
+                 {5, 1000000, 1},
+                 {5, 0, 0x1p-17 / 0.00252155},
+                 {8, 20, 0x1p-17 / 3.5e-5}};
+    bool right = true;
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        double error = (double)cgx_step_size_error(cases[i].width, cases[i].age);
+
+        right =
+            right && fabs(error / cgx_rotated_error(cases[i].width) / cases[i].error - 1) < 0.01;
+    }
+    ok(right, "the error of young sums rises from a 1024th to the width's, and fits a piece");
+}
+
 /* The mean follows steps, and is never far above the last one. */
 static void test_mean(void)
 {
@@ -104,6 +129,7 @@ int main(void)
 {
     test_stages();
     test_ranks();
+    test_young();
     test_mean();
     return done_testing();
 }
