@@ -7,7 +7,7 @@
  *         [CSV]
  *   codec --device ...    the kernels on a GPU instead: see codec_device.c
  *
- * Widths 1 to 8 are of max-min quantisation, r1 to r5 of rotated and u1 to u5 of uniform, at the
+ * Widths 1 to 8 are of max-min quantisation, r1 to r5 of rotated and u1 to u8 of uniform, at the
  * step of the same error, as in --bits 4,r4. --history: and with the history of sums, in rows of
  * their own.
  *
@@ -28,7 +28,7 @@
 #include "codec/history.h"
 #include "codec/host_kernels.h"
 #include "codec/packing.h"
-#include "codec/rotated/rotated_model.h"
+#include "codec/uniform/uniform.h"
 #include "codec_options.h"
 #include "times.h"
 
@@ -211,7 +211,7 @@ static void measure(const struct bench *bench, enum operation operation)
     copy = (double)bench->bytes / bench_median(copies, REPEATS);
     if (limit > 0)
         snprintf(held_to, sizeof held_to, "%.1f", limit);
-    printf("%-9s %-9s %4s  %-10s %-10s %8.3f %8.2f %8.2f %7.2f  %5s\n", bench->set->name,
+    printf("%-11s %-9s %4s  %-10s %-10s %8.3f %8.2f %8.2f %7.2f  %5s\n", bench->set->name,
            dtype_names[bench->coding.dtype], encoding_name(bench->piece.bits), rounding_name(bench),
            operation_names[operation], bench_median(times, REPEATS) / count * 1e9, rate * 1e-9,
            copy * 1e-9, rate / copy, held_to);
@@ -254,7 +254,7 @@ static void measure_all(struct bench *bench)
     bench->stride = layout.bytes;
     if (is_uniform)
         bench->coding.step =
-            cgx_uniform_step(1.0 / 3, 1, cgx_rotated_error(cgx_encoding_width(bench->piece.bits)));
+            cgx_uniform_step(1.0 / 3, 1, cgx_uniform_error(cgx_encoding_width(bench->piece.bits)));
     for (size_t p = 0; p < SOURCES; p++)
         cgx_codec_run(bench->set, &(struct cgx_work){CGX_ENCODE, &bench->coding, &bench->piece, 1,
                                                      .in = bench->input,
@@ -281,8 +281,8 @@ static void print_processor(void)
 
 static void run(struct bench *bench, const struct codec_options *options)
 {
-    static const char *const sets[] = {"portable", "avx2"};
-    for (int s = 0; s < 2; s++)
+    static const char *const sets[] = {"portable", "avx2", "avx2-shifts"};
+    for (int s = 0; s < 3; s++)
         for (int dtype = CGX_FLOAT32; dtype <= CGX_BFLOAT16; dtype++) {
             bench->set = cgx_codec_host_named(sets[s]);
             if (bench->set == NULL || !codec_options_list(options->kernels, sets[s]) ||
@@ -327,7 +327,7 @@ static void print_heads(const struct bench *bench)
     print_processor();
     printf("%zu MiB of input, max-min buckets of %d, medians of %d\n", bench->bytes >> 20,
            BUCKET_SIZE, REPEATS);
-    printf("%-9s %-9s %4s  %-10s %-10s %8s %8s %8s %7s  %5s\n", "kernels", "dtype", "bits",
+    printf("%-11s %-9s %4s  %-10s %-10s %8s %8s %8s %7s  %5s\n", "kernels", "dtype", "bits",
            "rounding", "operation", "ns/elem", "GB/s", "memcpy", "ratio", "limit");
 }
 
@@ -356,7 +356,7 @@ int main(int argc, char *argv[])
         fprintf(stderr,
                 "usage: %s [--bits LIST] [--dtype LIST] "
                 "[--kernels LIST] [--size MIB] [--history] [CSV]\n"
-                "widths: 1 to 8, r1 to r5 of rotated and u1 to u5 of uniform quantisation\n",
+                "widths: 1 to 8, r1 to r5 of rotated and u1 to u8 of uniform quantisation\n",
                 argv[0]);
         return 2;
     }

@@ -57,7 +57,11 @@ libcgxcore_la_SOURCES = \
 	src/codec/uniform/host_uniform.c \
 	src/codec/uniform/uniform.c src/codec/uniform/uniform.h \
 	src/codec/uniform/uniform_kernels.h \
-	src/codec/uniform/uniform_kernels_body.h \
+	src/codec/uniform/uniform_bits.h \
+	src/codec/uniform/uniform_decode.h \
+	src/codec/uniform/uniform_encode.h \
+	src/codec/uniform/uniform_extract.h \
+	src/codec/uniform/uniform_special.h \
 	src/codec/uniform/uniform_portable.c \
 	src/topo/claims.c src/topo/claims.h \
 	src/topo/machine.h \
@@ -191,8 +195,8 @@ kernel_sources = src/cuda/kernels.cu src/cuda/codes.cuh src/cuda/elements.cuh \
 	src/cuda/norms.cuh src/cuda/rotated.cuh src/cuda/rotated_codes.cuh \
 	src/cuda/rotated_tile.cuh src/cuda/rotation.cuh src/cuda/row_history.cuh src/cuda/rows.cuh \
 	src/cuda/scales.cuh src/cuda/sums.cuh src/cuda/tile.cuh \
-	src/cuda/uniform.cuh src/cuda/uniform_codes.cuh src/cuda/uniform_heads.cuh \
-	src/cuda/uniform_levels.cuh src/cuda/uniform_tile.cuh
+	src/cuda/uniform.cuh src/cuda/uniform_bits.cuh src/cuda/uniform_codes.cuh src/cuda/uniform_heads.cuh \
+	src/cuda/uniform_levels.cuh src/cuda/uniform_tile.cuh src/cuda/uniform_words.cuh
 EXTRA_DIST += $(cuda_headers) $(kernel_sources)
 if CUDA
 libcgxcore_la_SOURCES += $(cuda_sources)
@@ -217,12 +221,14 @@ src/cuda/module.lo src/cuda/libcgxcore_la-module.lo: src/cuda/kernels.fatbin
 CLEANFILES += src/cuda/kernels.fatbin
 
 if X86_64
-noinst_LTLIBRARIES += libcgxavx2.la
-libcgxcore_la_LIBADD += libcgxavx2.la
+noinst_LTLIBRARIES += libcgxavx2.la libcgxshifts.la
+libcgxcore_la_LIBADD += libcgxavx2.la libcgxshifts.la
 libcgxcore_la_SOURCES += src/codec/host_x86.c
 libcgxavx2_la_SOURCES = src/codec/host_avx2.c src/codec/rotated/rotated_avx2.c \
 	src/codec/uniform/uniform_avx2.c
-libcgxavx2_la_CFLAGS = $(libcgxcore_la_CFLAGS) -mavx2 -mfma -mf16c -mbmi2
+libcgxavx2_la_CFLAGS = $(libcgxcore_la_CFLAGS) -mavx2 -mfma -mf16c -mbmi2 -mpclmul
+libcgxshifts_la_SOURCES = src/codec/uniform/uniform_avx2.c
+libcgxshifts_la_CFLAGS = $(libcgxavx2_la_CFLAGS) -DCGX_UNIFORM_SHIFTS
 else
 libcgxcore_la_SOURCES += src/codec/host_generic.c
 libcgxcore_la_LIBADD += $(LIBM)

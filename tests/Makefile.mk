@@ -38,6 +38,8 @@ unit_programs = \
 	tests/unit/codec/types \
 	tests/unit/codec/uniform_bytes \
 	tests/unit/codec/uniform_error \
+	tests/unit/codec/uniform_hostile \
+	tests/unit/codec/uniform_room \
 	tests/unit/coll/exchange \
 	tests/unit/coll/mirrored \
 	tests/unit/coll/pull \

@@ -20,6 +20,7 @@ struct cgx_coding {
     uint32_t stage;  /* ... of what is quantised: 0 inputs, 1 sums of nodes, 2 of rows, 3 results */
     float step;  /* of uniform quantisation (uniform/uniform.h); 0: from a piece's elements ... */
     float error; /* ... such that the squared error is this part of their squares */
+    float floor; /* the part of its mean square that a group's error may be; 0: any */
     struct cgx_sampling sampling; /* measure: which buckets */
 };
 

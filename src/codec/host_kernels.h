@@ -71,15 +71,17 @@ struct cgx_host_kernels {
         [CGX_FAMILY_ROTATED] = &set(cgx_rotated_), [CGX_FAMILY_UNIFORM] = &set(cgx_uniform_) \
     }
 extern const struct cgx_rotated_kernels cgx_rotated_portable, cgx_rotated_avx2;
-extern const struct cgx_uniform_kernels cgx_uniform_portable, cgx_uniform_avx2;
+extern const struct cgx_uniform_kernels cgx_uniform_portable, cgx_uniform_avx2,
+    cgx_uniform_avx2_shifts;
 
-/* A set of kernels: "portable" or "avx2". */
+/* A set of kernels: "portable", "avx2", or "avx2-shifts" for processors whose pext and pdep are
+ * slow. */
 struct cgx_codec {
     const char *name;
     struct cgx_host_kernels kernels;
 };
 
-extern const struct cgx_codec cgx_host_portable, cgx_host_avx2;
+extern const struct cgx_codec cgx_host_portable, cgx_host_avx2, cgx_host_avx2_shifts;
 
 /* The codec of that name; NULL if there is none or this processor cannot run it. For NULL, the
  * fastest. */

@@ -302,21 +302,14 @@ static uint32_t squares(const float *values, size_t count, struct cgx_grid grid,
 
 /* ---- the set ---- */
 
+/* All kernels but those of families. */
+#define HOST_KERNELS                                                                               \
+    .widen = {widen_float32, widen_float16, widen_bfloat16},                                       \
+    .narrow = {narrow_float32, narrow_float16, narrow_bfloat16}, .add = add, .norm = norm,         \
+    .divide = divide, .multiply = multiply, .learn = learn, .range = find_range, .encode = encode, \
+    .decode = decode, .squares = squares
+
 const struct cgx_codec CGX_HOST_SET(cgx_host_) = {
     .name = CGX_HOST_NAME,
-    .kernels =
-        {
-            .widen = {widen_float32, widen_float16, widen_bfloat16},
-            .narrow = {narrow_float32, narrow_float16, narrow_bfloat16},
-            .add = add,
-            .norm = norm,
-            .divide = divide,
-            .multiply = multiply,
-            .learn = learn,
-            .range = find_range,
-            .encode = encode,
-            .decode = decode,
-            .squares = squares,
-            .families = CGX_FAMILY_KERNELS(CGX_HOST_SET),
-        },
+    .kernels = {HOST_KERNELS, .families = CGX_FAMILY_KERNELS(CGX_HOST_SET)},
 };

@@ -37,7 +37,7 @@ const struct cgx_quantiser cgx_quantisers[CGX_FAMILIES] = {
                             .bucket = CGX_ROTATED_BUCKET,
                             .whole = true,
                             .range = cgx_rotated_range,
-                            .error = cgx_rotated_error,
+                            .error = cgx_uniform_error,
                             .is_choice = true},
     [CGX_FAMILY_UNIFORM] = {.mark = "u",
                             .kernels = "uniform_",

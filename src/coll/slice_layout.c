@@ -169,6 +169,7 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
                                       .call = coll->call,
                                       .turn = coll->turn,
                                       .error = coll->error,
+                                      .floor = coll->floor,
                                       .stream = coll->rank}};
     if (coll->feedback)
         slice->coding.sampling = coll->feedback->sampling;

@@ -60,8 +60,8 @@ struct cgx_coll {
     enum cgx_pull pull;  /* by the encoder, which is then the decoder too; DEVICE: on all ranks */
     uint32_t turn;       /* compressed calls of the same sum so far */
     /* Of uniform quantisation, by level and of results; 0: derived from each piece's elements, of
-     * whose squares the squared error is then this part. */
-    float steps[CGX_STEP_STAGES], error;
+     * whose squares the squared error is then this part. FLOOR: struct cgx_coding's. */
+    float steps[CGX_STEP_STAGES], error, floor;
     uint32_t call;
     const void *input; /* may be the output */
     void *output;

@@ -310,6 +310,7 @@ void cgx_positions_set_steps(const struct cgx_comm *state, const struct cgx_call
     cgx_schedule_payloads(coll->schedule, payloads);
     cgx_float_enter(&caller);
     coll->error = cgx_step_size_error(width, age);
+    coll->floor = cgx_step_size_floor(width, coll->error);
     if (age >= CGX_STEP_YOUNG && cgx_step_size_is_known(size))
         cgx_step_size_of(size, width, payloads, coll->steps);
     cgx_float_leave(&caller);

@@ -28,9 +28,9 @@ void cgx_positions_sample(struct cgx_comm *state, const struct cgx_callsite *sit
 /* Drops STATE's layers, if any. */
 void cgx_positions_drop(struct cgx_comm *state);
 
-/* Sets the error of uniform quantisation of COLL, a call of SITE, and its steps: the training
- * step's, or the site's until there are any. They stay 0 if unknown, or while sums are young; and
- * all if the plan has no uniform segments. */
+/* Sets the error and the floor of uniform quantisation of COLL, a call of SITE, and its steps: the
+ * training step's, or the site's until there are any. They stay 0 if unknown, or while sums are
+ * young; and all if the plan has no uniform segments. */
 void cgx_positions_set_steps(const struct cgx_comm *state, const struct cgx_callsite *site,
                              struct cgx_coll *coll);
 

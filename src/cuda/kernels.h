@@ -140,6 +140,7 @@ struct cgx_kernel_args {
     unsigned char *shown;
     float step; /* 0: what begin has written, such that the relative squared error is ... */
     float error;
+    float floor; /* of struct cgx_coding */
     uint32_t turn, stage;
 };
 

@@ -215,6 +215,7 @@ static struct cgx_kernel_args args_of(const struct cgx_cuda_slot *slot,
         .shown = shows(slot, request) ? shown_to(slot, request) : NULL,
         .step = coding->step,
         .error = coding->error,
+        .floor = coding->floor,
         .turn = coding->turn,
         .stage = coding->stage};
 }

@@ -10,6 +10,7 @@
 #define CGX_CUDA_UNIFORM_CUH
 
 #include "cuda/uniform_levels.cuh"
+#include "cuda/uniform_words.cuh"
 
 /* ---- where words go ---- */
 
@@ -137,43 +138,63 @@ CGX_DEVICE uint32_t key_of(const struct cgx_kernel_args &args, uint64_t offset)
     return cgx_uniform_shifted(cgx_uniform_key(args.stream, args.turn, args.stage), shift);
 }
 
-/* Quantises VALUES, this lane's row of a group, and writes the group. All threads of the block must
- * call it, once; a warp without a group has no VALUES. */
+/* The least exponent of a group with these ZEROS in this lane's row. SQUARES: those of the group's
+ * values. */
+CGX_DEVICE int32_t find_floor(const struct cgx_kernel_args &args, float step, float squares,
+                              uint32_t zeros)
+{
+    if (args.floor == 0)
+        return 0;
+    return cgx_uniform_floor(step, args.floor, squares,
+                             CGX_UNIFORM_GROUP -
+                                 __shfl_sync(CGX_WARP, sum_up_to(__popc(zeros)), 31));
+}
+
+/* Quantises VALUES, this lane's row of a group, and writes the group. SQUARES: the sum of those of
+ * the group. All threads of the block must call it, once; a warp without a group has no VALUES. */
+template <bool IS_SUM>
 CGX_DEVICE void write_group(const struct cgx_kernel_args &args, const struct cgx_uniform_tile *tile,
                             const struct cgx_row_place *place, struct cgx_kernel_mark *mark,
-                            const float *values)
+                            float squares, const float *values)
 {
     const float step = step_of(args, tile->piece);
     struct cgx_uniform_row row;
-    uint32_t key, count = 0, exponent = 0, most = 0;
+    uint32_t key, count = 0;
+    int32_t exponent = 0, next = 0, most = 0;
     bool poisons = false;
     uint64_t begin;
 
     if (place->count > 0) {
         key = key_of(args, tile->piece);
+        row.zeros = find_zeros<IS_SUM>(values);
+        exponent = find_floor(args, step, squares, row.zeros);
         while ((count = quantise_group(tile, place, values, cgx_uniform_scaled(step, exponent), key,
                                        poisons, &row)) == CGX_TOO_MANY) {
-            if (poisons)
-                exponent = min(exponent == 0 ? 1 : 2 * exponent, most);
-            else
+            if (!poisons)
                 most = most_exponent(values, step);
             poisons = true;
+            exponent = min(next, most);
+            next = next == 0 ? 1 : 2 * next;
         }
-        put_group(&row, values, count);
+        put_group(&row, values, cgx_uniform_scaled(step, exponent), key, block_of(tile, place),
+                  count);
     }
     begin = find_begin(mark, tile->index, count);
     if (place->count > 0)
-        store_group(args, tile, place, row.kind, exponent, begin, count);
+        store_group(args, tile, place, row.kind, (uint32_t)(exponent - CGX_UNIFORM_LEAST_EXPONENT),
+                    begin, count);
 }
 
-/* Leaves the sum of the squares of VALUES, this lane's quads of the group, in MARK. */
-CGX_DEVICE void leave_squares(const struct cgx_row_place *place, const float *values,
-                              struct cgx_kernel_mark *mark)
+/* Leaves the sum of the squares of VALUES, this lane's quads of the group, in MARK, and returns
+ * it. */
+CGX_DEVICE float leave_squares(const struct cgx_row_place *place, const float *values,
+                               struct cgx_kernel_mark *mark)
 {
     const float squares = bucket_norm(values);
 
     if (place->lane == 0)
         mark->squares[place->bucket] = squares;
+    return squares;
 }
 
 template <class Type, enum kept KEPT>
@@ -183,15 +204,15 @@ CGX_DEVICE void encode_uniform(const struct cgx_kernel_args &args)
     const struct cgx_uniform_tile *tile = find_uniform_tile(args, number);
     const struct cgx_row_place place = find_row_place(&tile->rows);
     struct cgx_kernel_mark *mark = args.marks + 1 + number;
-    float values[CGX_LANE] = {};
+    float values[CGX_LANE] = {}, squares = 0;
 
     if (place.count > 0) {
         load_values<Type, KEPT>(args, &tile->rows, &place,
                                 row_elements<Type>(args, &tile->rows, &place), values);
-        leave_squares(&place, values, mark);
+        squares = leave_squares(&place, values, mark);
         transpose<true>(values);
     }
-    write_group(args, tile, &place, mark, values);
+    write_group<false>(args, tile, &place, mark, squares, values);
 }
 
 /* ---- decode ---- */
@@ -202,14 +223,14 @@ CGX_DEVICE void decode_uniform(const struct cgx_kernel_args &args)
     const struct cgx_uniform_tile *tile = find_uniform_tile(args, blockIdx.x);
     const struct cgx_row_place place = find_row_place(&tile->rows);
     const int64_t address = (int64_t)args.payload;
-    const struct cgx_uniform_source *found = find_sources(args, tile, &address, 1);
+    const struct cgx_uniform_source *found = find_sources(tile, &address, 1);
     struct cgx_quads<Type> quads;
     float values[CGX_LANE];
     uint32_t scales[CGX_QUADS];
 
     if (place.count == 0)
         return;
-    read_row(&found[place.bucket], &place, block_of(tile, &place), values);
+    read_row<false>(args, &found[place.bucket], &place, block_of(tile, &place), values);
     transpose<false>(values);
     if (KEPT == HISTORY) {
         load_scales(args, &tile->rows, &place, scales);
@@ -225,7 +246,7 @@ CGX_DEVICE void decode_uniform(const struct cgx_kernel_args &args)
 
 /* ---- reduce ---- */
 
-/* Adds this lane's row of the buffer to SUMS. */
+/* Adds this lane's row of the buffer to SUMS, its zeros as -0. */
 template <class Type, enum kept KEPT>
 CGX_DEVICE void add_unquantised(const struct cgx_kernel_args &args,
                                 const struct cgx_uniform_tile *tile,
@@ -238,16 +259,17 @@ CGX_DEVICE void add_unquantised(const struct cgx_kernel_args &args,
     transpose<true>(values);
 #pragma unroll
     for (int i = 0; i < CGX_LANE; i++)
-        sums[i] += values[i];
+        sums[i] += values[i] == 0 ? -0.0f : values[i];
 }
 
-CGX_DEVICE void add_payload(const struct cgx_uniform_source *source,
+CGX_DEVICE void add_payload(const struct cgx_kernel_args &args,
+                            const struct cgx_uniform_source *source,
                             const struct cgx_uniform_tile *tile, const struct cgx_row_place *place,
                             float *sums)
 {
     float levels[CGX_LANE];
 
-    read_row(source, place, block_of(tile, place), levels);
+    read_row<true>(args, source, place, block_of(tile, place), levels);
 #pragma unroll
     for (int i = 0; i < CGX_LANE; i++)
         sums[i] += levels[i];
@@ -259,14 +281,14 @@ CGX_DEVICE void add_some(const struct cgx_kernel_args &args, const struct cgx_un
                          const struct cgx_row_place *place, uint32_t first, float *sums)
 {
     const uint32_t count = limit(first, args.nsources, CGX_UNIFORM_SOURCES);
-    const struct cgx_uniform_source *found = find_sources(args, tile, args.sources + first, count);
+    const struct cgx_uniform_source *found = find_sources(tile, args.sources + first, count);
 
     if (place->count == 0)
         return;
 #pragma unroll 1
     for (uint32_t s = 0; s < count; s++) {
         if (args.sources[first + s] != 0)
-            add_payload(&found[s * CGX_KERNEL_GROUPS + place->bucket], tile, place, sums);
+            add_payload(args, &found[s * CGX_KERNEL_GROUPS + place->bucket], tile, place, sums);
         else
             add_unquantised<Type, KEPT>(args, tile, place, sums);
     }
@@ -279,9 +301,9 @@ CGX_DEVICE void reduce_uniform(const struct cgx_kernel_args &args)
     const struct cgx_uniform_tile *tile = find_uniform_tile(args, number);
     const struct cgx_row_place place = find_row_place(&tile->rows);
     struct cgx_kernel_mark *mark = args.marks + 1 + number;
-    float sums[CGX_LANE], quads[CGX_LANE];
+    float sums[CGX_LANE], quads[CGX_LANE], squares = 0;
 
-    /* -0 + x is x, also if x is -0. */
+    /* -0 + x is x, also if x is -0: a sum is -0 only if all sources are. */
 #pragma unroll
     for (int i = 0; i < CGX_LANE; i++)
         sums[i] = -0.0f;
@@ -289,17 +311,16 @@ CGX_DEVICE void reduce_uniform(const struct cgx_kernel_args &args)
     for (uint32_t first = 0; first < args.nsources; first += CGX_UNIFORM_SOURCES)
         add_some<Type, KEPT>(args, tile, &place, first, sums);
     if (place.count > 0) {
-        /* Behind the last element, sources hold dithered zeros rather than zeros. */
 #pragma unroll
         for (uint32_t i = 0; i < CGX_LANE; i++) {
             if (place.lane * CGX_LANE + i >= place.count)
-                sums[i] = 0;
+                sums[i] = -0.0f;
             quads[i] = sums[i];
         }
         transpose<false>(quads);
-        leave_squares(&place, quads, mark);
+        squares = leave_squares(&place, quads, mark);
     }
-    write_group(args, tile, &place, mark, sums);
+    write_group<true>(args, tile, &place, mark, squares, sums);
 }
 
 #endif

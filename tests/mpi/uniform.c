@@ -220,7 +220,9 @@ int main(int argc, char **argv)
     }
     check(same, "all sums are the same on all ranks");
     check(zeros, "where all ranks have zeros sums are zero");
-    check(share > 0.6 && share < 1.1 * hops,
+    /* From 3 bits on the quiet sums have smaller steps: nearly all of the error is that of others.
+     */
+    check(share > (wanted < 0.1 ? 0.4 : 0.6) && share < 1.1 * hops,
           "the error is that of rotated quantisation (%.3f of it)", share);
     check(fabs(loud.mean) < 5 * sqrt(loud.error), "the mean of all errors is 0 (%.1f deviations)",
           loud.mean / sqrt(loud.error));

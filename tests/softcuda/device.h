@@ -178,6 +178,11 @@ static inline unsigned min(unsigned x, unsigned y)
     return y < x ? y : x;
 }
 
+static inline int min(int x, int y)
+{
+    return y < x ? y : x;
+}
+
 static inline unsigned max(unsigned x, unsigned y)
 {
     return y > x ? y : x;

@@ -208,6 +208,7 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size
     args.shown = job->shown;
     args.step = job->coding->step;
     args.error = job->coding->error;
+    args.floor = job->coding->floor;
     args.turn = job->coding->turn;
     args.stage = job->coding->stage;
     run_pieces(job, CGX_FAMILY_MAXMIN, args);

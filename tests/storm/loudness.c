@@ -8,7 +8,7 @@
 
 enum { GROUP = 1024 };
 
-#define LEAST_STEP 0x1p-120
+#define LEAST_STEP 0x1p-109
 
 /* Mean squares. */
 struct loudness {

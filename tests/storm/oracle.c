@@ -267,12 +267,13 @@ unsigned oracle_families(const char *codec)
 
 void oracle_set(struct oracle *oracle, unsigned bits, unsigned families)
 {
-    static const double errors[] = {0.5708, 0.1331, 0.0358, 0.00963, 0.00252};
-    double error = bits > 5 ? 0 : errors[bits - 1];
-    bool widest = bits > 5;
+    static const double errors[] = {0.5708,  0.1331, 0.0358, 0.00963,
+                                    0.00252, 6.5e-4, 1.6e-4, 3.5e-5};
+    double error = errors[bits - 1];
+    bool widest = bits > 5 && families & ORACLE_ROTATED;
 
     oracle->scheme.bits = bits;
-    oracle->scheme.rotated = families & ORACLE_ROTATED ? error : 0;
+    oracle->scheme.rotated = families & ORACLE_ROTATED && !widest ? error : 0;
     oracle->uniform = families & ORACLE_UNIFORM ? error : 0;
     oracle->maxmin = families & ORACLE_MAXMIN || widest ||
                      (families & ORACLE_ROTATED && check_word("CGX_ADAPTIVE", "bits"));

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "codec/host_history.h"
+#include "codec/uniform/uniform.h"
 #include "codec/uniform/uniform_kernels.h"
 
 static const struct cgx_uniform_kernels *kernels_of(const struct cgx_walk *walk)
@@ -58,12 +59,9 @@ static uint32_t begin_of(const struct place *place, const unsigned char *payload
     return place->index > 0 ? end_of(place, payload - sizeof(uint32_t)) : 0;
 }
 
-/* The group, with a step of 2^EXPONENT times that of its piece. */
 static struct cgx_uniform_group group_of(const struct cgx_bucket *bucket, const struct place *place,
-                                         const struct cgx_uniform_head *head, unsigned exponent)
+                                         const struct cgx_uniform_head *head, float step)
 {
-    float step = cgx_uniform_scaled(head->step, exponent);
-
     return (struct cgx_uniform_group){.step = step,
                                       .inverse = 1.0f / step,
                                       .key = head->key,
@@ -73,11 +71,11 @@ static struct cgx_uniform_group group_of(const struct cgx_bucket *bucket, const 
 
 /* ---- elements ---- */
 
-/* How often STEP must be doubled for all finite VALUES to have a code. */
-static unsigned most_exponent(const cgx_float32 *values, float step)
+/* How often STEP must be doubled for all finite VALUES to have a code of 8 bits. */
+static int32_t most_exponent(const cgx_float32 *values, float step)
 {
     float most = 0, inverse = 1.0f / step;
-    unsigned exponent = 0;
+    int32_t exponent = 0;
 
     for (size_t i = 0; i < CGX_UNIFORM_GROUP; i++)
         if (fabsf(values[i]) < INFINITY && fabsf(values[i]) > most)
@@ -204,33 +202,61 @@ static enum cgx_status begin_piece(const struct cgx_walk *walk, const struct cgx
     return CGX_OK;
 }
 
+/* How many of the elements that group BUCKET has are no zeros. */
+static uint32_t count_of(const struct cgx_bucket *bucket, const cgx_float32 *values, bool is_sum)
+{
+    const cgx_uint32 *bits = (const cgx_uint32 *)values;
+    const uint32_t sign = is_sum ? 0 : 0x80000000u;
+    uint32_t zeros = 0;
+
+    for (size_t i = 0; i < bucket->count; i++)
+        zeros += (bits[i] | sign) == 0x80000000u;
+    return (uint32_t)bucket->count - zeros;
+}
+
+/* Encodes VALUES with the least exponent from LEAST on with which they fit. At the greatest they do
+ * (doc/format.md, "Room"). Returns the number of words. */
+static size_t encode_group(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                           const struct place *place, const struct cgx_uniform_head *head,
+                           const cgx_float32 *values, bool is_sum, int32_t least,
+                           unsigned char *payload, uint64_t *kinds)
+{
+    uint64_t *words = (uint64_t *)(void *)(payload + word_at(place, head->words));
+    struct cgx_uniform_group group =
+        group_of(bucket, place, head, cgx_uniform_scaled(head->step, least));
+    size_t count = kernels_of(walk)->encode(&group, values, false, is_sum, kinds, words);
+    int32_t exponent = least, next = 0, most = 0;
+
+    if (count == CGX_UNIFORM_TOO_MANY)
+        most = most_exponent(values, head->step);
+    while (count == CGX_UNIFORM_TOO_MANY) {
+        exponent = next < most ? next : most;
+        next = next == 0 ? 1 : 2 * next;
+        group = group_of(bucket, place, head, cgx_uniform_scaled(head->step, exponent));
+        count = kernels_of(walk)->encode(&group, values, true, is_sum, kinds, words);
+    }
+    payload[place->exponent] = (unsigned char)(exponent - CGX_UNIFORM_LEAST_EXPONENT);
+    return count;
+}
+
 /* Writes all VALUES of a group behind the groups before it. NOISE is the mean square of the errors
  * that the values already have. */
 static void quantise(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                      const struct place *place, const cgx_float32 *values, double noise,
-                     unsigned char *payload)
+                     bool is_sum, unsigned char *payload)
 {
     struct cgx_uniform_head head = cgx_uniform_head_of(payload + place->piece);
-    uint64_t *words = (uint64_t *)(void *)(payload + word_at(place, head.words)), kinds;
-    struct cgx_uniform_group group = group_of(bucket, place, &head, 0);
-    size_t count = kernels_of(walk)->encode(&group, values, false, &kinds, words);
-    double energy =
-        (double)walk->kernels->norm(values, CGX_UNIFORM_GROUP) - (double)bucket->count * noise;
+    float squares = walk->kernels->norm(values, CGX_UNIFORM_GROUP), part = walk->coding->floor;
+    int32_t least =
+        part > 0 ? cgx_uniform_floor(head.step, part, squares, count_of(bucket, values, is_sum))
+                 : 0;
+    double energy = (double)squares - (double)bucket->count * noise;
+    uint64_t kinds;
     uint32_t end;
 
-    if (count == CGX_UNIFORM_TOO_MANY) {
-        unsigned most = most_exponent(values, head.step), exponent = 0;
-
-        while (count == CGX_UNIFORM_TOO_MANY) {
-            group = group_of(bucket, place, &head, exponent);
-            count = kernels_of(walk)->encode(&group, values, true, &kinds, words);
-            payload[place->exponent] = (unsigned char)exponent;
-            exponent = exponent == 0 ? 1 : 2 * exponent;
-            exponent = exponent < most ? exponent : most;
-        }
-    }
-    words[count] = 0; /* pads the last group to a multiple of 16 bytes */
-    head.words += count;
+    head.words += encode_group(walk, bucket, place, &head, values, is_sum, least, payload, &kinds);
+    /* Pads the last group to a multiple of 16 bytes. */
+    *(uint64_t *)(void *)(payload + word_at(place, head.words)) = 0;
     head.energy += energy < 0 ? 0 : energy;
     if (isnan(head.energy))
         head.energy = (double)NAN; /* processors differ in its sign */
@@ -251,16 +277,16 @@ static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work
         return CGX_ERR_INVALID;
     cgx_walk_prefetch(elements, bucket->count * cgx_dtype_size(walk->coding->dtype));
     quantise(walk, bucket, &place, cgx_history_widened(walk, work, bucket, elements, room), 0,
-             work->out);
+             false, work->out);
     return CGX_OK;
 }
 
 /* ---- decode ---- */
 
-/* Decodes the group at PLACE into VALUES, all elements of its blocks, or adds it to them if ADD. */
+/* Decodes the group at PLACE into VALUES, all elements of its blocks, for USE. */
 static enum cgx_status restore(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                               const struct place *place, const unsigned char *payload, bool add,
-                               cgx_float32 *values)
+                               const struct place *place, const unsigned char *payload,
+                               enum cgx_uniform_use use, cgx_float32 *values)
 {
     struct cgx_uniform_head head = cgx_uniform_head_of(payload + place->piece);
     size_t begin = begin_of(place, payload), end = end_of(place, payload);
@@ -270,12 +296,13 @@ static enum cgx_status restore(const struct cgx_walk *walk, const struct cgx_buc
 
     if (!cgx_uniform_is_step(head.step) || begin > end || end > most || head.words > most)
         return CGX_ERR_FORMAT;
-    group = group_of(bucket, place, &head, payload[place->exponent]);
+    group =
+        group_of(bucket, place, &head, cgx_uniform_group_step(head.step, payload[place->exponent]));
     memcpy(&kinds, payload + place->kinds, sizeof kinds);
-    if (!cgx_uniform_is_step(group.step) ||
+    if (!cgx_uniform_is_group_step(group.step) ||
         !kernels_of(walk)->decode(&group, kinds,
                                   (const uint64_t *)(const void *)(payload + word_at(place, begin)),
-                                  end - begin, add, values))
+                                  end - begin, use, values))
         return CGX_ERR_FORMAT;
     return CGX_OK;
 }
@@ -292,7 +319,7 @@ static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work
     cgx_float32 *values = in_place ? (cgx_float32 *)elements : room;
 
     cgx_walk_prefetch(elements, bucket->count * size);
-    if (restore(walk, bucket, &place, work->in, false, values) != CGX_OK)
+    if (restore(walk, bucket, &place, work->in, CGX_UNIFORM_RESULT, values) != CGX_OK)
         return CGX_ERR_FORMAT;
     if (work->history.scales) {
         cgx_history_multiply(walk, work, bucket, values);
@@ -305,19 +332,21 @@ static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work
 
 /* ---- reduce ---- */
 
-/* Adds unquantised ELEMENTS to SUM, or sets SUM to them if IS_FIRST. */
+/* Adds unquantised ELEMENTS to SUM, or sets SUM to them if IS_FIRST. Zeros become -0, which adds
+ * nothing, not even to -0. */
 static void add_elements(const struct cgx_walk *walk, const struct cgx_work *work,
                          const struct cgx_bucket *bucket, const unsigned char *elements,
                          bool is_first, float *sum)
 {
     cgx_uniform_values room;
-    const cgx_float32 *values =
-        cgx_history_widened(walk, work, bucket, elements, is_first ? sum : room);
+    const cgx_float32 *values = cgx_history_widened(walk, work, bucket, elements, room);
+    const cgx_uint32 *from = (const cgx_uint32 *)values;
+    cgx_uint32 *to = (cgx_uint32 *)(is_first ? sum : room);
 
-    if (is_first && values != sum)
-        memcpy(sum, values, sizeof room);
-    else if (!is_first)
-        walk->kernels->add(values, CGX_UNIFORM_GROUP, sum);
+    for (size_t i = 0; i < CGX_UNIFORM_GROUP; i++)
+        to[i] = from[i] | (from[i] << 1 == 0 ? 0x80000000u : 0);
+    if (!is_first)
+        walk->kernels->add(room, CGX_UNIFORM_GROUP, sum);
 }
 
 static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work *work,
@@ -335,12 +364,13 @@ static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work
 
         if (elements)
             add_elements(walk, work, bucket, elements, p == 0, sum);
-        else if (restore(walk, bucket, &place, work->sources[p], p > 0, sum) != CGX_OK)
+        else if (restore(walk, bucket, &place, work->sources[p],
+                         p > 0 ? CGX_UNIFORM_SOURCE : CGX_UNIFORM_FIRST_SOURCE, sum) != CGX_OK)
             return CGX_ERR_FORMAT;
     }
-    /* Behind the last element, sources hold dithered zeros rather than zeros. */
-    memset(sum + bucket->count, 0, (CGX_UNIFORM_GROUP - bucket->count) * sizeof *sum);
-    quantise(walk, bucket, &place, sum, noise_of(walk, work), work->out);
+    for (size_t i = bucket->count; i < CGX_UNIFORM_GROUP; i++)
+        sum[i] = -0.0f;
+    quantise(walk, bucket, &place, sum, noise_of(walk, work), true, work->out);
     return CGX_OK;
 }
 
@@ -352,7 +382,7 @@ static enum cgx_status peek(const struct cgx_walk *walk, const struct cgx_bucket
     const struct place place = place_of(walk, bucket);
     cgx_uniform_values room;
 
-    if (restore(walk, bucket, &place, payload, false, room) != CGX_OK)
+    if (restore(walk, bucket, &place, payload, CGX_UNIFORM_RESULT, room) != CGX_OK)
         return CGX_ERR_FORMAT;
     memcpy(values, room, bucket->count * sizeof *values);
     *scale = cgx_uniform_scale(payload + place.piece, walk->piece->count, place.index);

@@ -8,11 +8,13 @@
  * Quantization Noise", IEEE Transactions on Communication Technology 12(4), 1964).
  *
  * A piece begins with a head. For each group of 1024 elements there follow the end of its words,
- * how often its step is doubled, and 4 bits for each block of 64 elements; then come the words of
- * all groups. Blocks have Rice codes (Rice and Plaunt, "Adaptive Variable-Length Coding for
- * Efficient Compression of Spacecraft Television Data", IEEE Transactions on Communication
- * Technology 19(6), 1971), stored as masks of 64 bits. A group has at most 128 words, 8 bits per
- * element. */
+ * the exponent of its step, and 4 bits for each block of 64 elements; then come the words of all
+ * groups. Blocks have Rice codes (Rice and Plaunt, "Adaptive Variable-Length Coding for Efficient
+ * Compression of Spacecraft Television Data", IEEE Transactions on Communication Technology 19(6),
+ * 1971), stored as masks: for each level one of the elements that have reached the level before.
+ * The masks of one level of all blocks follow each other, so that where each begins is a sum of
+ * ones in the level before. Elements that are 0 stay 0. A group has at most 160 words, 10 bits for
+ * each element. */
 #ifndef CGX_CODEC_UNIFORM_UNIFORM_H
 #define CGX_CODEC_UNIFORM_UNIFORM_H
 
@@ -20,40 +22,59 @@
 #include "codec/quant.h"
 #include "util/integers.h"
 
-#define CGX_UNIFORM 48       /* encodings are this + width */
-#define CGX_UNIFORM_WIDTHS 5 /* each has the error of rotated quantisation with as many bits */
+#define CGX_UNIFORM 48 /* encodings are this + width */
+#define CGX_UNIFORM_WIDTHS 8
 
 #define CGX_UNIFORM_BLOCK 64
 #define CGX_UNIFORM_GROUP 1024
 #define CGX_UNIFORM_BLOCKS (CGX_UNIFORM_GROUP / CGX_UNIFORM_BLOCK) /* blocks of a group */
 
-/* The most 64-bit words per block, on average over a group: 8 bits per element. */
-#define CGX_UNIFORM_BLOCK_WORDS 8
+/* The most 64-bit words per block, on average over a group: 10 bits for each element. */
+#define CGX_UNIFORM_BLOCK_WORDS 10
 
 /* An upper bound on the bytes of a group, without the head of its piece. */
 #define CGX_UNIFORM_GROUP_BYTES \
     (CGX_UNIFORM_BLOCKS * (CGX_UNIFORM_BLOCK_WORDS * sizeof(uint64_t) + 1))
 
-/* Kinds of blocks, in 4 bits. A kind below CGX_UNIFORM_PLAIN is the parameter of the block's Rice
- * codes. */
+/* Kinds of blocks, in 4 bits, and forms of codes. A kind up to CGX_UNIFORM_NONE, and
+ * CGX_UNIFORM_NIBBLES, is the form of its block; one below CGX_UNIFORM_PLAIN is the parameter of
+ * the block's Rice codes. Blocks of the kinds from CGX_UNIFORM_SPARSE to CGX_UNIFORM_WIDE have
+ * their form, of 5 bits, among their words. */
 enum {
     CGX_UNIFORM_PLAIN = 7, /* codes of 8 bits */
     CGX_UNIFORM_NONE,      /* all codes are 0 */
-    CGX_UNIFORM_ZEROS,     /* all elements are 0 */
+    CGX_UNIFORM_ZEROS,     /* all elements are zeros */
     CGX_UNIFORM_RAW,       /* float32 elements */
     CGX_UNIFORM_POISON,    /* all elements are NaN */
-    CGX_UNIFORM_KINDS
+    CGX_UNIFORM_SPARSE,    /* a mask of the elements that are no zeros; codes of these */
+    CGX_UNIFORM_HOLES,     /* codes of all; a mask of those with code 0 that are no zeros */
+    CGX_UNIFORM_WIDE,      /* codes of 16 bits */
+    CGX_UNIFORM_NIBBLES,   /* parameter 0, the first mask in two levels */
+    CGX_UNIFORM_WIDE_FORM, /* a form from this on: codes of 16 bits, and their parameter */
+    CGX_UNIFORM_FORMS = CGX_UNIFORM_WIDE_FORM + 15
 };
+#define CGX_UNIFORM_FORM_BITS 5
 
-#define CGX_UNIFORM_MOST_CODE 126 /* the largest magnitude of a code */
+#define CGX_UNIFORM_MOST_CODE 126        /* the largest magnitude of a code of 8 bits */
+#define CGX_UNIFORM_MOST_WIDE_CODE 32767 /* of 16 bits */
 
-/* Limits for the steps of pieces and of groups. */
-#define CGX_UNIFORM_LEAST_STEP 0x1p-120f
+/* The last level that has a mask. Of elements that reach it 8 bits say how far they go beyond. */
+#define CGX_UNIFORM_LEVELS 12
+
+/* Limits for the steps of pieces and of groups. A group's step is 2^e times its piece's. */
+#define CGX_UNIFORM_LEAST_STEP 0x1p-109f
+#define CGX_UNIFORM_LEAST_GROUP_STEP 0x1p-120f
 #define CGX_UNIFORM_MOST_STEP 0x1p126f
+#define CGX_UNIFORM_LEAST_EXPONENT (-24) /* stored as 0 */
 
 CGX_QUANT bool cgx_uniform_is_step(float step)
 {
     return step >= CGX_UNIFORM_LEAST_STEP && step <= CGX_UNIFORM_MOST_STEP;
+}
+
+CGX_QUANT bool cgx_uniform_is_group_step(float step)
+{
+    return step >= CGX_UNIFORM_LEAST_GROUP_STEP && step <= CGX_UNIFORM_MOST_STEP;
 }
 
 /* ---- a piece ---- */
@@ -74,7 +95,7 @@ struct cgx_uniform_head {
 struct cgx_uniform_layout {
     size_t groups, blocks;
     size_t ends;      /* 32 bits per group: the number of words up to its end */
-    size_t exponents; /* 8 bits per group: its step is 2^EXPONENT times the piece's */
+    size_t exponents; /* 8 bits per group: its step is 2^EXPONENT times the piece's, as stored */
     size_t kinds;     /* 64 bits per group, 4 per block */
     size_t words;
 };
@@ -128,6 +149,22 @@ float cgx_uniform_scale(const unsigned char *piece, size_t count, size_t index);
 
 /* ---- arithmetic ---- */
 
+/* The squared error of a width relative to the squared elements. Up to 5 it is the least that codes
+ * of as many bits can have on normal elements (Lloyd, "Least Squares Quantization in PCM", IEEE
+ * Transactions on Information Theory 28(2), 1982), beyond that of max-min quantisation in buckets
+ * of 128. */
+CGX_QUANT double cgx_uniform_error(unsigned width)
+{
+    return width == 1   ? 0.570796
+           : width == 2 ? 0.133121
+           : width == 3 ? 0.0358197
+           : width == 4 ? 0.00963036
+           : width == 5 ? 0.00252155
+           : width == 6 ? 6.5e-4
+           : width == 7 ? 1.6e-4
+                        : 3.5e-5;
+}
+
 /* The step that gives COUNT elements whose squares add up to ENERGY the relative squared error
  * ERROR, within the limits for steps. */
 CGX_QUANT float cgx_uniform_step(double energy, double count, double error)
@@ -145,16 +182,46 @@ CGX_QUANT int cgx_uniform_may(float step, float error)
     return step == 0 ? error > 0 && error < INFINITY : cgx_uniform_is_step(step);
 }
 
-/* The step of a group: STEP times 2^EXPONENT, infinite if beyond float32. STEP must be valid. */
-CGX_QUANT float cgx_uniform_scaled(float step, uint32_t exponent)
+/* The step of a group: STEP, of its piece, times 2^EXPONENT; infinite if beyond float32. STEP must
+ * be valid, and the result above 2^-126. */
+CGX_QUANT float cgx_uniform_scaled(float step, int32_t exponent)
 {
-    uint32_t bits = cgx_float_bits(step) + (exponent << 23);
+    uint32_t bits = cgx_float_bits(step) + ((uint32_t)exponent << 23);
 
     return cgx_bits_float(bits < 0x7F800000u ? bits : 0x7F800000u);
 }
 
-/* The step of a group of BLOCKS blocks: 0 if all their elements are 0, NaN if one is poisoned. */
-CGX_QUANT float cgx_uniform_scale_of(float step, uint32_t exponent, uint64_t kinds, uint32_t blocks)
+/* The same of an exponent as it is STORED; 0 if below 2^-126. */
+CGX_QUANT float cgx_uniform_group_step(float step, uint32_t stored)
+{
+    int32_t exponent = (int32_t)stored + CGX_UNIFORM_LEAST_EXPONENT;
+
+    return (int32_t)(cgx_float_bits(step) >> 23) + exponent > 0 ? cgx_uniform_scaled(step, exponent)
+                                                                : 0;
+}
+
+/* The exponent, at most 0, of a group whose step must be less than STEP, its piece's, so that the
+ * mean square of its errors is at most PART of that of its COUNT elements that are no zeros.
+ * SQUARES: the sum of their squares. */
+CGX_QUANT int32_t cgx_uniform_floor(float step, float part, float squares, uint32_t count)
+{
+    int32_t least = 127 - 120 - (int32_t)(cgx_float_bits(step) >> 23), exponent;
+    double ratio;
+    uint64_t bits;
+
+    if (!(part > 0) || count == 0 || !(squares > 0) || !(squares < 0x1p126f))
+        return 0;
+    ratio = 12 * (double)part * (double)squares / ((double)count * (double)step * (double)step);
+    memcpy(&bits, &ratio, sizeof bits);
+    exponent = ((int32_t)(bits >> 52) - 1023) >> 1;
+    least = least > CGX_UNIFORM_LEAST_EXPONENT ? least : CGX_UNIFORM_LEAST_EXPONENT;
+    exponent = exponent > least ? exponent : least;
+    return exponent < 0 ? exponent : 0;
+}
+
+/* The step of a group of BLOCKS blocks, with its exponent as STORED: 0 if all their elements are 0,
+ * NaN if one is poisoned. */
+CGX_QUANT float cgx_uniform_scale_of(float step, uint32_t stored, uint64_t kinds, uint32_t blocks)
 {
     float scale = 0;
 
@@ -162,7 +229,7 @@ CGX_QUANT float cgx_uniform_scale_of(float step, uint32_t exponent, uint64_t kin
         if ((kinds & 15) == CGX_UNIFORM_POISON)
             return cgx_bits_float(CGX_NAN_FLOAT32);
         if ((kinds & 15) != CGX_UNIFORM_ZEROS)
-            scale = cgx_uniform_scaled(step, exponent);
+            scale = cgx_uniform_group_step(step, stored);
     }
     return scale;
 }
@@ -222,17 +289,41 @@ CGX_QUANT float cgx_uniform_dither(uint32_t byte)
     return cgx_bits_float(0x46800000u | byte << 1) - (0x1p14f + 255 * 0x1p-9f);
 }
 
-/* The Rice parameter of a block whose codes, 2k or -2k - 1 for k, add up to SUM: about the binary
- * logarithm of their mean times ln 2. CGX_UNIFORM_PLAIN, with which a block takes 512 bits, if it
- * might take as many in Rice codes. */
-CGX_QUANT unsigned cgx_uniform_parameter(uint32_t sum)
+/* The Rice parameter of COUNT codes, 2k or -2k - 1 for k, that add up to SUM: about the binary
+ * logarithm of their mean times ln 2, at most MOST. */
+CGX_QUANT uint32_t cgx_uniform_parameter(uint32_t sum, uint32_t count, uint32_t most)
 {
-    uint32_t scaled = sum * 45 >> 12;
-    unsigned parameter = 0;
+    uint32_t parameter = 0;
 
-    for (unsigned i = 0; i < 6; i++)
-        parameter += scaled >> i != 0;
-    return 64 * parameter + 64 + (sum >> parameter) < 512 ? parameter : (unsigned)CGX_UNIFORM_PLAIN;
+    for (uint32_t i = 0; i < most; i++)
+        parameter += 45 * sum >= (64 * count) << i;
+    return parameter;
+}
+
+/* The form of such codes of 8 bits: their parameter, or CGX_UNIFORM_PLAIN if they take no more bits
+ * so; CGX_UNIFORM_NONE if all are 0. */
+CGX_QUANT uint32_t cgx_uniform_form(uint32_t sum, uint32_t count)
+{
+    uint32_t parameter = cgx_uniform_parameter(sum, count, 6);
+
+    if (sum == 0)
+        return CGX_UNIFORM_NONE;
+    return count * (parameter + 1) + (sum >> parameter) < 8 * count ? parameter : CGX_UNIFORM_PLAIN;
+}
+
+/* The number of masks of all bits of codes that a form has: 0 to 15. */
+CGX_QUANT uint32_t cgx_uniform_planes(uint32_t form)
+{
+    return form >= CGX_UNIFORM_WIDE_FORM ? form - CGX_UNIFORM_WIDE_FORM
+           : form == CGX_UNIFORM_PLAIN   ? 8
+           : form < CGX_UNIFORM_PLAIN    ? form
+                                         : 0;
+}
+
+/* Whether a form has levels: Rice codes. */
+CGX_QUANT bool cgx_uniform_has_levels(uint32_t form)
+{
+    return form != CGX_UNIFORM_PLAIN && form != CGX_UNIFORM_NONE;
 }
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Kernels of uniform quantisation for processors with AVX2, FMA and BMI2. */
+/* Kernels of uniform quantisation for processors with AVX2, FMA and BMI2; with CGX_UNIFORM_SHIFTS,
+ * without pext and pdep. */
 
 #include <immintrin.h>
+#include <string.h>
 
 #include "codec/uniform/uniform_kernels.h"
 
@@ -74,6 +76,34 @@ INLINE codes quantise(const cgx_float32 *values, float inverse, codes hash)
     return result;
 }
 
+/* Which of 8 values are zeros, as all bits of each. */
+INLINE __m256 zeros8(const cgx_float32 *values, bool is_sum)
+{
+    __m256 x = _mm256_loadu_ps((const float *)values);
+
+    return is_sum ? _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_castps_si256(x),
+                                                           _mm256_set1_epi32((int)0x80000000u)))
+                  : _mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_EQ_OQ);
+}
+
+INLINE bool have_zeros(const cgx_float32 *values, bool is_sum)
+{
+    __m256 any = _mm256_setzero_ps();
+
+    for (unsigned i = 0; i < 8; i++)
+        any = _mm256_or_ps(any, zeros8(values + 8 * i, is_sum));
+    return _mm256_movemask_ps(any) != 0;
+}
+
+INLINE uint64_t zeros_of(const cgx_float32 *values, bool is_sum)
+{
+    uint64_t mask = 0;
+
+    for (unsigned i = 0; i < 8; i++)
+        mask |= (uint64_t)(uint32_t)_mm256_movemask_ps(zeros8(values + 8 * i, is_sum)) << 8 * i;
+    return mask;
+}
+
 INLINE uint32_t sum_of(codes block)
 {
     __m256i sums = _mm256_add_epi64(_mm256_sad_epu8(block.half[0], _mm256_setzero_si256()),
@@ -90,6 +120,7 @@ INLINE uint64_t mask_of(__m256i low, __m256i high)
                                                      << 32;
 }
 
+/* There is no BIT above 7. */
 INLINE uint64_t bit_of(codes block, unsigned bit)
 {
     return mask_of(_mm256_slli_epi16(block.half[0], (int)(7 - bit)),
@@ -133,6 +164,14 @@ INLINE codes twice(codes block, uint64_t mask)
     return block;
 }
 
+INLINE void store(codes block, uint8_t *bytes)
+{
+    for (unsigned i = 0; i < 2; i++)
+        _mm256_storeu_si256(
+            (__m256i *)(void *)(bytes + 32 * i),
+            _mm256_permutevar8x32_epi32(block.half[i], _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
+}
+
 INLINE codes signed_by(codes block, uint64_t mask)
 {
     for (unsigned i = 0; i < 2; i++)
@@ -140,20 +179,30 @@ INLINE codes signed_by(codes block, uint64_t mask)
     return block;
 }
 
-/* Restores 8 elements. Each level over the step is 32895.5 - 2^-9 minus the float32 in LEVELS. */
-INLINE void restore8(__m256i levels, __m256 step, bool add, cgx_float32 *values)
+/* Restores 8 elements, of which those of OF are no zeros. Each level over the step is
+ * 32895.5 - 2^-9 minus the float32 in LEVELS. */
+INLINE void restore8(__m256i levels, __m256 step, uint64_t of, bool masked,
+                     enum cgx_uniform_use use, cgx_float32 *values)
 {
     __m256 level = _mm256_sub_ps(_mm256_set1_ps(32895.5f), _mm256_castsi256_ps(levels));
 
     level = _mm256_mul_ps(_mm256_sub_ps(level, _mm256_set1_ps(0x1p-9f)), step);
-    if (add)
+    if (masked) {
+        const __m256 zero = _mm256_set1_ps(use == CGX_UNIFORM_RESULT ? 0.0f : -0.0f);
+        const __m256i bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+        __m256i mask = _mm256_and_si256(_mm256_set1_epi32((int)(of & 255)), bits);
+
+        level = _mm256_blendv_ps(zero, level, _mm256_castsi256_ps(_mm256_cmpeq_epi32(mask, bits)));
+    }
+    if (use == CGX_UNIFORM_SOURCE)
         level = _mm256_add_ps(_mm256_loadu_ps((const float *)values), level);
     _mm256_storeu_ps((float *)values, level);
 }
 
 /* With t the byte of the dither d, k - d = 127 + 127.5 / 256 - (127 - k + t / 256). The 16 bits
  * 0x4700, then 127 - k and t in 8 bits each, are the float32 32768 + (127 - k + t / 256). */
-INLINE void restore(codes k, codes hash, float step, bool add, cgx_float32 *values)
+INLINE void restore(codes k, codes hash, float step, uint64_t of, bool masked,
+                    enum cgx_uniform_use use, cgx_float32 *values)
 {
     const __m256i fourths = _mm256_broadcastsi128_si256(
         _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
@@ -167,14 +216,23 @@ INLINE void restore(codes k, codes hash, float step, bool add, cgx_float32 *valu
         __m256i pairs[2] = {_mm256_unpacklo_epi8(t[i], upper), _mm256_unpackhi_epi8(t[i], upper)};
 
         for (unsigned j = 0; j < 2; j++) {
-            restore8(_mm256_unpacklo_epi16(pairs[j], exponent), _mm256_set1_ps(step), add,
-                     values + 16 * j);
-            restore8(_mm256_unpackhi_epi16(pairs[j], exponent), _mm256_set1_ps(step), add,
-                     values + 16 * j + 8);
+            restore8(_mm256_unpacklo_epi16(pairs[j], exponent), _mm256_set1_ps(step),
+                     of >> (32 * i + 16 * j), masked, use, values + 16 * j);
+            restore8(_mm256_unpackhi_epi16(pairs[j], exponent), _mm256_set1_ps(step),
+                     of >> (32 * i + 16 * j + 8), masked, use, values + 16 * j + 8);
         }
     }
 }
 
+INLINE uint64_t lowest(uint64_t value, unsigned count)
+{
+    return _bzhi_u64(value, count);
+}
+
+#ifdef CGX_UNIFORM_SHIFTS
+#include "codec/uniform/uniform_extract.h"
+#define CGX_UNIFORM_SET cgx_uniform_avx2_shifts
+#else
 INLINE uint64_t extract(uint64_t value, uint64_t mask)
 {
     return _pext_u64(value, mask);
@@ -184,11 +242,11 @@ INLINE uint64_t deposit(uint64_t value, uint64_t mask)
 {
     return _pdep_u64(value, mask);
 }
-
-INLINE uint64_t lowest(uint64_t value, unsigned count)
-{
-    return _bzhi_u64(value, count);
-}
-
 #define CGX_UNIFORM_SET cgx_uniform_avx2
-#include "codec/uniform/uniform_kernels_body.h"
+#endif
+
+#include "codec/uniform/uniform_bits.h"
+
+#include "codec/uniform/uniform_encode.h"
+
+#include "codec/uniform/uniform_decode.h"

@@ -3,15 +3,27 @@
 
 /* Kernels of uniform quantisation for any processor. */
 
+#include <string.h>
+
 #include "codec/uniform/uniform_kernels.h"
 
 #define INLINE static inline
 
-typedef struct {
+/* Byte i is byte i % 8 of word i / 8, counted from the lowest: hosts are little-endian. */
+typedef union {
     uint8_t of[CGX_UNIFORM_BLOCK];
+    uint64_t words[CGX_UNIFORM_BLOCK / 8];
 } codes;
 
+#define WORDS (CGX_UNIFORM_BLOCK / 8)
+
+/* Eight times a byte. */
+#define BYTES(byte) ((byte)*UINT64_C(0x0101010101010101))
+
 #define TOO_LARGE 255
+
+/* The bits of CGX_UNIFORM_MOST_CODE + 0.5f, which has a code of 8 bits. */
+#define MOST 0x42FD0000u
 
 INLINE codes hash(const struct cgx_uniform_group *group, uint32_t block)
 {
@@ -26,17 +38,22 @@ INLINE codes hash(const struct cgx_uniform_group *group, uint32_t block)
     return result;
 }
 
+/* In two loops without branches, which compilers make vectors of. */
 INLINE codes quantise(const cgx_float32 *values, float inverse, codes hash)
 {
+    uint32_t wide[CGX_UNIFORM_BLOCK];
     codes result;
 
     for (uint32_t i = 0; i < CGX_UNIFORM_BLOCK; i++) {
         float scaled = values[i] * inverse, x = scaled + cgx_uniform_dither(hash.of[i]);
-        bool fits = x >= -(CGX_UNIFORM_MOST_CODE + 0.5f) && x <= CGX_UNIFORM_MOST_CODE + 0.5f;
-        int32_t code = fits ? (int32_t)(cgx_float_bits(x + 0x1.8p23f) - 0x4B400000u) : 0;
+        uint32_t magnitude = cgx_float_bits(x) & 0x7FFFFFFFu;
+        uint32_t k = cgx_float_bits(x + 0x1.8p23f) - 0x4B400000u;
 
-        result.of[i] = (uint8_t)(fits ? code < 0 ? -2 * code - 1 : 2 * code : TOO_LARGE);
+        /* Also of NaN. */
+        wide[i] = magnitude > MOST ? TOO_LARGE : k << 1 ^ (uint32_t)((int32_t)k >> 31);
     }
+    for (uint32_t i = 0; i < CGX_UNIFORM_BLOCK; i++)
+        result.of[i] = (uint8_t)wide[i];
     return result;
 }
 
@@ -49,21 +66,65 @@ INLINE uint32_t sum_of(codes block)
     return sum;
 }
 
+INLINE bool is_zero(float value, bool is_sum)
+{
+    return is_sum ? cgx_float_bits(value) == 0x80000000u : cgx_float_bits(value) << 1 == 0;
+}
+
+INLINE bool have_zeros(const cgx_float32 *values, bool is_sum)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < CGX_UNIFORM_BLOCK; i++)
+        any |= is_zero(values[i], is_sum);
+    return any;
+}
+
+INLINE uint64_t zeros_of(const cgx_float32 *values, bool is_sum)
+{
+    uint64_t mask = 0;
+
+    for (unsigned i = 0; i < CGX_UNIFORM_BLOCK; i++)
+        mask |= (uint64_t)is_zero(values[i], is_sum) << i;
+    return mask;
+}
+
+/* The lowest bits of eight bytes, which have no others, next to each other. */
+INLINE uint64_t gather(uint64_t bits)
+{
+    return bits * UINT64_C(0x0102040810204080) >> 56;
+}
+
+/* Bytes that are 1 where byte WORD of MASK has a bit. */
+INLINE uint64_t spread(uint64_t mask, unsigned word)
+{
+    const uint64_t bits = BYTES(mask >> 8 * word & 255) & UINT64_C(0x8040201008040201);
+
+    return (bits + BYTES(127)) >> 7 & BYTES(1);
+}
+
+/* There is no BIT above 7. */
 INLINE uint64_t bit_of(codes block, unsigned bit)
 {
     uint64_t mask = 0;
 
-    for (unsigned i = 0; i < CGX_UNIFORM_BLOCK; i++)
-        mask |= (uint64_t)(block.of[i] >> bit & 1) << i;
-    return mask;
+    for (unsigned i = 0; i < WORDS; i++)
+        mask |= gather(block.words[i] >> bit % 8 & BYTES(1)) << 8 * i;
+    return bit < 8 ? mask : 0;
 }
 
+/* Bytes are compared without their highest bits, and then by these. */
 INLINE uint64_t at_least(codes block, unsigned level)
 {
+    const uint64_t least = BYTES((uint64_t)level), high = BYTES(128);
     uint64_t mask = 0;
 
-    for (unsigned i = 0; i < CGX_UNIFORM_BLOCK; i++)
-        mask |= (uint64_t)(block.of[i] >= level) << i;
+    for (unsigned i = 0; i < WORDS; i++) {
+        const uint64_t bytes = block.words[i], lower = (bytes | high) - (least & ~high);
+        const uint64_t reach = (bytes & ~least) | (~(bytes ^ least) & lower);
+
+        mask |= gather(reach >> 7 & BYTES(1)) << 8 * i;
+    }
     return mask;
 }
 
@@ -74,24 +135,32 @@ INLINE codes none(void)
 
 INLINE codes twice(codes block, uint64_t mask)
 {
-    for (unsigned i = 0; i < CGX_UNIFORM_BLOCK; i++)
-        block.of[i] = (uint8_t)(2 * block.of[i] + (mask >> i & 1));
+    for (unsigned i = 0; i < WORDS; i++)
+        block.words[i] = (block.words[i] << 1 & BYTES(254)) | spread(mask, i);
     return block;
+}
+
+INLINE void store(codes block, uint8_t *bytes)
+{
+    memcpy(bytes, block.of, sizeof block.of);
 }
 
 INLINE codes signed_by(codes block, uint64_t mask)
 {
-    for (unsigned i = 0; i < CGX_UNIFORM_BLOCK; i++)
-        block.of[i] ^= (uint8_t) - (mask >> i & 1);
+    for (unsigned i = 0; i < WORDS; i++)
+        block.words[i] ^= spread(mask, i) * 255;
     return block;
 }
 
-INLINE void restore(codes k, codes hash, float step, bool add, cgx_float32 *values)
+INLINE void restore(codes k, codes hash, float step, uint64_t of, bool masked,
+                    enum cgx_uniform_use use, cgx_float32 *values)
 {
     for (uint32_t i = 0; i < CGX_UNIFORM_BLOCK; i++) {
         float level = ((float)(int8_t)k.of[i] - cgx_uniform_dither(hash.of[i])) * step;
 
-        values[i] = add ? values[i] + level : level;
+        if (masked && !(of >> i & 1))
+            level = use == CGX_UNIFORM_RESULT ? 0.0f : -0.0f;
+        values[i] = use == CGX_UNIFORM_SOURCE ? values[i] + level : level;
     }
 }
 
@@ -119,4 +188,8 @@ INLINE uint64_t lowest(uint64_t value, unsigned count)
 }
 
 #define CGX_UNIFORM_SET cgx_uniform_portable
-#include "codec/uniform/uniform_kernels_body.h"
+#include "codec/uniform/uniform_bits.h"
+
+#include "codec/uniform/uniform_encode.h"
+
+#include "codec/uniform/uniform_decode.h"

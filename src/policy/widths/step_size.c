@@ -5,7 +5,6 @@
 
 #include <math.h>
 
-#include "codec/rotated/rotated_model.h"
 #include "codec/uniform/uniform.h"
 
 /* The weight of a step in the mean. */
@@ -39,7 +38,7 @@ void cgx_step_size_next(struct cgx_step_size *size)
 
 float cgx_step_size_error(unsigned width, uint32_t age)
 {
-    double error = cgx_rotated_error(width);
+    double error = cgx_uniform_error(width);
 
     for (; age < CGX_STEP_YOUNG; age++)
         error *= YOUNGER;
@@ -57,6 +56,6 @@ void cgx_step_size_of(const struct cgx_step_size *size, unsigned width,
     }
     for (int i = 0; i < CGX_STEP_STAGES; i++)
         steps[i] = payloads[i] > 0 ? cgx_uniform_step(all * size->mean, stages * payloads[i],
-                                                      cgx_rotated_error(width))
+                                                      cgx_uniform_error(width))
                                    : 0;
 }

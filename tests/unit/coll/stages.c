@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/rotated/rotated_model.h"
+#include "codec/uniform/uniform.h"
 #include "lib/tap.h"
 #include "unit/lib/codec_data.h"
 #include "unit/lib/scene.h"
@@ -82,7 +82,7 @@ static double error_of(const struct scene *scene)
  * P of the sum's square, those of nodes at most all of it, and those of rows. */
 static double most_error(const struct scene *scene)
 {
-    return 1.2 * (scene->grid ? 4 : 3) * cgx_rotated_error(scene->bits) + 1e-4;
+    return 1.2 * (scene->grid ? 4 : 3) * cgx_uniform_error(scene->bits) + 1e-4;
 }
 
 /* Runs SCENE, which it fills and frees, and says what was wrong, or nothing. */
@@ -197,7 +197,7 @@ static void test_energies(void)
         double range = cgx_encoding_range(cgx_segment_encoding(segment));
         double found = scene.energies[1][s] * range / power[s] / 2;
 
-        right = right && found > 0.98 && found < 1.02 + 0.5 * cgx_rotated_error(segment->bits);
+        right = right && found > 0.98 && found < 1.02 + 0.5 * cgx_uniform_error(segment->bits);
     }
     ok(scene_all_are(&scene, CGX_OUTCOME_DONE) && right,
        "segments of different widths: energies are the squares of what was quantised");

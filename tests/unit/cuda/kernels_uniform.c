@@ -60,6 +60,53 @@ static void test_many(void)
     ok(is_same(&plan, CGX_REDUCE, CGX_OK), "many sources");
 }
 
+/* Some bits of a payload are turned: of the kinds, the words, or anything of a piece. */
+static void spoil(const struct plan *plan, unsigned char *payload, uint64_t *state)
+{
+    const struct cgx_piece *piece = &plan->pieces[data_random(state) % PIECES];
+    struct cgx_uniform_layout layout = cgx_uniform_layout_of(piece->count);
+    size_t used = cgx_uniform_used(payload + piece->offset, piece->count);
+    size_t first[] = {layout.kinds, layout.words, layout.words, 0};
+    size_t end[] = {layout.words, used, used, layout.words};
+    unsigned part = (unsigned)(data_random(state) % 4);
+
+    for (uint64_t i = data_random(state) % 3 + 1; i > 0 && first[part] < end[part]; i--) {
+        size_t at = first[part] + data_random(state) % (end[part] - first[part]);
+
+        payload[piece->offset + at] ^= (unsigned char)(1u << data_random(state) % 8);
+    }
+}
+
+/* The kernels refuse what the host refuses. */
+static void test_malformed(void)
+{
+    unsigned refused = 0, accepted = 0;
+    uint64_t state = 11;
+    bool same = true;
+
+    for (unsigned i = 0; i < 400 / one_of(4) && same; i++) {
+        struct plan plan = plan_of(i, CGX_FLOAT32);
+
+        plan.shows = false;
+        plan.nsources += plan.nsources == 1;
+        plan.elements = plan.nsources;
+        make(&plan);
+        for (unsigned k = 0; k < 4 && same; k++) {
+            enum cgx_operation operation = k % 2 ? CGX_REDUCE : CGX_DECODE;
+            unsigned char *payload = payload_in(&plan, made, k % 2);
+            enum cgx_status wanted;
+
+            spoil(&plan, payload, &state);
+            wanted = host_status(&plan, operation);
+            same = is_same(&plan, operation, wanted);
+            refused += wanted != CGX_OK;
+            accepted += wanted == CGX_OK;
+        }
+    }
+    ok(same && refused > accepted / 16 && accepted > refused / 16,
+       "malformed pieces: %u refused, %u not", refused, accepted);
+}
+
 int main(void)
 {
     if (!kernels_open())
@@ -69,5 +116,9 @@ int main(void)
             test_all((enum cgx_dtype)dtype, history);
     test_long();
     test_many();
+    ok(seen[0] == 0xFFFF && seen[1] == 0xFFFF, "all kinds of blocks: %04x, %04x", seen[0], seen[1]);
+#ifndef SOFTCUDA_TSAN /* any threads may set the status */
+    test_malformed();
+#endif
     return done_testing();
 }

@@ -11,8 +11,8 @@
 #include "codec/host_kernels.h"
 #include "lib/tap.h"
 
-static const char *const data_sets[] = {"portable", "avx2"};
-#define DATA_SETS 2
+static const char *const data_sets[] = {"portable", "avx2", "avx2-shifts"};
+#define DATA_SETS 3
 
 /* The codec with these kernels; NULL, and a skip, if this processor lacks them. */
 static inline const struct cgx_codec *data_codec(int set)

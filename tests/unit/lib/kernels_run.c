@@ -189,6 +189,7 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
                                    .marks = device_tables->marks,
                                    .step = job->coding->step,
                                    .error = job->coding->error,
+                                   .floor = job->coding->floor,
                                    .turn = job->coding->turn,
                                    .stage = job->coding->stage};
     struct part parts[CGX_FAMILIES] = {{0}};

@@ -68,6 +68,15 @@ static void lay_out(struct plan *plan)
         bail_out("%zu elements, %zu bytes are too many", first, plan->bytes);
 }
 
+/* Which elements are zeros in all sources: in one of three blocks few, many, or all. */
+static bool is_zero(const struct plan *plan, size_t i)
+{
+    static const uint32_t shares[] = {1, 10, 64, 128, 200, 250, 256};
+    const uint32_t block = cgx_mix((uint32_t)plan->seed * 77 + (uint32_t)(i / 64));
+
+    return block % 3 == 0 && (cgx_mix((uint32_t)i * 31 + block) & 255) < shares[block / 3 % 7];
+}
+
 /* Blocks of many kinds: of all scales, with codes that are too large, of zeros, not finite. */
 static void fill(const struct plan *plan, uint64_t *state)
 {
@@ -81,10 +90,14 @@ static void fill(const struct plan *plan, uint64_t *state)
             what = (unsigned)(data_random(state) % 24);
         }
         values[i] = (float)(data_gaussian(state) * scale);
-        if (what == 0)
+        if (is_zero(plan, i))
             values[i] = i % 2 ? 0.0f : -0.0f;
         else if (what == 1)
             values[i] *= 0x1p-20f;
+        else if (what == 4) /* few levels, and codes of 16 bits */
+            values[i] *= i % 64 == plan->seed % 64 ? 100 : 0.1f;
+        else if (what == 5)
+            values[i] *= 0x1p9f;
         else if (what == 2 && i % 64 == plan->seed % 64 && plan->seed % 3 == 0)
             values[i] = plan->seed % 2 ? cgx_bits_float(0xFFC12345) : -INFINITY;
         else if (what == 3 && i % 4 == 3 && plan->seed % 5 == 0) /* a raw block, with -0 */
@@ -209,6 +222,21 @@ static void show(const struct plan *plan, const struct kernels_job *job)
     }
 }
 
+/* Kinds of blocks that encoders have written, a bit for each: of inputs and of sums. */
+static unsigned seen[2];
+
+static void note_kinds(const struct plan *plan, enum cgx_operation operation,
+                       const unsigned char *payload)
+{
+    for (size_t i = 0; i < PIECES; i++) {
+        struct cgx_uniform_layout layout = cgx_uniform_layout_of(plan->counts[i]);
+
+        for (size_t b = 0; b < layout.blocks; b++)
+            seen[operation == CGX_REDUCE] |=
+                1u << (payload[plan->pieces[i].offset + layout.kinds + b / 2] >> b % 2 * 4 & 15);
+    }
+}
+
 static bool is_same(const struct plan *plan, enum cgx_operation operation, enum cgx_status wanted)
 {
     const unsigned char *sources[MOST_SOURCES];
@@ -227,6 +255,7 @@ static bool is_same(const struct plan *plan, enum cgx_operation operation, enum 
         return host == wanted && device == wanted;
     }
     if (operation != CGX_DECODE) {
+        note_kinds(plan, operation, job.payload);
         clear_unused(plan, job.payload);
         clear_unused(plan, other.payload);
     }
@@ -244,12 +273,21 @@ static bool is_same(const struct plan *plan, enum cgx_operation operation, enum 
     return at == plan->bytes && wanted == CGX_OK;
 }
 
+static enum cgx_status host_status(const struct plan *plan, enum cgx_operation operation)
+{
+    const unsigned char *sources[MOST_SOURCES];
+    struct kernels_job job = job_in(plan, operation, expected, sources);
+
+    memcpy(expected, made, plan->bytes);
+    return run_on_host(&job);
+}
+
 static struct plan plan_of(unsigned i, enum cgx_dtype dtype)
 {
     static const size_t misalignments[] = {0, 4, 2, 1, 8, 3};
     static const size_t counts[][PIECES] = {
         {1024, 4096, 63}, {5000, 1024, 64 * 17}, {2048, 1024, 1}, {9 * 1024, 4096, 4096 + 65}};
-    static const float steps[] = {0, 0.5f, 0.06f, 1.3f, 0.01f};
+    static const float steps[] = {0, 0.5f, 0.06f, 1.3f, 0.01f}, floors[] = {0, 0.25f, 0.01f};
     struct plan plan = {.coding = {.dtype = dtype,
                                    .bucket_size = BUCKET_SIZE,
                                    .call = i,
@@ -257,8 +295,9 @@ static struct plan plan_of(unsigned i, enum cgx_dtype dtype)
                                    .stage = i % 4,
                                    .stream = 4,
                                    .step = steps[i % 5],
-                                   .error = ldexpf(1, -2 - (int)(i % 15))},
-                        .encoding = CGX_UNIFORM + 1 + i % 5,
+                                   .error = ldexpf(1, -2 - (int)(i % 15)),
+                                   .floor = floors[i % 3]},
+                        .encoding = CGX_UNIFORM + 1 + i % CGX_UNIFORM_WIDTHS,
                         .misalignment = misalignments[i % 6],
                         .nsources = 1 + i % 4,
                         .shows = i % 2,

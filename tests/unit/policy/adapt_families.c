@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/rotated/rotated_model.h"
+#include "codec/rotated/rotated.h"
+#include "codec/uniform/uniform.h"
 #include "lib/tap.h"
 #include "policy/widths/adapt.h"
 
@@ -58,8 +59,8 @@ static double error_of(const struct data *data, unsigned encoding)
     double power = ELEMENTS * data->power;
 
     if (cgx_encoding_family(encoding) == CGX_FAMILY_ROTATED)
-        return power * cgx_rotated_error(width);
-    return power * cgx_rotated_error(4) * data->ratio * 15 * 15 / (steps * steps);
+        return power * cgx_uniform_error(width);
+    return power * cgx_uniform_error(4) * data->ratio * 15 * 15 / (steps * steps);
 }
 
 /* Of elements spread evenly between the levels, for max-min quantisation. */

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "codec/rotated/rotated_model.h"
+#include "codec/uniform/uniform.h"
 #include "lib/tap.h"
 
 static struct cgx_step_size size_of(double mean)
@@ -49,7 +49,7 @@ static void test_stages(void)
         cgx_step_size_of(&size, 4, cases[i].payloads, steps);
         for (int k = 0; k < CGX_STEP_STAGES; k++)
             right = right && is_near(cases[i].payloads[k] * pow((double)steps[k], 2) / 12,
-                                     cases[i].errors[k] * cgx_rotated_error(4) * 7);
+                                     cases[i].errors[k] * cgx_uniform_error(4) * 7);
         ok(right, "%s: each stage has its part of the error", cases[i].name);
     }
 }
@@ -97,7 +97,7 @@ static void test_young(void)
         double error = (double)cgx_step_size_error(cases[i].width, cases[i].age);
 
         right =
-            right && fabs(error / cgx_rotated_error(cases[i].width) / cases[i].error - 1) < 0.01;
+            right && fabs(error / cgx_uniform_error(cases[i].width) / cases[i].error - 1) < 0.01;
     }
     ok(right, "the error of young sums rises from a 1024th to the width's, and fits a piece");
 }

@@ -1,0 +1,152 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The blocks of a group that are not codes of 8 bits alone, while it is encoded: of
+ * uniform_encode.h, which says what a kernel set defines. */
+
+#define ALL UINT64_MAX
+#define BLOCKS CGX_UNIFORM_BLOCKS
+#define LEVELS CGX_UNIFORM_LEVELS
+
+/* The words of a block of each kind in the first part of a group. */
+static const uint8_t words_of_kind[16] = {
+    1, 2, 3, 4, 5, 6, 7, 8, [CGX_UNIFORM_RAW] = 32, [CGX_UNIFORM_SPARSE] = 1};
+
+/* What a block of the kinds CGX_UNIFORM_SPARSE to CGX_UNIFORM_WIDE has behind the first part. */
+struct special {
+    unsigned form, count;
+    uint64_t of;        /* the COUNT elements that codes are of */
+    uint64_t masks[15]; /* of codes of 16 bits: those below the quotients */
+    uint64_t holes;
+    unsigned nholes;
+};
+
+/* A group while it is encoded, by block. */
+struct encoded {
+    codes codes[BLOCKS]; /* of 8 bits, or the quotients of codes of 16 bits */
+    uint32_t sums[BLOCKS], kinds[BLOCKS];
+    uint32_t parameters[BLOCKS];         /* of CODES; from CGX_UNIFORM_PLAIN on: no levels */
+    uint64_t levels[LEVELS + 1][BLOCKS]; /* elements that reach the level; not level 0 */
+    unsigned deepest;                    /* the last level that is set */
+    /* Blocks, a bit for each. */
+    uint32_t special; /* with a special */
+    uint32_t large;   /* that may need more bits than there is room for on average */
+    uint32_t nibbles; /* whose first mask has two levels */
+    struct special specials[BLOCKS];
+};
+
+/* ---- blocks that are not codes of 8 bits alone ---- */
+
+INLINE bool are_finite(const cgx_float32 *values)
+{
+    const cgx_uint32 *bits = (const cgx_uint32 *)values;
+    uint32_t most = 0;
+
+    for (unsigned i = 0; i < CGX_UNIFORM_BLOCK; i++)
+        most = bits[i] << 1 > most ? bits[i] << 1 : most;
+    return most < 0xFF000000u;
+}
+
+/* Sets WIDE to the codes of 16 bits of a block. False: a value has none. */
+INLINE bool quantise_wide(const struct cgx_uniform_group *group, uint32_t block,
+                          const cgx_float32 *values, uint32_t wide[CGX_UNIFORM_BLOCK])
+{
+    uint32_t hashes[16], outside = 0;
+
+    for (uint32_t i = 0; i < 16; i++)
+        hashes[i] = cgx_uniform_hash(group->key, block, i);
+    for (uint32_t i = 0; i < CGX_UNIFORM_BLOCK; i++) {
+        uint32_t byte = (hashes[i % 16] >> i / 16 * 8) + group->key;
+        float scaled = values[i] * group->inverse, x = scaled + cgx_uniform_dither(byte & 255);
+        int32_t k = (int32_t)(cgx_float_bits(x + 0x1.8p23f) - 0x4B400000u);
+
+        outside |= !(x >= -CGX_UNIFORM_MOST_WIDE_CODE && x <= CGX_UNIFORM_MOST_WIDE_CODE);
+        wide[i] = (uint32_t)k << 1 ^ (uint32_t)(k >> 31);
+    }
+    return outside == 0;
+}
+
+/* The lowest bytes of 64 words as codes. */
+INLINE codes narrow(const uint32_t words[CGX_UNIFORM_BLOCK], unsigned shift)
+{
+    uint8_t bytes[CGX_UNIFORM_BLOCK];
+    codes result;
+
+    for (unsigned i = 0; i < CGX_UNIFORM_BLOCK; i++)
+        bytes[i] = (uint8_t)(words[i] >> shift);
+    memcpy(&result, bytes, sizeof result);
+    return result;
+}
+
+/* Takes the codes of 16 bits of block B, without those of ZEROS. False: a value has none. */
+static bool take_wide(const struct cgx_uniform_group *group, const cgx_float32 *values, unsigned b,
+                      uint64_t zeros, struct encoded *all)
+{
+    struct special *special = &all->specials[b];
+    uint32_t wide[CGX_UNIFORM_BLOCK], sum = 0, most = 0, parameter;
+    codes low, high;
+
+    if (!quantise_wide(group, group->first + b, values, wide))
+        return false;
+    for (unsigned i = 0; i < CGX_UNIFORM_BLOCK; i++) {
+        sum += wide[i];
+        most = wide[i] > most ? wide[i] : most;
+    }
+    special->of = ~zeros;
+    special->count = count_of(~zeros);
+    parameter = cgx_uniform_parameter(sum, special->count, 14);
+    while (most >> parameter > 255)
+        parameter++;
+    low = narrow(wide, 0);
+    high = narrow(wide, 8);
+    for (unsigned p = 0; p < parameter; p++)
+        special->masks[p] = extract(p < 8 ? bit_of(low, p) : bit_of(high, p - 8), special->of);
+    special->form = CGX_UNIFORM_WIDE_FORM + parameter;
+    all->codes[b] = narrow(wide, parameter);
+    all->parameters[b] = 0;
+    all->large |= 1u << b;
+    return true;
+}
+
+/* Takes the codes of 8 bits of block B, which has ZEROS and other elements; returns its kind. */
+INLINE unsigned take_zeros(unsigned b, uint64_t zeros, struct encoded *all)
+{
+    struct special *special = &all->specials[b];
+    const uint64_t none = ~at_least(all->codes[b], 1);
+    const uint32_t form = all->kinds[b], masks = form == CGX_UNIFORM_NONE ? 1 : form + 1;
+    const bool has_holes = masks * count_of(zeros) + count_of(none) < CGX_UNIFORM_BLOCK;
+
+    special->of = has_holes ? ALL : ~zeros;
+    special->count = count_of(special->of);
+    special->form = cgx_uniform_form(all->sums[b], special->count);
+    special->holes = has_holes ? extract(~zeros, none) : 0;
+    special->nholes = has_holes ? count_of(none) : 0;
+    all->parameters[b] = special->form;
+    return has_holes ? CGX_UNIFORM_HOLES : CGX_UNIFORM_SPARSE;
+}
+
+/* Takes block B, which may have ZEROS or values without codes of 8 bits; returns its kind. */
+static __attribute__((noinline)) unsigned take_special(const struct cgx_uniform_group *group,
+                                                       const cgx_float32 *values, unsigned b,
+                                                       uint64_t zeros, bool poisons,
+                                                       struct encoded *all)
+{
+    const bool large = all->sums[b] >= TOO_LARGE && at_least(all->codes[b], TOO_LARGE) != 0;
+
+    if (!large && zeros == 0)
+        return all->kinds[b];
+    all->special |= 1u << b;
+    all->specials[b].holes = all->specials[b].nholes = 0;
+    if (!large && zeros != ALL)
+        return take_zeros(b, zeros, all);
+    if (large && take_wide(group, values, b, zeros, all))
+        return zeros != 0 ? CGX_UNIFORM_SPARSE : CGX_UNIFORM_WIDE;
+    all->special ^= 1u << b;
+    all->parameters[b] = CGX_UNIFORM_NONE;
+    if (!large)
+        return CGX_UNIFORM_ZEROS;
+    if (poisons && !are_finite(values))
+        return CGX_UNIFORM_POISON;
+    all->large |= 1u << b;
+    return CGX_UNIFORM_RAW;
+}

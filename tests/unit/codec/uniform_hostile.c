@@ -1,0 +1,297 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Uniform pieces that no encoder writes: every set of kernels refuses what doc/format.md does, and
+ * decodes all else to what it says, and reads nothing behind a piece. */
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "codec/encoding.h"
+#include "lib/tap.h"
+#include "unit/lib/uniform_data.h"
+#include "unit/lib/uniform_reference.h"
+
+#define ENCODING (CGX_UNIFORM + 2)
+#define MOST 3072
+
+static float values[MOST], wanted[MOST];
+
+/* A page that nobody may read follows BYTES, a multiple of 16. */
+static unsigned char *before_page(size_t bytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), size = (bytes + page - 1) / page * page;
+    unsigned char *memory =
+        mmap(NULL, size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (memory == MAP_FAILED || mprotect(memory + size, page, PROT_NONE) != 0)
+        bail_out("no memory");
+    return memory + size - bytes;
+}
+
+/* Whether decoding and adding PIECE give what the specification says; *ACCEPTED: it is decoded. */
+static bool is_same(const struct cgx_codec *codec, const unsigned char *payload, size_t count,
+                    bool *accepted)
+{
+    static float decoded[MOST];
+    static unsigned char sums[2][16 * MOST] __attribute__((aligned(64)));
+    const struct cgx_codec *portable = cgx_codec_host_named("portable");
+    const struct cgx_coding coding = {.bucket_size = 512, .step = 1};
+    const struct cgx_piece piece = {.count = count, .bits = ENCODING};
+    const unsigned char *sources[] = {payload, NULL, payload};
+    enum cgx_status wants = CGX_ERR_FORMAT, status, reduced[2];
+
+    *accepted = uniform_decode(payload, 0, count, wanted);
+    wants = *accepted ? CGX_OK : CGX_ERR_FORMAT;
+    status = data_code(codec, CGX_DECODE, &coding, &piece, payload, decoded);
+    reduced[0] = data_sum(portable, CGX_REDUCE, &coding, &piece, sources, 3, values, sums[0]);
+    reduced[1] = data_sum(codec, CGX_REDUCE, &coding, &piece, sources, 3, values, sums[1]);
+    return status == wants && reduced[0] == wants && reduced[1] == wants &&
+           (!*accepted || (memcmp(decoded, wanted, count * sizeof *decoded) == 0 &&
+                           memcmp(sums[0], sums[1], cgx_uniform_used(sums[0], count)) == 0));
+}
+
+/* ---- by hand ---- */
+
+/* A block with one code, q * 2^p + r, among codes of 0. */
+static const struct made {
+    unsigned kind, form, q, r;
+    bool accepted;
+} made[] = {
+    {0, 0, 11, 0, true},       {0, 0, 12, 0, true},      {0, 0, 255, 0, true},
+    {0, 0, 256, 0, false},     {0, 0, 267, 0, false},    {1, 1, 127, 1, true},
+    {1, 1, 128, 0, false},     {4, 4, 15, 15, true},     {4, 4, 16, 0, false},
+    {5, 5, 7, 31, true},       {5, 5, 8, 0, false},      {6, 6, 3, 63, true},
+    {6, 6, 4, 0, false},       {6, 6, 12, 0, false},     {7, 7, 0, 255, true},
+    {8, 8, 0, 0, true},        {9, 8, 0, 0, true},       {10, 8, 0, 0, true},
+    {11, 8, 0, 0, true},       {15, 15, 255, 0, true},   {15, 15, 256, 0, false},
+    {12, 0, 255, 0, true},     {12, 0, 256, 0, false},   {12, 6, 3, 63, true},
+    {12, 6, 4, 0, false},      {12, 7, 0, 255, true},    {12, 8, 0, 0, true},
+    {12, 9, 0, 0, false},      {12, 10, 0, 0, false},    {12, 11, 0, 0, false},
+    {12, 12, 0, 0, false},     {12, 13, 0, 0, false},    {12, 14, 0, 0, false},
+    {12, 15, 12, 0, true},     {12, 16, 255, 0, true},   {12, 16, 256, 0, false},
+    {12, 24, 255, 255, true},  {12, 25, 127, 511, true}, {12, 25, 128, 0, false},
+    {12, 30, 3, 0x3FFF, true}, {12, 30, 4, 0, false},    {12, 31, 0, 0, false},
+    {13, 0, 255, 0, true},     {13, 0, 256, 0, false},   {13, 7, 0, 255, true},
+    {13, 8, 0, 0, true},       {13, 9, 0, 0, false},     {13, 14, 0, 0, false},
+    {13, 15, 12, 0, true},     {13, 16, 0, 0, false},    {13, 30, 0, 0, false},
+    {13, 31, 0, 0, false},     {14, 0, 0, 0, false},     {14, 7, 0, 0, false},
+    {14, 8, 0, 0, false},      {14, 15, 0, 0, false},    {14, 16, 255, 0, true},
+    {14, 16, 256, 0, false},   {14, 24, 255, 255, true}, {14, 24, 256, 0, false},
+    {14, 25, 127, 511, true},  {14, 25, 128, 0, false},  {14, 30, 3, 0x3FFF, true},
+    {14, 30, 4, 0, false},     {14, 31, 0, 0, false},
+};
+
+/* A group of blocks of zeros and, at B, one that is MADE. Returns its number of words. */
+static size_t make(const struct made *block, unsigned b, unsigned char *payload)
+{
+    const struct uniform_layout layout = uniform_layout_of(1024);
+    struct uniform_block blocks[16];
+    struct uniform_bits bits = {payload + layout.words, 0, 10 * 16 * 64, true};
+    uint64_t kinds = 0, words;
+
+    memset(payload, 0, cgx_uniform_bytes(1024));
+    memset(blocks, 0, sizeof blocks);
+    for (unsigned i = 0; i < 16; i++) {
+        blocks[i].kind = i == b ? block->kind : 9;
+        blocks[i].form = i == b ? block->form : 8;
+        kinds |= (uint64_t)blocks[i].kind << 4 * i;
+    }
+    for (unsigned i = 0; i < 64 && block->kind == 12; i++)
+        blocks[b].is_zero[i] = i % 3 == 1;
+    blocks[b].q[6] = block->q;
+    blocks[b].r[6] = block->r;
+    blocks[b].nibbles = block->form == 15 && block->q > 0 ? 1u << 6 / 4 : 0;
+    uniform_parts(blocks, 16, &bits);
+    words = (bits.at + 63) / 64;
+    memcpy(payload, &(float){1}, 4);
+    memcpy(payload + 8, &words, 8);
+    memcpy(payload + layout.ends, &words, 4);
+    payload[layout.exponents] = 24;
+    memcpy(payload + layout.kinds, &kinds, 8);
+    return (size_t)words;
+}
+
+/* Whether a payload of one group is treated as it must be if it ended behind so many WORDS. */
+static bool is_treated(const struct cgx_codec *codec, unsigned char *payload, size_t words,
+                       bool accepted)
+{
+    bool was_accepted;
+
+    memcpy(payload + 8, &(uint64_t){words}, 8);
+    memcpy(payload + uniform_layout_of(1024).ends, &words, 4);
+    return is_same(codec, payload, 1024, &was_accepted) && was_accepted == accepted;
+}
+
+static void test_made(const struct cgx_codec *codec)
+{
+    unsigned char *payload = before_page(cgx_uniform_bytes(1024));
+    bool as_specified = true, cut = true, longer = true;
+
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+        for (unsigned b = 0; b < 16; b += 5) {
+            size_t words = make(&made[i], b, payload);
+
+            if (!is_treated(codec, payload, words, made[i].accepted)) {
+                diag("kind %u, form %u, quotient %u", made[i].kind, made[i].form, made[i].q);
+                as_specified = false;
+            }
+            cut = cut && (words == 0 || is_treated(codec, payload, words - 1, false));
+            longer = longer && is_treated(codec, payload, words + 1, false) &&
+                     is_treated(codec, payload, 160, false);
+        }
+    ok(as_specified, "%s: what a kind of block may not have is refused", codec->name);
+    ok(cut, "%s: and a group that is cut off", codec->name);
+    ok(longer, "%s: and one that has more words than its blocks", codec->name);
+}
+
+/* ---- what is not in words ---- */
+
+static void transmit(size_t count, uint64_t seed, unsigned char *payload)
+{
+    const struct cgx_coding coding = {.bucket_size = 512, .step = 1, .turn = (uint32_t)seed};
+    const struct cgx_piece piece = {.count = count, .bits = ENCODING};
+
+    uniform_fill(seed, 1, values, count);
+    memset(payload, 0x55, cgx_uniform_bytes(count));
+    data_code(cgx_codec_host(), CGX_ENCODE, &coding, &piece, values, payload);
+}
+
+/* All exponents with all kinds of steps. */
+static void test_steps(const struct cgx_codec *codec)
+{
+    static const float steps[] = {0,
+                                  -0.0f,
+                                  -1,
+                                  NAN,
+                                  INFINITY,
+                                  -INFINITY,
+                                  0x1p-149f,
+                                  0x1p-127f,
+                                  0x1p-126f,
+                                  0x1.fffffep-110f,
+                                  0x1p-109f,
+                                  1,
+                                  0x1p126f,
+                                  0x1.000002p126f,
+                                  0x1.fffffep127f};
+    const struct uniform_layout layout = uniform_layout_of(1024);
+    unsigned char *payload = before_page(cgx_uniform_bytes(1024));
+    unsigned accepted = 0;
+    bool same = true;
+
+    transmit(1024, 1, payload);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        for (unsigned e = 0; e < 256; e++) {
+            bool is;
+
+            memcpy(payload, &steps[i], sizeof steps[i]);
+            payload[layout.exponents] = (unsigned char)e;
+            same = same && is_same(codec, payload, 1024, &is);
+            accepted += is;
+        }
+    /* -109: from -11 to 231. 0: from -24 to 126. 126: from -24 to 0. */
+    ok(same && accepted == 243 + 151 + 25, "%s: steps that are none are refused (%u are not)",
+       codec->name, accepted);
+}
+
+static void test_ends(const struct cgx_codec *codec)
+{
+    static const uint32_t differences[] = {1, 2, 3, 1000, UINT32_MAX, UINT32_MAX - 1, 0x80000000u};
+    const struct uniform_layout layout = uniform_layout_of(3000);
+    unsigned char *payload = before_page(cgx_uniform_bytes(3000));
+    bool refused = true, is;
+
+    for (size_t g = 0; g < 3; g++)
+        for (size_t i = 0; i < sizeof differences / sizeof *differences; i++) {
+            uint32_t end;
+
+            transmit(3000, 2, payload);
+            memcpy(&end, payload + layout.ends + 4 * g, 4);
+            end += differences[i];
+            memcpy(payload + layout.ends + 4 * g, &end, 4);
+            refused = is_same(codec, payload, 3000, &is) && !is && refused;
+        }
+    ok(refused, "%s: lengths that lie are refused", codec->name);
+    refused = true;
+    for (unsigned kind = 1; kind < 16; kind++) {
+        transmit(3000, 2, payload);
+        payload[layout.kinds + 2 * 8 + 7] |= (unsigned char)(kind << 4);
+        refused = is_same(codec, payload, 3000, &is) && !is && refused;
+    }
+    ok(refused, "%s: and blocks that there are not", codec->name);
+    transmit(3000, 2, payload);
+    memcpy(payload + 8, &(uint64_t){47 * 10 + 1}, 8);
+    ok(cgx_uniform_used(payload, 3000) == 0 && is_same(codec, payload, 3000, &is) && !is,
+       "%s: and a head with more words than a piece has", codec->name);
+}
+
+/* ---- anything ---- */
+
+/* Each bit of a piece changes. */
+static void test_bits(const struct cgx_codec *codec)
+{
+    enum { COUNT = 128 };
+    const size_t bytes = cgx_uniform_bytes(COUNT);
+    unsigned char *payload = before_page(bytes);
+    unsigned accepted = 0, all = 0;
+    bool same = true;
+
+    for (uint64_t seed = 0; seed < 24; seed++) {
+        size_t used;
+
+        transmit(COUNT, 100 + seed, payload);
+        used = cgx_uniform_used(payload, COUNT);
+        for (size_t bit = 0; bit < 8 * used; bit++) {
+            bool is;
+
+            payload[bit / 8] ^= (unsigned char)(1u << bit % 8);
+            same = is_same(codec, payload, COUNT, &is) && same;
+            payload[bit / 8] ^= (unsigned char)(1u << bit % 8);
+            accepted += is;
+            all++;
+        }
+    }
+    ok(same && accepted > all / 4 && accepted < all - all / 8,
+       "%s: whatever bit changes, what is decoded is as specified (%u of %u are refused)",
+       codec->name, all - accepted, all);
+}
+
+static void test_bytes(const struct cgx_codec *codec)
+{
+    unsigned char *payload = before_page(cgx_uniform_bytes(3000));
+    uint64_t state = 1;
+    unsigned accepted = 0;
+    bool same = true;
+
+    for (uint64_t i = 0; i < 1500; i++) {
+        size_t used;
+        bool is;
+
+        transmit(3000, i % 8, payload);
+        used = cgx_uniform_used(payload, 3000);
+        for (unsigned n = (unsigned)(data_random(&state) % 4) + 1; n > 0; n--)
+            payload[data_random(&state) % used] = (unsigned char)data_random(&state);
+        same = is_same(codec, payload, 3000, &is) && same;
+        accepted += is;
+    }
+    ok(same && accepted > 0, "%s: nor what bytes do (%u of 1500 are decoded)", codec->name,
+       accepted);
+}
+
+int main(void)
+{
+    for (int set = 0; set < DATA_SETS; set++) {
+        const struct cgx_codec *codec = data_codec(set);
+
+        if (codec == NULL)
+            continue;
+        test_made(codec);
+        test_steps(codec);
+        test_ends(codec);
+        test_bits(codec);
+        test_bytes(codec);
+    }
+    return done_testing();
+}
