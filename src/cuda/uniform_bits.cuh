@@ -43,7 +43,7 @@ CGX_DEVICE uint32_t sum_up_to(uint32_t count)
 
 /* ---- bytes and masks ---- */
 
-/* Makes masks of codes, or codes of masks. In codes, element e has byte e / 8 of word e % 8; in
+/* Makes masks of bytes, or bytes of masks. Of bytes, element e has byte e / 8 of word e % 8; of
  * masks, bit e. */
 CGX_DEVICE void exchange_bits(uint32_t words[CGX_MASKS])
 {
@@ -86,6 +86,38 @@ template <int N> CGX_DEVICE uint32_t shift_left(uint32_t *masks, uint32_t by)
             masks[i] = (by & s) == 0 ? masks[i] : i >= s ? masks[i - s] : 0;
         }
     return lost;
+}
+
+/* Makes masks of codes, 2k or -2k - 1, of those of k, in two's complement, or back. */
+template <int N> CGX_DEVICE void fold_signs(uint32_t *masks)
+{
+    const uint32_t signs = masks[N - 1];
+
+#pragma unroll
+    for (int i = N - 1; i > 0; i--)
+        masks[i] = masks[i - 1] ^ signs;
+    masks[0] = signs;
+}
+
+template <int N> CGX_DEVICE void unfold_signs(uint32_t *masks)
+{
+    const uint32_t signs = masks[0];
+
+#pragma unroll
+    for (int i = 0; i < N - 1; i++)
+        masks[i] = masks[i + 1] ^ signs;
+    masks[N - 1] = signs;
+}
+
+/* The sum of a row's codes. */
+template <int N> CGX_DEVICE uint32_t sum_of(const uint32_t *masks)
+{
+    uint32_t sum = 0;
+
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        sum += (uint32_t)__popc(masks[i]) << i;
+    return sum;
 }
 
 /* ---- elements of a mask ---- */

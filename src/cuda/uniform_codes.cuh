@@ -26,49 +26,51 @@ struct cgx_uniform_row {
 
 /* ---- codes ---- */
 
-/* Sets CODES to those of VALUES, if WIDE the lower byte and, after it, the upper one, *SUM to their
- * sum and, if WIDE, *MOST to the greatest. False: a value has no such code; all is undefined. */
-template <bool WIDE>
-CGX_DEVICE bool find_codes(const float *values, float inverse, uint32_t key, uint32_t block,
-                           uint32_t *codes, uint32_t *sum, uint32_t *most)
+/* Byte BYTE of each of four elements of K, 8 apart from ELEMENT on. */
+CGX_DEVICE uint32_t gather_bytes(const uint32_t *k, int element, uint32_t byte)
 {
-    const float limit = WIDE ? (float)CGX_UNIFORM_MOST_WIDE_CODE : CGX_UNIFORM_MOST_CODE + 0.5f;
-    bool fits = true;
+    const uint32_t pair = byte | (byte + 4) << 4;
 
-    *sum = *most = 0;
-#pragma unroll
-    for (int i = 0; i < (WIDE ? CGX_WIDE_MASKS : CGX_MASKS); i++)
-        codes[i] = 0;
-#pragma unroll
-    for (int i = 0; i < 16; i++) {
-        const uint32_t hash = hash_of(key, block, i);
-
-#pragma unroll
-        for (int e = i; e < CGX_LANE; e += 16) {
-            const float scaled = values[e] * inverse, x = scaled + dither_of(hash, key, e);
-            const int32_t k = (int32_t)(cgx_float_bits(x + 0x1.8p23f) - 0x4B400000u);
-            const uint32_t code = (uint32_t)k << 1 ^ (uint32_t)(k >> 31);
-
-            fits = fits && fabsf(x) <= limit;
-            *sum += code;
-            codes[e % 8] |= (WIDE ? code & 255u : code) << e / 8 * 8;
-            if (WIDE) {
-                codes[CGX_MASKS + e % 8] |= code >> 8 << e / 8 * 8;
-                *most = max(*most, code);
-            }
-        }
-    }
-    return fits;
+    return __byte_perm(__byte_perm(k[element], k[element + 8], pair),
+                       __byte_perm(k[element + 16], k[element + 24], pair), 0x5410);
 }
 
-/* The masks of the bits of this lane's codes of 16 bits. */
-CGX_DEVICE bool find_wide(const float *values, float inverse, uint32_t key, uint32_t block,
-                          uint32_t *masks, uint32_t *sum, uint32_t *most)
+/* Sets the masks of the N bits of the codes of VALUES, which are undefined for a value that has
+ * none. False: there is one. */
+template <int N>
+CGX_DEVICE bool find_codes(const float *values, float inverse, uint32_t key, uint32_t block,
+                           uint32_t *masks)
 {
-    const bool fits = find_codes<true>(values, inverse, key, block, masks, sum, most);
+    const float limit =
+        N > CGX_MASKS ? (float)CGX_UNIFORM_MOST_WIDE_CODE : CGX_UNIFORM_MOST_CODE + 0.5f;
+    struct cgx_dithers dithers;
+    uint32_t k[CGX_LANE]; /* in their lower halves */
+    bool fits = true;
 
-    exchange_bits(masks);
-    exchange_bits(masks + CGX_MASKS);
+    CGX_FORGET(key); /* dithers are not to be kept for another call */
+    dithers = dithers_of(key, block);
+#pragma unroll
+    for (int i = 0; i < CGX_MASKS; i++) {
+#pragma unroll
+        for (int half = i; half < 16; half += 8) {
+            const uint32_t hash = hash_of(&dithers, half);
+
+#pragma unroll
+            for (int e = half; e < CGX_LANE; e += 16) {
+                const float scaled = values[e] * inverse, x = scaled + dither_of(&dithers, hash, e);
+
+                k[e] = cgx_float_bits(x + 0x1.8p23f);
+                fits = fits && fabsf(x) <= limit;
+            }
+        }
+#pragma unroll
+        for (int byte = 0; byte < N / CGX_MASKS; byte++)
+            masks[byte * CGX_MASKS + i] = gather_bytes(k, i, byte);
+    }
+#pragma unroll
+    for (int i = 0; i < N; i += CGX_MASKS)
+        exchange_bits(masks + i);
+    fold_signs<N>(masks);
     return fits;
 }
 
@@ -97,25 +99,29 @@ template <bool IS_SUM> CGX_DEVICE uint32_t find_zeros(const float *values)
     return zeros;
 }
 
+/* This and the next function are rarely called, but in a loop. The constant that each hides keeps
+ * the compiler from computing before the loop what does not depend on it. */
 CGX_DEVICE bool are_finite(const float *values)
 {
-    uint32_t most = 0;
+    uint32_t most = 0, one = 1;
 
+    CGX_FORGET(one);
 #pragma unroll
     for (int i = 0; i < CGX_LANE; i++)
-        most = max(most, cgx_float_bits(values[i]) << 1);
+        most = max(most, cgx_float_bits(values[i]) << one);
     return most < 0xFF000000u;
 }
 
 /* How often STEP must be doubled for all finite values of the group to have codes of 8 bits. */
 CGX_DEVICE int32_t most_exponent(const float *values, float step)
 {
-    uint32_t most = 0;
+    uint32_t most = 0, magnitude = 0x7FFFFFFFu;
     int32_t exponent = 0;
 
+    CGX_FORGET(magnitude);
 #pragma unroll
     for (int i = 0; i < CGX_LANE; i++) {
-        const uint32_t bits = cgx_float_bits(values[i]) & 0x7FFFFFFFu;
+        const uint32_t bits = cgx_float_bits(values[i]) & magnitude;
 
         most = bits < 0x7F800000u ? max(most, bits) : most;
     }
@@ -135,10 +141,11 @@ CGX_DEVICE bool in_no_row(bool holds)
     return (__ballot_sync(CGX_WARP, holds) & 3u << (threadIdx.x & 30)) == 0;
 }
 
-/* Sets the kind and the form of a block with codes of 8 bits that add up to SUM. */
-CGX_DEVICE void choose_form(uint32_t sum, struct cgx_uniform_row *row)
+/* Sets the kind and the form of a block with codes of 8 bits. */
+CGX_DEVICE void choose_form(struct cgx_uniform_row *row)
 {
-    const uint32_t form = cgx_uniform_form(sum, CGX_UNIFORM_BLOCK),
+    const uint32_t sum = of_pair(sum_of<CGX_MASKS>(row->codes)),
+                   form = cgx_uniform_form(sum, CGX_UNIFORM_BLOCK),
                    masks = form == CGX_UNIFORM_NONE ? 1 : form + 1;
     uint32_t any = 0, zeros = of_pair(__popc(row->zeros)), none;
 
@@ -166,12 +173,15 @@ CGX_DEVICE void choose_wide(const float *values, float inverse, uint32_t key, ui
                             bool poisons, bool fits, struct cgx_uniform_row *row)
 {
     const uint32_t zeros = of_pair(__popc(row->zeros));
-    uint32_t masks[CGX_WIDE_MASKS], sum, most, parameter;
-    const bool is_wide = in_no_row(!find_wide(values, inverse, key, block, masks, &sum, &most));
+    uint32_t masks[CGX_WIDE_MASKS], sum, used = 0, parameter;
+    const bool is_wide = in_no_row(!find_codes<CGX_WIDE_MASKS>(values, inverse, key, block, masks));
     const bool poisoned = !in_no_row(!are_finite(values)) && poisons;
 
-    sum = of_pair(sum);
-    most = max(most, __shfl_xor_sync(CGX_WARP, most, 1));
+    sum = of_pair(sum_of<CGX_WIDE_MASKS>(masks));
+#pragma unroll
+    for (int i = 0; i < CGX_WIDE_MASKS; i++)
+        used |= masks[i] != 0 ? 1u << i : 0;
+    used |= __shfl_xor_sync(CGX_WARP, used, 1);
     if (fits)
         return;
     row->form = CGX_UNIFORM_NONE;
@@ -180,7 +190,7 @@ CGX_DEVICE void choose_wide(const float *values, float inverse, uint32_t key, ui
     if (!is_wide)
         return;
     parameter = cgx_uniform_parameter(sum, CGX_UNIFORM_BLOCK - zeros, 14);
-    while (most >> parameter > 255)
+    while (used >> parameter > 255)
         parameter++;
     row->kind = zeros != 0 ? CGX_UNIFORM_SPARSE : CGX_UNIFORM_WIDE;
     row->form = CGX_UNIFORM_WIDE_FORM + parameter;
@@ -332,12 +342,10 @@ CGX_DEVICE uint32_t quantise_group(const struct cgx_uniform_tile *tile,
 {
     const uint32_t blocks = blocks_of(place), block = block_of(tile, place);
     const float inverse = 1.0f / step;
-    uint32_t sum, most, end, holes;
-    bool fits = find_codes<false>(values, inverse, key, block, row->codes, &sum, &most);
+    const bool fits = in_no_row(!find_codes<CGX_MASKS>(values, inverse, key, block, row->codes));
+    uint32_t end, holes;
 
-    exchange_bits(row->codes);
-    choose_form(of_pair(sum), row);
-    fits = in_no_row(!fits);
+    choose_form(row);
     if (__ballot_sync(CGX_WARP, !fits) != 0)
         choose_wide(values, inverse, key, block, poisons, fits, row);
     if (place->lane / 2 >= blocks)

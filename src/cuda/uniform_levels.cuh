@@ -259,27 +259,25 @@ CGX_DEVICE bool read_parts(struct cgx_uniform_reader *reader, struct cgx_read_ro
 
 /* ---- codes ---- */
 
-/* Sets CODES to those of a row, if WIDE the lower bytes and, after them, the upper ones. False: a
- * code of the group has too many bits. */
-template <bool WIDE>
-CGX_DEVICE bool find_read_codes(const struct cgx_uniform_reader *reader,
-                                const struct cgx_read_row *row, uint32_t *codes)
+/* Sets the masks of the N bits of a row's codes. False: a code of the group has more. */
+template <int N>
+CGX_DEVICE bool join_masks(const struct cgx_uniform_reader *reader, const struct cgx_read_row *row,
+                           uint32_t *codes)
 {
-    const int all = WIDE ? CGX_WIDE_MASKS : CGX_MASKS;
     const bool is_wide = row->form >= CGX_UNIFORM_WIDE_FORM;
     const uint32_t masks = cgx_uniform_planes(row->form);
     uint32_t lost;
 
 #pragma unroll
-    for (int i = 0; i < all; i++)
+    for (int i = 0; i < N; i++)
         codes[i] = i < CGX_MASKS ? row->quotients[i] : 0;
-    lost = shift_left<all>(codes, masks < all ? masks : 0);
-    if (WIDE) {
+    lost = shift_left<N>(codes, masks < N ? masks : 0);
+    if (N > CGX_MASKS) {
         const uint32_t count = of_pair(__popc(row->of));
         const struct cgx_moves moves = find_moves(row->of);
 
 #pragma unroll
-        for (uint32_t i = 0; i < CGX_WIDE_MASKS; i++) {
+        for (uint32_t i = 0; i < N; i++) {
             lost |= i >= CGX_MASKS && !is_wide ? codes[i] : 0;
             if (is_wide && i < masks)
                 codes[i] |= deposit(row_bits_at(reader->words, row->wide + i * count), &moves);
@@ -288,34 +286,40 @@ CGX_DEVICE bool find_read_codes(const struct cgx_uniform_reader *reader,
 #pragma unroll
     for (int i = 0; i < CGX_MASKS; i++)
         codes[i] |= row->masks[i];
-    exchange_bits(codes);
-    if (WIDE)
-        exchange_bits(codes + CGX_MASKS);
     return __ballot_sync(CGX_WARP, lost != 0) == 0;
 }
 
-/* Sets VALUES to the levels of a row's codes. BLOCK is the number of its block in the buffer. */
-template <bool WIDE>
+/* Sets VALUES to the levels of a row's codes of N bits. BLOCK is the number of its block in the
+ * buffer. */
+template <int N>
 CGX_DEVICE bool restore_codes(const struct cgx_uniform_source *source,
                               const struct cgx_uniform_reader *reader,
                               const struct cgx_read_row *row, uint32_t block, float *values)
 {
-    uint32_t codes[WIDE ? CGX_WIDE_MASKS : CGX_MASKS];
+    const struct cgx_dithers dithers = dithers_of(source->key, block);
+    uint32_t codes[N];
 
-    if (!find_read_codes<WIDE>(reader, row, codes))
+    if (!join_masks<N>(reader, row, codes))
         return false;
+    unfold_signs<N>(codes);
+    codes[N - 1] = ~codes[N - 1]; /* k plus 2^(N - 1) */
+#pragma unroll
+    for (int i = 0; i < N; i += CGX_MASKS)
+        exchange_bits(codes + i);
 #pragma unroll
     for (int i = 0; i < 16; i++) {
-        const uint32_t hash = hash_of(source->key, block, i);
+        const uint32_t hash = hash_of(&dithers, i);
 
 #pragma unroll
         for (int e = i; e < CGX_LANE; e += 16) {
-            const uint32_t code = (codes[e % 8] >> e / 8 * 8 & 255u) |
-                                  (WIDE ? (codes[CGX_MASKS + e % 8] >> e / 8 * 8 & 255u) << 8 : 0);
-            const uint32_t k = code >> 1 ^ (0 - (code & 1));
-            const float exact = cgx_bits_float(0x4B400000u + k) - 0x1.8p23f;
+            uint32_t k = codes[e % 8];
 
-            values[e] = (exact - dither_of(hash, source->key, e)) * source->step;
+            if (N > CGX_MASKS)
+                k = __byte_perm(k, codes[N - CGX_MASKS + e % 8], e / 8 | (e / 8 + 4) << 4);
+            const float exact = number_of(k, 0x4B, N > CGX_MASKS ? 0x7410 : 0x7440 | e / 8) -
+                                (0x1p23f + (1 << (N - 1)));
+
+            values[e] = (exact - dither_of(&dithers, hash, e)) * source->step;
         }
     }
     return true;
@@ -356,9 +360,9 @@ CGX_DEVICE bool restore_row(const struct cgx_uniform_source *source,
     if (source->step == 0 || !read_parts(&reader, &row))
         return false;
     if (__ballot_sync(CGX_WARP, row.form >= CGX_UNIFORM_WIDE_FORM) != 0)
-        is_good = restore_codes<true>(source, &reader, &row, block, values);
+        is_good = restore_codes<CGX_WIDE_MASKS>(source, &reader, &row, block, values);
     else
-        is_good = restore_codes<false>(source, &reader, &row, block, values);
+        is_good = restore_codes<CGX_MASKS>(source, &reader, &row, block, values);
     if (__ballot_sync(CGX_WARP, row.of != CGX_ALL) != 0) {
 #pragma unroll
         for (int i = 0; i < CGX_LANE; i++)

@@ -119,16 +119,45 @@ CGX_DEVICE void load_values(const struct cgx_kernel_args &args, const struct cgx
         divide_by_scales(scales, values);
 }
 
-/* The dither of element ELEMENT, a constant, of this lane's row. HASH: cgx_uniform_hash's for the
- * row's block and the element's number modulo 16, shifted right by 16 in odd lanes. */
-CGX_DEVICE float dither_of(uint32_t hash, uint32_t key, int element)
+/* The dithers of this lane's row. Element 16 j + i has byte 2 (lane % 2) + j of hash i, plus the
+ * lowest byte of the key: KEYS add that, BYTES select the sum for number_of. */
+struct cgx_dithers {
+    uint32_t key, block;
+    uint32_t keys[2], bytes[2];
+};
+
+/* BLOCK: the number of the row's block in the buffer. */
+CGX_DEVICE struct cgx_dithers dithers_of(uint32_t key, uint32_t block)
 {
-    return cgx_uniform_dither(((hash >> element / 16 * 8) + key) & 255u);
+    struct cgx_dithers dithers = {key, block, {}, {}};
+
+    for (uint32_t j = 0; j < 2; j++) {
+        const uint32_t byte = threadIdx.x % 2 * 2 + j;
+
+        dithers.keys[j] = (key & 255) << 8 * byte;
+        dithers.bytes[j] = 0x7404u | byte << 4;
+    }
+    return dithers;
 }
 
-CGX_DEVICE uint32_t hash_of(uint32_t key, uint32_t block, int element)
+/* The float32 of four bytes, selected from VALUE (0 to 3) and the uppermost byte of a float32,
+ * UPPER (7), or zeros (4). */
+CGX_DEVICE float number_of(uint32_t value, uint32_t upper, uint32_t bytes)
 {
-    return cgx_uniform_hash(key, block, element % 16) >> threadIdx.x % 2 * 16;
+    return cgx_bits_float(__byte_perm(value, upper << 24, bytes));
+}
+
+/* The dither of element ELEMENT, of whose number modulo 16 HASH is the hash: as cgx_uniform_dither,
+ * but a byte is a number of 256ths above 128, where they are the units of the second byte. */
+CGX_DEVICE float dither_of(const struct cgx_dithers *dithers, uint32_t hash, int element)
+{
+    return number_of(hash + dithers->keys[element / 16], 0x43, dithers->bytes[element / 16]) -
+           (0x1p7f + 255 * 0x1p-9f);
+}
+
+CGX_DEVICE uint32_t hash_of(const struct cgx_dithers *dithers, int element)
+{
+    return cgx_uniform_hash(dithers->key, dithers->block, element % 16);
 }
 
 #endif

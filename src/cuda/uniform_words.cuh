@@ -57,10 +57,10 @@ CGX_DEVICE void put_specials(uint32_t *room, const struct cgx_uniform_row *row, 
                    other = __shfl_xor_sync(CGX_WARP, mine, 1), count = mine + other,
                    at = row->masks + odd * other, half = first_half(row),
                    nibbles = nibbles_of(half), masks = cgx_uniform_planes(row->form);
-    uint32_t wide[CGX_WIDE_MASKS], sum, most;
+    uint32_t wide[CGX_WIDE_MASKS];
 
     if (__ballot_sync(CGX_WARP, row->form >= CGX_UNIFORM_WIDE_FORM) != 0) {
-        find_wide(values, inverse, key, block, wide, &sum, &most);
+        find_codes<CGX_WIDE_MASKS>(values, inverse, key, block, wide);
         put_wide(room, row, &moves, wide, at, count);
     }
     if (!is_special(row))
