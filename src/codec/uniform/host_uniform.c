@@ -294,7 +294,8 @@ static enum cgx_status restore(const struct cgx_walk *walk, const struct cgx_buc
     struct cgx_uniform_group group;
     uint64_t kinds;
 
-    if (!cgx_uniform_is_step(head.step) || begin > end || end > most || head.words > most)
+    if (!cgx_uniform_is_step(head.step) || begin > end || end > most || head.words > most ||
+        end - begin > (size_t)place->blocks * CGX_UNIFORM_BLOCK_WORDS)
         return CGX_ERR_FORMAT;
     group =
         group_of(bucket, place, &head, cgx_uniform_group_step(head.step, payload[place->exponent]));

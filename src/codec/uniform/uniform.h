@@ -308,7 +308,8 @@ CGX_QUANT uint32_t cgx_uniform_form(uint32_t sum, uint32_t count)
 
     if (sum == 0)
         return CGX_UNIFORM_NONE;
-    return count * (parameter + 1) + (sum >> parameter) < 8 * count ? parameter : CGX_UNIFORM_PLAIN;
+    return count * (parameter + 1) + (sum >> parameter) < 8 * count ? parameter
+                                                                    : (uint32_t)CGX_UNIFORM_PLAIN;
 }
 
 /* The number of masks of all bits of codes that a form has: 0 to 15. */
