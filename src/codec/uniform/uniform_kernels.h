@@ -25,7 +25,7 @@ enum cgx_uniform_use { CGX_UNIFORM_RESULT, CGX_UNIFORM_FIRST_SOURCE, CGX_UNIFORM
 
 struct cgx_uniform_kernels {
     /* Encodes VALUES, 64 per block, with zeros behind the last element. Writes KINDS and the
-     * group's WORDS, and may write one word more; returns their number, or CGX_UNIFORM_TOO_MANY if
+     * group's WORDS, and may write two words more; returns their number, or CGX_UNIFORM_TOO_MANY if
      * there would be more than CGX_UNIFORM_BLOCK_WORDS per block: WORDS then are untouched. Zeros
      * are 0 and -0 or, if IS_SUM, -0 alone. Blocks with a value that is too large for a code or not
      * finite are raw; if POISONS, those with a value that is not finite are poisoned. */
