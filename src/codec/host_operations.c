@@ -13,6 +13,7 @@
 #include "codec/host_kernels.h"
 #include "codec/host_walk.h"
 #include "codec/maxmin/host_maxmin.h"
+#include "codec/uniform/uniform.h"
 #include "util/float_state.h"
 
 const struct cgx_host_family *const cgx_host_families[CGX_FAMILIES] = {
@@ -148,10 +149,12 @@ static enum cgx_status run(const struct cgx_host_kernels *kernels, const struct 
                            union cgx_float_state *caller)
 {
     cgx_bucket_values values, addend;
+    double sums[CGX_UNIFORM_SUMS];
     struct cgx_walk walk = {.kernels = kernels,
                             .coding = work->coding,
                             .values = values,
                             .addend = addend,
+                            .sums = sums,
                             .caller = caller};
 
     if (work->operation > CGX_MEASURE)

@@ -18,6 +18,7 @@ struct cgx_walk {
     uint32_t key;               /* cgx_call_key's */
     size_t samples;             /* of the buckets measured so far */
     float *values, *addend;     /* space for a bucket each */
+    double *sums;               /* CGX_UNIFORM_SUMS, of a uniform piece that is encoded */
     union cgx_float_state *caller;
     size_t passed; /* elements since the last call of WORK's meanwhile */
 };

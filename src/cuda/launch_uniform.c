@@ -23,7 +23,6 @@ enum cgx_status cgx_cuda_launch_uniform(const struct cgx_cuda_work *work,
                                         struct cgx_kernel_args *args)
 {
     const struct cgx_cuda_module *module = work->module;
-    uint32_t warps = (args->npieces + CGX_KERNEL_ENERGIES - 1) / CGX_KERNEL_ENERGIES;
     enum cgx_status status;
 
     if (!may_begin(request))
@@ -37,5 +36,6 @@ enum cgx_status cgx_cuda_launch_uniform(const struct cgx_cuda_work *work,
     if (status == CGX_OK)
         status = cgx_cuda_launch_kernel(
             work, cgx_cuda_module_kernel(module, CGX_FAMILY_UNIFORM, request), tiles, args);
-    return status == CGX_OK ? cgx_cuda_launch_kernel(work, module->heads, warps, args) : status;
+    return status == CGX_OK ? cgx_cuda_launch_kernel(work, module->heads, args->npieces, args)
+                            : status;
 }

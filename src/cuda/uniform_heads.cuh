@@ -9,6 +9,21 @@
 #include "codec/uniform/uniform.h"
 #include "cuda/uniform.cuh"
 
+/* The total of what the threads of the block have, as cgx_uniform_total adds it. All must call
+ * it. */
+CGX_DEVICE double total_of(double sum)
+{
+    __shared__ double sums[CGX_KERNEL_THREADS / 32];
+
+    for (int distance = 1; distance < 32; distance *= 2)
+        sum += __shfl_xor_sync(CGX_WARP, sum, distance);
+    __syncthreads(); /* all have read the total before */
+    if (threadIdx.x % 32 == 0)
+        sums[threadIdx.x / 32] = sum;
+    __syncthreads();
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
 /* ---- begin ---- */
 
 /* The sum of the squares of the elements of PIECE in the buffer. Groups with a sum that is not
@@ -40,11 +55,11 @@ CGX_DEVICE double squares_of(const struct cgx_kernel_args &args,
         if (place.lane == 0)
             squares[i % 2][warp] = found;
         __syncthreads();
-        for (int w = 0; w < CGX_KERNEL_GROUPS; w++)
-            sum += squares[i % 2][w] < INFINITY ? (double)squares[i % 2][w] : 0;
+        found = squares[i % 2][threadIdx.x % CGX_KERNEL_GROUPS];
+        if (threadIdx.x / CGX_KERNEL_GROUPS == i % (CGX_UNIFORM_SUMS / CGX_KERNEL_GROUPS))
+            sum += found < INFINITY ? (double)found : 0;
     }
-    __syncthreads(); /* before the next source's first group */
-    return sum;
+    return total_of(sum);
 }
 
 template <class Type, enum kept KEPT>
@@ -102,30 +117,24 @@ CGX_DEVICE void add_heads(const struct cgx_kernel_args &args, const struct cgx_k
     }
 }
 
-/* Adds the energies of the groups of PIECE to SUM, in order. NOISE: the mean square of the errors
- * that their values have. */
+/* The sum of the squares of the groups of PIECE. NOISE: the mean square of the errors that their
+ * values have. All threads of the block must call it. */
 CGX_DEVICE double add_squares(const struct cgx_kernel_args &args,
-                              const struct cgx_kernel_piece *piece, uint32_t groups, double noise,
-                              double sum)
+                              const struct cgx_kernel_piece *piece, uint32_t groups, double noise)
 {
     const struct cgx_kernel_mark *marks = args.marks + 1 + piece->tile;
+    double sum = 0;
 
-    for (uint32_t first = 0; first < groups; first += 32) {
-        const uint32_t i = first + threadIdx.x % 32;
-        double energy = 0;
+#pragma unroll 8
+    for (uint32_t i = threadIdx.x; i < groups; i += CGX_UNIFORM_SUMS) {
+        const uint32_t count =
+            limit(i * CGX_UNIFORM_GROUP, (uint32_t)piece->count, CGX_UNIFORM_GROUP);
+        const double energy = (double)marks[i / CGX_KERNEL_GROUPS].squares[i % CGX_KERNEL_GROUPS] -
+                              (double)count * noise;
 
-        if (i < groups) {
-            const uint32_t count =
-                limit(i * CGX_UNIFORM_GROUP, (uint32_t)piece->count, CGX_UNIFORM_GROUP);
-
-            energy = (double)marks[i / CGX_KERNEL_GROUPS].squares[i % CGX_KERNEL_GROUPS] -
-                     (double)count * noise;
-            energy = energy < 0 ? 0 : energy;
-        }
-        for (uint32_t j = 0; j < 32 && first + j < groups; j++)
-            sum += __shfl_sync(CGX_WARP, energy, (int)j);
+        sum += energy < 0 ? 0 : energy;
     }
-    return sum;
+    return total_of(sum);
 }
 
 /* Sets the bytes of PIECE from offset BEGIN to END, less than 32, to 0. */
@@ -138,7 +147,7 @@ CGX_DEVICE void clear(unsigned char *piece, uint64_t begin, uint64_t end)
 /* Copies the parts of a piece before its words. */
 CGX_DEVICE void show_entries(const unsigned char *piece, uint64_t bytes, unsigned char *shown)
 {
-    for (uint64_t i = threadIdx.x % 32 * 16; i < bytes; i += 32 * 16)
+    for (uint64_t i = threadIdx.x * 16; i < bytes; i += CGX_KERNEL_THREADS * 16)
         *(uint4 *)(shown + i) = *(const uint4 *)(piece + i);
 }
 
@@ -151,46 +160,49 @@ CGX_DEVICE uint64_t energy_bits(double energy)
     return energy == energy ? bits : (uint64_t)cgx_upper_half(energy) << 32;
 }
 
-/* Completes this warp's piece: its head, and the zeros behind each part. */
-CGX_DEVICE void heads(const struct cgx_kernel_args &args)
+/* Writes the head of a piece, at AT, and the zeros behind each part. One warp calls it. */
+CGX_DEVICE void write_head(const struct cgx_kernel_args &args, unsigned char *at,
+                           const struct cgx_uniform_layout *layout,
+                           const struct cgx_uniform_quantised *all, uint64_t words, uint32_t key)
 {
-    const uint32_t index = blockIdx.x * CGX_KERNEL_ENERGIES + threadIdx.x / 32;
-    const struct cgx_kernel_piece *piece = &args.pieces[index];
-    struct cgx_uniform_quantised all = {};
-    struct cgx_uniform_layout layout;
-    unsigned char *at;
-    uint64_t words;
-    uint32_t key;
-
-    if (index >= args.npieces)
-        return;
-    layout = cgx_uniform_layout_of(piece->count);
-    at = args.payload + piece->offset;
-    words = ((const uint32_t *)(at + layout.ends))[layout.groups - 1];
-    key = key_of(args, piece->offset);
-    all.elements = piece->count;
-    for (uint32_t first = 0; first < args.nsources; first += 32)
-        add_heads(args, piece, first, &all);
-    all.energy = add_squares(args, piece, (uint32_t)layout.groups, all.noise, all.energy);
-    clear(at, layout.ends + layout.groups * sizeof(uint32_t), layout.exponents);
-    clear(at, layout.exponents + layout.groups, layout.kinds);
-    clear(at, layout.kinds + layout.groups * sizeof(uint64_t), layout.words);
-    clear(at, layout.words + words * sizeof(uint64_t),
-          layout.words + cgx_uniform_aligned(words * sizeof(uint64_t)));
-    if (threadIdx.x % 32 == 0) {
+    clear(at, layout->ends + layout->groups * sizeof(uint32_t), layout->exponents);
+    clear(at, layout->exponents + layout->groups, layout->kinds);
+    clear(at, layout->kinds + layout->groups * sizeof(uint64_t), layout->words);
+    clear(at, layout->words + words * sizeof(uint64_t),
+          layout->words + cgx_uniform_aligned(words * sizeof(uint64_t)));
+    if (threadIdx.x == 0) {
         if (args.step != 0)
             *(float *)at = args.step;
         ((uint32_t *)at)[1] = key;
         *(uint64_t *)(at + 8) = words;
-        *(uint64_t *)(at + 16) = energy_bits(all.energy);
-        *(uint64_t *)(at + 24) = all.elements;
+        *(uint64_t *)(at + 16) = energy_bits(all->energy);
+        *(uint64_t *)(at + 24) = all->elements;
     }
-    __syncwarp();
+}
+
+/* Completes the block's piece: its head, and the zeros behind each part. */
+CGX_DEVICE void heads(const struct cgx_kernel_args &args)
+{
+    const struct cgx_kernel_piece *piece = &args.pieces[blockIdx.x];
+    const struct cgx_uniform_layout layout = cgx_uniform_layout_of(piece->count);
+    unsigned char *at = args.payload + piece->offset;
+    const uint64_t words = ((const uint32_t *)(at + layout.ends))[layout.groups - 1];
+    const uint32_t key = key_of(args, piece->offset);
+    struct cgx_uniform_quantised all = {};
+
+    all.elements = piece->count;
+    for (uint32_t first = 0; first < args.nsources; first += 32)
+        add_heads(args, piece, first, &all);
+    all.energy += add_squares(args, piece, (uint32_t)layout.groups, all.noise);
+    if (threadIdx.x < 32)
+        write_head(args, at, &layout, &all, words, key);
     if (!args.shown)
         return;
+    __syncthreads();
     show_entries(at, layout.words, args.shown + piece->offset);
-    clear(args.shown + piece->offset, layout.words + words * sizeof(uint64_t),
-          layout.words + cgx_uniform_aligned(words * sizeof(uint64_t)));
+    if (threadIdx.x < 32)
+        clear(args.shown + piece->offset, layout.words + words * sizeof(uint64_t),
+              layout.words + cgx_uniform_aligned(words * sizeof(uint64_t)));
 }
 
 #endif

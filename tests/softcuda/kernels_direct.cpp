@@ -115,8 +115,7 @@ static void run_uniform(const struct kernels_job *job, struct cgx_kernel_args ar
         run(uniform_kernel_of(job, true), &args, args.npieces);
     run(uniform_kernel_of(job, false), &args, tiles);
     if (writes)
-        run(SOFTCUDA_KERNEL(cgx_heads, cgx_kernel_args), &args,
-            (args.npieces + CGX_KERNEL_ENERGIES - 1) / CGX_KERNEL_ENERGIES);
+        run(SOFTCUDA_KERNEL(cgx_heads, cgx_kernel_args), &args, args.npieces);
 }
 
 /* With the pieces of FAMILY. */

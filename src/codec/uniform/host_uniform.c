@@ -131,17 +131,17 @@ static double squares_of(const struct cgx_walk *walk, const struct cgx_work *wor
                          const unsigned char *elements)
 {
     cgx_uniform_values room;
-    double sum = 0;
 
+    memset(walk->sums, 0, CGX_UNIFORM_SUMS * sizeof *walk->sums);
     for (size_t i = 0; i < walk->layout.buckets; i++) {
         const struct cgx_bucket bucket = cgx_walk_bucket(walk, i);
         size_t at = (bucket.first - walk->piece->first) * cgx_dtype_size(walk->coding->dtype);
         float squares = walk->kernels->norm(
             cgx_history_widened(walk, work, &bucket, elements + at, room), CGX_UNIFORM_GROUP);
 
-        sum += squares < INFINITY ? (double)squares : 0;
+        walk->sums[i % CGX_UNIFORM_SUMS] += squares < INFINITY ? (double)squares : 0;
     }
-    return sum;
+    return cgx_uniform_total(walk->sums);
 }
 
 /* The step of a piece for which the ranks have none. The energy of a sum is estimated as that of
@@ -197,6 +197,7 @@ static enum cgx_status begin_piece(const struct cgx_walk *walk, const struct cgx
         return CGX_ERR_INVALID;
     step = step == 0 ? own_step(walk, work) : step;
     head = head_for(walk, work, step);
+    memset(walk->sums, 0, CGX_UNIFORM_SUMS * sizeof *walk->sums);
     memcpy(payload + place->piece, &head, sizeof head);
     memset(payload + place->piece + sizeof head, 0, place->layout.words - sizeof head);
     return CGX_OK;
@@ -257,7 +258,9 @@ static void quantise(const struct cgx_walk *walk, const struct cgx_bucket *bucke
     head.words += encode_group(walk, bucket, place, &head, values, is_sum, least, payload, &kinds);
     /* Pads the last group to a multiple of 16 bytes. */
     *(uint64_t *)(void *)(payload + word_at(place, head.words)) = 0;
-    head.energy += energy < 0 ? 0 : energy;
+    walk->sums[place->index % CGX_UNIFORM_SUMS] += energy < 0 ? 0 : energy;
+    if (place->index + 1 == place->layout.groups)
+        head.energy += cgx_uniform_total(walk->sums);
     if (isnan(head.energy))
         head.energy = (double)NAN; /* processors differ in its sign */
     end = (uint32_t)head.words;

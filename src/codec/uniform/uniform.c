@@ -15,6 +15,14 @@ size_t cgx_uniform_used(const unsigned char *piece, size_t count)
     return layout.words + cgx_round_up(head.words * sizeof(uint64_t), CGX_PIECE_ALIGNMENT);
 }
 
+double cgx_uniform_total(double sums[CGX_UNIFORM_SUMS])
+{
+    for (size_t d = 1; d < CGX_UNIFORM_SUMS; d *= 2)
+        for (size_t i = 0; i < CGX_UNIFORM_SUMS; i += 2 * d)
+            sums[i] += sums[i + d];
+    return sums[0];
+}
+
 float cgx_uniform_scale(const unsigned char *piece, size_t count, size_t index)
 {
     struct cgx_uniform_layout layout = cgx_uniform_layout_of(count);

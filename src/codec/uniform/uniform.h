@@ -32,6 +32,10 @@
 /* The most 64-bit words per block, on average over a group: 10 bits for each element. */
 #define CGX_UNIFORM_BLOCK_WORDS 10
 
+/* Squares of the groups of a piece are added in so many sums, as the threads of a block on a device
+ * do: group i goes to sum i modulo their number, in order. */
+#define CGX_UNIFORM_SUMS 128
+
 /* An upper bound on the bytes of a group, without the head of its piece. */
 #define CGX_UNIFORM_GROUP_BYTES \
     (CGX_UNIFORM_BLOCKS * (CGX_UNIFORM_BLOCK_WORDS * sizeof(uint64_t) + 1))
@@ -142,6 +146,10 @@ static inline struct cgx_uniform_head cgx_uniform_head_of(const unsigned char *p
 /* The bytes that PIECE, of COUNT elements, uses according to its head, a multiple of
  * 16; 0 if the head has more words than a piece may. */
 size_t cgx_uniform_used(const unsigned char *piece, size_t count);
+
+/* The total of SUMS, which are changed: for d = 1, 2, 4, ... sum i + d is added to sum i, of all i
+ * that are multiples of 2 d. */
+double cgx_uniform_total(double sums[CGX_UNIFORM_SUMS]);
 
 /* The step of group INDEX of PIECE, of COUNT elements: 0 if all elements of the group are 0, NaN if
  * one of its blocks is poisoned. */

@@ -157,8 +157,7 @@ static void launch_part(const struct kernels_job *job, int family, const struct 
         launch(cgx_cuda_module_begin(module, &work), part->entries, args);
     launch(cgx_cuda_module_kernel(module, (enum cgx_family)family, &work), part->tiles, args);
     if (writes)
-        launch(module->heads, (part->entries + CGX_KERNEL_ENERGIES - 1) / CGX_KERNEL_ENERGIES,
-               args);
+        launch(module->heads, part->entries, args);
 }
 
 /* All pieces, if they have energies. */

@@ -167,6 +167,13 @@ struct uniform_before {
     bool is_sum;
 };
 
+/* In pairs, then pairs of these, and so on. */
+static inline double uniform_total(const double *sums, int count)
+{
+    return count == 1 ? *sums
+                      : uniform_total(sums, count / 2) + uniform_total(sums + count / 2, count / 2);
+}
+
 /* Encodes COUNT values, FIRST being the number of the first in the buffer, to
  * PIECE, which has zeros. Returns the bytes that are used. */
 static inline size_t uniform_encode(const struct cgx_coding *coding, const float *values,
@@ -177,7 +184,7 @@ static inline size_t uniform_encode(const struct cgx_coding *coding, const float
     struct uniform_bits bits = {.bytes = piece + layout.words, .writes = true};
     uint64_t elements = before.elements + count;
     uint32_t key = uniform_key(coding);
-    double energy = before.energy;
+    double energy, sums[128] = {0};
 
     key = key / 256 * 256 + (key + before.shift) % 256;
     memcpy(piece, &coding->step, 4);
@@ -206,9 +213,10 @@ static inline size_t uniform_encode(const struct cgx_coding *coding, const float
         end = (uint32_t)(bits.at / 64);
         memcpy(piece + layout.ends + 4 * g, &end, 4);
         own = (double)reference_square_sum(x, 1024) - (double)n * before.noise;
-        energy += own < 0 ? 0 : own;
-        energy = isnan(energy) ? (double)NAN : energy;
+        sums[g % 128] += own < 0 ? 0 : own;
     }
+    energy = before.energy + uniform_total(sums, 128);
+    energy = isnan(energy) ? (double)NAN : energy;
     memcpy(piece + 8, &(uint64_t){bits.at / 64}, 8);
     memcpy(piece + 16, &energy, 8);
     memcpy(piece + 24, &elements, 8);
