@@ -125,8 +125,7 @@ static bool may_begin(const struct cgx_walk *walk, const struct cgx_work *work)
     return may;
 }
 
-/* The sum of squares of ELEMENTS, all those of the piece. Groups with a sum that is not finite do
- * not count. */
+/* The sum of squares of the piece's ELEMENTS. Groups with one that is not finite do not count. */
 static double squares_of(const struct cgx_walk *walk, const struct cgx_work *work,
                          const unsigned char *elements)
 {
