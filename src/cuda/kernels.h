@@ -27,9 +27,9 @@
  *
  * Uniform pieces are encoded, or summed, by three kernels: begin, with a block per piece, writes
  * their steps to their heads, and is needed only if STEP is 0; encode or reduce writes the groups'
- * words and entries, and leaves the sums of their squares in MARKS; heads, with a block per
- * piece, writes all else. What they write to PAYLOAD they also write to the
- * same places of SHOWN, unless that is NULL. */
+ * words and entries, and leaves the sums of their squares in MARKS; heads, with a block per piece,
+ * writes all else. What they write to PAYLOAD they also write to the same places of SHOWN, unless
+ * that is NULL. */
 #ifndef CGX_CUDA_KERNELS_H
 #define CGX_CUDA_KERNELS_H
 

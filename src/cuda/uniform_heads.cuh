@@ -15,6 +15,8 @@ CGX_DEVICE double total_of(double sum)
 {
     __shared__ double sums[CGX_KERNEL_THREADS / 32];
 
+    static_assert(CGX_KERNEL_THREADS == 128 && CGX_UNIFORM_SUMS == CGX_KERNEL_THREADS,
+                  "a thread has a sum, and there are four warps");
     for (int distance = 1; distance < 32; distance *= 2)
         sum += __shfl_xor_sync(CGX_WARP, sum, distance);
     __syncthreads(); /* all have read the total before */

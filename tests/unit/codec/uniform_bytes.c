@@ -13,7 +13,7 @@
 #include "unit/lib/uniform_data.h"
 #include "unit/lib/uniform_encoder.h"
 
-#define MOST (7 * 1024)
+#define MOST (130 * 1024 + 7) /* groups go to the same sums again */
 #define GUARD 64
 
 #define ENCODING (CGX_UNIFORM + 2)
@@ -37,6 +37,12 @@ static void make_elements(enum cgx_dtype dtype, size_t count)
     }
 }
 
+/* Fills payload NUMBER as far as one of COUNT elements, or one that does not fit, may go. */
+static void fill(int number, int byte, size_t count)
+{
+    memset(payloads[number], byte, cgx_uniform_bytes(count) + 2 * GUARD + 16 * 1024);
+}
+
 static bool only_guard(const unsigned char *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -51,8 +57,8 @@ static bool encodes(const struct cgx_codec *codec, const struct cgx_coding *codi
     const struct cgx_piece piece = {.count = count, .bits = ENCODING, .offset = GUARD};
     size_t used, most = cgx_piece_layout(count, ENCODING, 512, coding->dtype).bytes;
 
-    memset(payloads[0], 0xAA, sizeof payloads[0]);
-    memset(payloads[1], 0, sizeof payloads[1]);
+    fill(0, 0xAA, count);
+    fill(1, 0, count);
     used =
         uniform_encode(coding, values, 0, count, (struct uniform_before){0}, payloads[1] + GUARD);
     return data_code(codec, CGX_ENCODE, coding, &piece, elements + 1, payloads[0]) == CGX_OK &&
@@ -122,27 +128,39 @@ static bool reduces(const struct cgx_codec *codec, const struct cgx_coding *codi
         sums[i] = level + source_of(values[i]);
         sums[i] += nsources == 3 ? level : -0.0f;
     }
-    memset(payloads[1], 0, sizeof payloads[1]);
-    memset(payloads[2], 0xAA, sizeof payloads[2]);
+    fill(1, 0, count);
+    fill(2, 0xAA, count);
     used = uniform_encode(&next, sums, 0, count, before, payloads[1] + GUARD);
     return data_sum(codec, CGX_REDUCE, &next, &piece, sources, nsources, elements + 1,
                     payloads[2]) == CGX_OK &&
            memcmp(payloads[2] + GUARD, payloads[1] + GUARD, used) == 0;
 }
 
+/* MOST finite values. Groups differ so much in size that their total tells in which order they were
+ * added. */
+static void fill_groups(uint64_t state)
+{
+    for (size_t i = 0; i < MOST; i++)
+        values[i] = (float)(int32_t)(data_random(&state) >> 32) *
+                    ldexpf(0x1p-31f, (int)(i / 1024 * 11 % 29) - 14);
+}
+
 static void test_set(const struct cgx_codec *codec, enum cgx_dtype dtype)
 {
-    static const size_t counts[] = {1, 63, 64, 65, 1023, 1024, 1025, 4 * 1024 + 100, MOST};
+    static const size_t counts[] = {1, 63, 64, 65, 1023, 1024, 1025, 4 * 1024 + 100, 7 * 1024};
     static const float steps[] = {.01f, 1.25f, 40, 1}, floors[] = {0, .25f, .01f};
     bool encoded = true, is_decoded = true, reduced = true;
 
     for (uint32_t seed = 1; seed <= 300; seed++) {
-        size_t count = counts[seed % 9];
+        size_t count = seed < 297 ? counts[seed % 9] : MOST;
         struct cgx_coding coding = coding_of(dtype, steps[seed / 9 % 4]);
 
         coding.turn += seed;
         coding.floor = floors[seed / 36 % 3];
-        uniform_fill(seed, coding.step, values, count);
+        if (count < MOST)
+            uniform_fill(seed, coding.step, values, count);
+        else
+            fill_groups(seed);
         make_elements(dtype, count);
         if (encoded && !encodes(codec, &coding, count)) {
             diag("first at %zu elements, seed %d", count, (int)seed);
