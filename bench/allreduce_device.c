@@ -351,7 +351,6 @@ int main(int argc, char *argv[])
     bits[0] = (char)('0' + bench.bits);
     if (!bench.defaults) {
         setenv("CGX_COMPRESSION_QUANTIZATION_BITS", bits, 1);
-        setenv("CGX_ADAPTIVE", "0", 1);
         setenv("CGX_CODEC", "maxmin", 0);
         setenv("CGX_HISTORY", "0", 0);
     }

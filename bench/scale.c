@@ -26,7 +26,7 @@ static const char usage[] =
     "  --oversubscribed X     the core carries 1/X of what leaves 32 nodes (1)\n"
     "  --between NAME         CGX_CROSS_REDUCTION_TYPE (AUTO)\n"
     "  --leaders              one rank of each node sends to others\n"
-    "  --one-width            CGX_ADAPTIVE=0, CGX_CODEC=maxmin and CGX_CONSENSUS=0\n"
+    "  --unwatched            CGX_CONSENSUS=0\n"
     "  --lab                  hosts of bench/lab instead of GPUs on a fast network; before "
     "others\n";
 
@@ -85,7 +85,6 @@ static struct scale_call call = {.run = 3,
                                  .bucket_size = 512,
                                  .staging = (size_t)64 << 20,
                                  .fragment = (size_t)1 << 20,
-                                 .adaptive = true,
                                  .watched = true};
 static double payload = 1;
 
@@ -249,7 +248,7 @@ static bool read_option(int option)
         call.leaders = true;
         return true;
     case '1':
-        call.adaptive = call.watched = false;
+        call.watched = false;
         return true;
     case 'k':
         read_lab();
@@ -271,7 +270,7 @@ int main(int argc, char *argv[])
                                             {"oversubscribed", required_argument, NULL, 'o'},
                                             {"between", required_argument, NULL, 'x'},
                                             {"leaders", no_argument, NULL, 'd'},
-                                            {"one-width", no_argument, NULL, '1'},
+                                            {"unwatched", no_argument, NULL, '1'},
                                             {"lab", no_argument, NULL, 'k'},
                                             {NULL, 0, NULL, 0}};
     int option;

@@ -49,14 +49,13 @@ static struct scale_rank *create_rank(unsigned number)
         return NULL;
     rank->number = number;
     rank->backend.ops = &scale_codec;
-    rank->feedback.energies = calloc(scale_world.plan->nsegments, sizeof *rank->feedback.energies);
     rank->requests = calloc(requests, sizeof *rank->requests);
     rank->spare = calloc(requests, sizeof *rank->spare);
     rank->channels = calloc(call->ranks, sizeof *rank->channels);
     /* Nothing is packed: payloads are zeros here. */
     needs.packed = 1;
     scale_world.ranks[number] = scale_world.run[scale_world.nrun++] = rank;
-    if (!rank->requests || !rank->spare || !rank->channels || !rank->feedback.energies ||
+    if (!rank->requests || !rank->spare || !rank->channels ||
         cgx_scratch_reserve(&rank->scratch, &needs) != CGX_OK)
         return NULL;
     for (size_t i = 0; i < requests; i++)
@@ -74,7 +73,6 @@ static struct scale_rank *create_rank(unsigned number)
                                    .scratch = &rank->scratch,
                                    .input = rank,
                                    .output = rank,
-                                   .feedback = call->adaptive ? &rank->feedback : NULL,
                                    .vote = CGX_ABLE};
     return rank;
 }
@@ -85,7 +83,6 @@ static void free_rank(struct scale_rank *rank)
         return;
     scale_mpi_release(rank);
     cgx_scratch_release(&rank->scratch);
-    free(rank->feedback.energies);
     free(rank->requests);
     free(rank->spare);
     free(rank->channels);
@@ -139,24 +136,17 @@ static bool create_ranks(void)
 
 /* ---- the call ---- */
 
-/* As for a call whose widths are chosen, before the first choice, or for one of a single width. */
 static bool make_schedule(const struct cgx_scheme *scheme)
 {
     const struct scale_call *call = scale_world.call;
-    const struct cgx_settings settings = {.bits = (int)call->bits,
-                                          .codec =
-                                              call->adaptive ? CGX_FAMILY_AUTO : CGX_FAMILY_MAXMIN,
-                                          .bucket_size = call->bucket_size,
-                                          .adaptive = call->adaptive,
-                                          .adaptive_bits = 0};
+    const struct cgx_settings settings = {
+        .bits = (int)call->bits, .codec = CGX_FAMILY_MAXMIN, .bucket_size = call->bucket_size};
     struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, call->elements);
-    struct cgx_plan *widest = plan ? cgx_plan_widest(plan) : NULL;
 
     scale_world.plan = plan;
-    if (!widest)
+    if (!plan)
         return false;
-    scale_world.schedule = cgx_coll_schedule(plan, widest, scheme, call->staging);
-    cgx_plan_free(widest);
+    scale_world.schedule = cgx_coll_schedule(plan, scheme, call->staging);
     return true;
 }
 

@@ -56,7 +56,6 @@ struct scale_rank {
     struct cgx_coll coll;
     struct cgx_scratch scratch;
     struct cgx_backend backend;
-    struct cgx_feedback feedback;
     double clock;                    /* until when its processor is at work */
     double device, slots[CGX_SLOTS]; /* until when what is queued takes */
     bool polls;                      /* the next poll is on the way */

@@ -29,7 +29,6 @@ libcgxcore_la_SOURCES = \
 	src/codec/bucket.c src/codec/bucket.h \
 	src/codec/codec.h \
 	src/codec/encoding.c src/codec/encoding.h \
-	src/codec/energy.c src/codec/energy.h \
 	src/codec/format.c src/codec/format.h \
 	src/codec/history.h \
 	src/codec/inspect.h \
@@ -41,7 +40,6 @@ libcgxcore_la_SOURCES = \
 	src/codec/host_operations.c \
 	src/codec/host_portable.c \
 	src/codec/host_walk.c src/codec/host_walk.h \
-	src/codec/measure.c src/codec/measure.h \
 	src/codec/packing.c src/codec/packing.h \
 	src/codec/quant.h \
 	src/codec/quantiser.c src/codec/quantiser.h \
@@ -88,13 +86,6 @@ libcgxcore_la_SOURCES = \
 	src/policy/step/recurrence.c src/policy/step/recurrence.h \
 	src/policy/step/resemblance.c src/policy/step/resemblance.h \
 	src/policy/step/sums.c src/policy/step/sums.h \
-	src/policy/widths/adapt.c src/policy/widths/adapt.h \
-	src/policy/widths/adapt_account.c src/policy/widths/adapt_account.h \
-	src/policy/widths/adapt_choice.c \
-	src/policy/widths/adapt_model.c src/policy/widths/adapt_model.h src/policy/widths/adapt_state.h \
-	src/policy/widths/allocate.c src/policy/widths/allocate.h \
-	src/policy/widths/families.c src/policy/widths/families.h \
-	src/policy/widths/finding.h \
 	src/policy/widths/step_size.c src/policy/widths/step_size.h \
 	src/mpi/abi.h \
 	src/mpi/abi_body.h \
@@ -111,7 +102,6 @@ libcgxcore_la_SOURCES = \
 	src/coll/coll.c src/coll/coll.h \
 	src/coll/exchange.c src/coll/exchange.h \
 	src/coll/exchange_shared.c src/coll/exchange_shared.h \
-	src/coll/feedback.c src/coll/feedback.h \
 	src/coll/schedule.c src/coll/schedule.h \
 	src/coll/scratch.c src/coll/scratch.h \
 	src/coll/shm.c src/coll/shm.h \
@@ -127,7 +117,6 @@ libcgxcore_la_SOURCES = \
 	src/coll/stages.c \
 	src/coll/task.h \
 	src/coll/transfer.h \
-	src/coll/trailer/energies.c \
 	src/coll/trailer/trailer.h \
 	src/coll/trailer/watch.c src/coll/trailer/watch.h \
 	src/coll/trailer/watch_distance.c \
@@ -190,9 +179,8 @@ cuda_sources = src/cuda/device_backend.c src/cuda/backends.c src/cuda/context.c 
 cuda_headers = src/cuda/context.h src/cuda/driver.h src/cuda/exported.h src/cuda/host_memory.h \
 	src/cuda/launch.h src/cuda/module.h src/cuda/work.h
 kernel_sources = src/cuda/kernels.cu src/cuda/codes.cuh src/cuda/elements.cuh \
-	src/cuda/encode.cuh src/cuda/energies.cuh src/cuda/history.cuh \
-	src/cuda/inspect.cuh src/cuda/measure.cuh src/cuda/moments.cuh \
-	src/cuda/norms.cuh src/cuda/rotated.cuh src/cuda/rotated_codes.cuh \
+	src/cuda/encode.cuh src/cuda/history.cuh \
+	src/cuda/inspect.cuh src/cuda/norms.cuh src/cuda/rotated.cuh src/cuda/rotated_codes.cuh \
 	src/cuda/rotated_tile.cuh src/cuda/rotation.cuh src/cuda/row_history.cuh src/cuda/rows.cuh \
 	src/cuda/scales.cuh src/cuda/sums.cuh src/cuda/tile.cuh \
 	src/cuda/uniform.cuh src/cuda/uniform_bits.cuh src/cuda/uniform_codes.cuh src/cuda/uniform_heads.cuh \
@@ -210,10 +198,10 @@ NVCC_FLAGS = -O3 -fmad=false -ftz=false -prec-div=true -prec-sqrt=true
 # By default nvcc compresses PTX alone. The driver expands the code of the device that is there. Architectures are
 # compiled beside each other, with or without make -j.
 src/cuda/kernels.fatbin: $(kernel_sources) src/cuda/kernels.h \
-		src/codec/energy.h src/codec/format.h src/codec/history.h src/codec/inspect.h \
-		src/codec/measure.h src/codec/quant.h src/codec/rotated/rotated.h \
-		src/codec/rotated/rotated_model.h src/codec/uniform/uniform.h \
-		src/util/settings.h Makefile
+		src/codec/format.h src/codec/history.h src/codec/inspect.h \
+		src/codec/quant.h src/codec/rotated/rotated.h \
+		src/codec/rotated/rotated_model.h src/codec/squares.h \
+		src/codec/uniform/uniform.h src/util/settings.h Makefile
 	@echo '  NVCC     $@: $(KERNELS)'
 	$(AM_V_at)$(MKDIR_P) src/cuda && $(NVCC) --threads=0 $(NVCC_ARCHITECTURES) $(NVCC_FLAGS) \
 		-Xfatbin=-compress-all -I$(srcdir)/src --fatbin -o $@ $<

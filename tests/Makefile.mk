@@ -21,19 +21,15 @@ AM_TESTS_ENVIRONMENT = \
 
 unit_programs = \
 	tests/unit/codec/bytes \
-	tests/unit/codec/energies \
 	tests/unit/codec/environment \
 	tests/unit/codec/error \
 	tests/unit/codec/history \
 	tests/unit/codec/hostile \
-	tests/unit/codec/measure \
-	tests/unit/codec/measure_power \
 	tests/unit/codec/packing \
 	tests/unit/codec/quant \
 	tests/unit/codec/reduce \
 	tests/unit/codec/rotated_bytes \
 	tests/unit/codec/rotated_reduce \
-	tests/unit/codec/sampling \
 	tests/unit/codec/sets \
 	tests/unit/codec/types \
 	tests/unit/codec/uniform_bytes \
@@ -62,17 +58,9 @@ unit_programs = \
 	tests/unit/mpi/find_abi \
 	tests/unit/mpi/stall \
 	tests/unit/observe/size_times \
-	tests/unit/policy/adapt \
-	tests/unit/policy/adapt_account \
-	tests/unit/policy/adapt_budget \
-	tests/unit/policy/adapt_families \
-	tests/unit/policy/adapt_powers \
-	tests/unit/policy/adapt_replay \
-	tests/unit/policy/allocate \
 	tests/unit/policy/bursts \
 	tests/unit/policy/consensus \
 	tests/unit/policy/cost \
-	tests/unit/policy/families \
 	tests/unit/policy/hints \
 	tests/unit/policy/plan \
 	tests/unit/policy/recent \
@@ -121,18 +109,15 @@ unit_scripts = \
 	tests/unit/tree/supervise.test
 # Programs that a script of their name runs on several ranks, ...
 mpi_tests = \
-	tests/mpi/adaptive \
-	tests/mpi/adaptive_rules \
-	tests/mpi/adaptive_settings \
 	tests/mpi/arguments \
 	tests/mpi/codec_faults \
 	tests/mpi/communicators \
 	tests/mpi/consensus \
 	tests/mpi/exact \
-	tests/mpi/families \
 	tests/mpi/first_steps \
 	tests/mpi/freed \
 	tests/mpi/history \
+	tests/mpi/irregular \
 	tests/mpi/long_run \
 	tests/mpi/memory_faults \
 	tests/mpi/missing \
@@ -142,6 +127,7 @@ mpi_tests = \
 	tests/mpi/pass_through \
 	tests/mpi/rank_faults \
 	tests/mpi/reasons \
+	tests/mpi/rules \
 	tests/mpi/security \
 	tests/mpi/shared \
 	tests/mpi/shared_faults \
@@ -158,8 +144,7 @@ mpi_tests = \
 	tests/mpi/uniform \
 	tests/mpi/warmup
 # ... what other scripts run, and these.
-mpi_programs = tests/mpi/lab_vanish tests/mpi/adaptive_streams tests/mpi/adaptive_values tests/mpi/adaptive_withdrawn \
-	tests/mpi/connect tests/mpi/families_change tests/mpi/find_foreign tests/mpi/find_none \
+mpi_programs = tests/mpi/lab_vanish tests/mpi/connect tests/mpi/find_foreign tests/mpi/find_none \
 	tests/mpi/find_private tests/mpi/find_sum tests/mpi/forward tests/mpi/held tests/mpi/keyval \
 	tests/mpi/leave tests/mpi/life tests/mpi/session \
 	tests/mpi/spawn tests/mpi/sums tests/mpi/trace_memory
@@ -233,7 +218,7 @@ include tests/fuzz/Makefile.mk
 LDADD = $(or $($(subst /,_,$(@D))_libs),$(unit_libs))
 unit_libs = tests/unit/lib/libunit.la tests/mpi/lib/libmpitest.la tests/lib/libtap.la libcgxcore.la $(LIBM)
 # MPI's programs know nothing of the library, which is preloaded; these have it inside.
-with_library = adaptive_withdrawn codec_faults device_faults device_late memory_faults pace security \
+with_library = codec_faults device_faults device_late memory_faults pace security \
 	shared_faults trace_memory types_classify
 tests_mpi_libs = $(if $(filter $(with_library),$(@F)),libcgxcore.la) tests/mpi/lib/libmpitest.la \
 	tests/lib/libtap.la $(MPI_LIBS) $(LIBM)
@@ -257,7 +242,7 @@ tests_lib_yield_la_SOURCES = tests/lib/yield.c
 # Without an -rpath libtool would make it a static library.
 tests_lib_yield_la_LDFLAGS = -module -avoid-version -rpath $(abs_top_builddir)/tests/lib
 tests_unit_lib_libunit_la_SOURCES = tests/unit/lib/codec_reference.c tests/unit/lib/codec_reference_sums.c \
-	tests/unit/lib/fake_mpi.c tests/unit/lib/loopback.c tests/unit/lib/mirror.c tests/unit/lib/replay.c \
+	tests/unit/lib/fake_mpi.c tests/unit/lib/loopback.c tests/unit/lib/mirror.c \
 	tests/unit/lib/rotated_bucket.c tests/unit/lib/rotated_reference.c tests/unit/lib/scene.c \
 	tests/unit/lib/stages_reference.c tests/unit/lib/watch_scene.c
 tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/bound.c tests/mpi/lib/bound_study.c \
@@ -278,11 +263,10 @@ tests_unit_policy_recurrence_wraps = calloc malloc realloc cgx_sparse_map
 tests_unit_mpi_stall_wraps = clock_gettime
 tests_unit_util_output_wraps = cgx_cookie lstat
 tests_unit_util_trace_wraps = clock_gettime
-tests_mpi_adaptive_withdrawn_wraps = cgx_eligible_capability
 tests_mpi_codec_faults_wraps = cgx_codec_run
-tests_mpi_device_faults_wraps = cgx_coll_schedule cgx_coll_follow cgx_cuda cgx_slice_decode cgx_slice_post \
+tests_mpi_device_faults_wraps = cgx_coll_schedule cgx_cuda cgx_slice_decode cgx_slice_post \
 	malloc calloc cgx_pages_map
-tests_mpi_device_late_wraps = cgx_coll_schedule cgx_coll_follow
+tests_mpi_device_late_wraps = cgx_coll_schedule
 tests_mpi_memory_faults_wraps = malloc calloc realloc cgx_pages_map cgx_sparse_map
 tests_mpi_pace_wraps = cgx_topo_speed_here
 tests_mpi_shared_faults_wraps = memfd_create fchmod ftruncate mmap readlink open fstat getrandom calloc
@@ -307,12 +291,8 @@ tests_mpi_streams_SOURCES = tests/mpi/streams.c $(player)
 # These count collectives, below the library.
 steps = tests/mpi/lib/collectives.c tests/mpi/lib/steps.c tests/mpi/lib/steps_judge.c
 tests_mpi_warmup_SOURCES = tests/mpi/warmup.c tests/mpi/lib/collectives.c
-tests_mpi_adaptive_SOURCES = tests/mpi/adaptive.c $(steps)
-tests_mpi_adaptive_rules_SOURCES = tests/mpi/adaptive_rules.c $(steps)
-tests_mpi_adaptive_settings_SOURCES = tests/mpi/adaptive_settings.c $(steps)
-tests_mpi_adaptive_streams_SOURCES = tests/mpi/adaptive_streams.c $(steps)
-tests_mpi_adaptive_values_SOURCES = tests/mpi/adaptive_values.c $(steps)
-tests_mpi_adaptive_withdrawn_SOURCES = tests/mpi/adaptive_withdrawn.c $(steps)
-tests_mpi_device_adaptive_SOURCES = tests/mpi/device_adaptive.c $(steps)
+tests_mpi_irregular_SOURCES = tests/mpi/irregular.c $(steps)
+tests_mpi_rules_SOURCES = tests/mpi/rules.c $(steps)
+tests_mpi_device_steps_SOURCES = tests/mpi/device_steps.c $(steps)
 
 include tests/softcuda/Makefile.mk

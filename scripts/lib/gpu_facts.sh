@@ -52,7 +52,7 @@ check_transports() {
     for transport in SHM P2P; do
         for type in float32 float16; do
             [ "$quick" = no ] || [ $type = float32 ] || continue
-            set -- tests/lib/run-mpi -n 2 CGX_BUFFERS=all CGX_ADAPTIVE=0 CGX_WARMUP=0 \
+            set -- tests/lib/run-mpi -n 2 CGX_BUFFERS=all CGX_WARMUP=0 \
                 CGX_COMPRESSION_MINIMAL_SIZE=1024 CGX_INNER_COMMUNICATOR_TYPE=$transport \
                 CGX_LOG=debug -- "$directory/tests/mpi/device" $type
             echo "$transport.$type|$*" | together 1

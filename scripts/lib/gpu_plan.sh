@@ -31,7 +31,7 @@ facts|the kernels' speed|1|-|150|30|15 repeats of some ms for each row
 facts|the speed of rotated kernels, *|1|-|60|15|the same, at fewer widths and sizes
 right|device|1|tests|200|130|43 programs
 right|device_driver|1|tests|200|57|19 programs
-right|device_adaptive|1|tests|200|42|14 programs
+right|device_steps|1|tests|200|42|14 programs
 right|device_segments|1|tests|200|78|26 programs
 right|device_uniform|1|tests|200|48|16 programs
 right|exact_device|1|tests|200|30|10 programs

@@ -125,7 +125,7 @@ torch() {
     on_ranks 2
     # shellcheck disable=SC2086 # words
     into "$out/torch.csv" part "PyTorch: $torch_name" $launch env CGX_INNER_COMMUNICATOR_TYPE="$torch_transport" \
-        CGX_ADAPTIVE=0 PYTORCH_CUDA_ALLOC_CONF="$torch_allocator" \
+        PYTORCH_CUDA_ALLOC_CONF="$torch_allocator" \
         PYTORCH_ALLOC_CONF="$torch_allocator" "$directory/tools/cgxrun" bench/gpu_torch "$@" \
         "$torch_name" || :
 }
@@ -205,8 +205,7 @@ train_all() {
     train_ranks=4
     [ "$quick" = no ] || train_ranks=2
     train plain CGX_ENABLE=0
-    train compressed CGX_ADAPTIVE=0
-    [ "$quick" = yes ] || train "compressed, adaptive" CGX_ADAPTIVE=period=8
+    train compressed
 }
 
 # ---- other codecs ----

@@ -58,17 +58,17 @@ struct cgx_backend_ops {
     enum cgx_status (*begin)(struct cgx_backend *backend);
     void (*end)(struct cgx_backend *backend);
 
-    /* Runs WORK, or queues it. Payloads and samples are addresses in the slot's staging memory.
+    /* Runs WORK, or queues it. Payloads are addresses in the slot's staging memory.
      * WORK's pieces, ranges and sources are copied; the elements must stay valid until wait. After
      * an error nothing is queued. */
     enum cgx_status (*run)(struct cgx_backend *backend, unsigned slot, const struct cgx_work *work);
 
-    /* Copies BYTES of encoded, reduced or measured data to the staging memory. */
+    /* Copies BYTES of encoded or reduced data to the staging memory. */
     enum cgx_status (*fetch)(struct cgx_backend *backend, unsigned slot, unsigned char *data,
                              size_t bytes);
 
-    /* Gives BYTES of the staging memory to the next reduce or decode. That operation, or a measure
-     * before it, returns the error if this fails. */
+    /* Gives BYTES of the staging memory to the next reduce or decode. That operation
+     * returns the error if this fails. */
     void (*store)(struct cgx_backend *backend, unsigned slot, const unsigned char *data,
                   size_t bytes);
 

@@ -17,13 +17,6 @@ uint32_t cgx_bucket_header(const unsigned char *data, size_t index)
     return header;
 }
 
-size_t cgx_bucket_samples(const struct cgx_piece *piece, const struct cgx_coding *coding)
-{
-    return cgx_encoding_is_exact(piece->bits)
-               ? 0
-               : cgx_sample_count(cgx_piece_buckets(piece, coding->bucket_size), coding->sampling);
-}
-
 float cgx_bucket_scale(const struct cgx_piece *piece, const unsigned char *data, size_t index)
 {
     if (cgx_encoding_quantiser(piece->bits)->varies)

@@ -14,9 +14,6 @@ float cgx_bucket_scale(const struct cgx_piece *piece, const unsigned char *data,
 /* The header of bucket INDEX, of an encoding with headers. */
 uint32_t cgx_bucket_header(const unsigned char *data, size_t index);
 
-/* The buckets of PIECE in the sample of CODING; none of unquantised elements. */
-size_t cgx_bucket_samples(const struct cgx_piece *piece, const struct cgx_coding *coding);
-
 /* ---- decoding single buckets ---- */
 
 /* Decodes single buckets to float32 on the host, whichever backend wrote them, to sample a payload

@@ -6,9 +6,9 @@
 #ifndef CGX_CODEC_CODEC_H
 #define CGX_CODEC_CODEC_H
 
+#include "codec/format.h"
 #include "codec/history.h"
 #include "codec/inspect.h"
-#include "codec/measure.h"
 
 /* What all pieces of a call share. */
 struct cgx_coding {
@@ -21,14 +21,13 @@ struct cgx_coding {
     float step;  /* of uniform quantisation (uniform/uniform.h); 0: from a piece's elements ... */
     float error; /* ... such that the squared error is this part of their squares */
     float floor; /* the part of its mean square that a group's error may be; 0: any */
-    struct cgx_sampling sampling; /* measure: which buckets */
 };
 
 /* History scaling (history.h) of all elements of the buffer, in the memory of the elements. The
  * caller begins with zeros; all ranks must have the same history.
  *
  * Pieces then begin at a multiple of their bucket and of a block, and hold elements divided by
- * their scales. Encode, reduce and measure divide the elements that they read. Decode multiplies,
+ * their scales. Encode and reduce divide the elements that they read. Decode multiplies,
  * then updates the history with what it writes.
  * After an error some of it has changed. */
 struct cgx_history {
@@ -60,37 +59,24 @@ static inline struct cgx_history cgx_history_in(void *memory, size_t count, uint
 
 enum cgx_operation {
     /* Quantises the pieces of IN, elements, into OUT, a payload. Writes every byte of each piece,
-     * padding as zeros; of a piece that varies (quantiser.h), every byte it uses; and its energy
-     * (energy.h), if it has one. CGX_ERR_INVALID, also from reduce: a piece that varies cannot be
-     * encoded. */
+     * padding as zeros; of a piece that varies (quantiser.h), every byte it uses. CGX_ERR_INVALID,
+     * also from reduce: a piece that varies cannot be encoded. */
     CGX_ENCODE,
 
     /* Decodes SOURCES, one or more payloads, sums them in float32 in the given order, and encodes
      * the sum into OUT, a payload. OUT may be a source, unless pieces vary (quantiser.h). A source
      * of NULL stands for the unquantised elements IN and may occur once. PIECES describe every
-     * payload alike. The energies of payloads among SOURCES are added to those of OUT.
-     * CGX_ERR_FORMAT as for decode. */
+     * payload alike. CGX_ERR_FORMAT as for decode. */
     CGX_REDUCE,
 
     /* Decodes the pieces of IN, a payload, into their places in OUT, elements. CGX_ERR_FORMAT: no
      * encoder writes such a bucket header. */
     CGX_DECODE,
 
-    /* Sums SOURCES as reduce does and measures the error that quantising the sum would cause at
-     * every width. Writes to OUT one struct cgx_sample for each sampled
-     * bucket (measure.h) of each max-min quantised piece, in order. The widths of PIECES describe
-     * the sources only. CGX_ERR_FORMAT as for decode, for sampled buckets. */
-    CGX_MEASURE,
-
     /* Inspects a sum, as INSPECTION says, and writes the results (inspect.h) to OUT, in the staging
      * memory, for the host to read; IN has this rank's elements. PIECES describe the sum and all
      * other SOURCES alike. At most once between two waits. */
     CGX_INSPECT,
-
-    /* Decodes a sample (CODING's) of the buckets of the only source, a payload, and writes a struct
-     * cgx_moment for each to OUT, in the staging memory, for the host to read. Devices: not of
-     * pieces that vary. At most once between two waits. */
-    CGX_MOMENTS,
 
     CGX_OPERATIONS
 };
@@ -104,22 +90,22 @@ struct cgx_meanwhile {
 };
 #define CGX_MEANWHILE_ELEMENTS 32768
 
-/* One operation. Elements may be misaligned; payloads and samples are aligned to 16 bytes. An
+/* One operation. Elements may be misaligned; payloads are aligned to 16 bytes. An
  * operation reads and writes only inside its pieces and keeps no pointer. */
 struct cgx_work {
     enum cgx_operation operation;
     const struct cgx_coding *coding;
     const struct cgx_piece *pieces;
     size_t npieces;
-    const unsigned char *const *sources; /* reduce, measure */
+    const unsigned char *const *sources; /* reduce, inspect */
     size_t nsources;
     const void *in;
     void *out;
     const struct cgx_inspection *inspection; /* inspect */
-    /* Encode, reduce: energies and, of pieces that vary (quantiser.h), all bytes in use also go to
-     * the staging memory, for the host to read. Measure: samples go there alone. */
+    /* Encode, reduce: of pieces that vary (quantiser.h), all bytes in use also go to the staging
+     * memory, for the host to read. */
     bool shows;
-    struct cgx_history history;            /* encode, reduce, measure, decode */
+    struct cgx_history history;            /* encode, reduce, decode */
     const struct cgx_meanwhile *meanwhile; /* NULL: nothing; devices ignore it */
 };
 

@@ -84,7 +84,6 @@ struct cgx_piece {
     size_t count;  /* elements, at least 1; whole buckets except at the buffer's end */
     unsigned bits; /* the encoding */
     size_t offset; /* bytes from the start of the payload area; a multiple of 16 */
-    size_t energy; /* like OFFSET, of its energy (energy.h), a multiple of 4; 0: it has none */
 };
 
 /* Buckets of COUNT elements. */
@@ -99,7 +98,6 @@ static inline size_t cgx_bucket_count(size_t count, unsigned bucket_size)
 #define CGX_CODES_MULTIPLE 64  /* a bucket's codes are padded with zeros to a multiple of this */
 #define CGX_WIDTHS 8           /* of max-min quantisation, in bits */
 #define CGX_PLANES 3
-#define CGX_ENERGY_BYTES 4   /* per piece, after all pieces, if widths are adaptive */
 #define CGX_WATCHED_BYTES 32 /* per part, last, if a call is watched */
 
 /* Bits per element in plane I (0, 1 or 2) of a piece of width BITS (1-8); 0: no such plane. */

@@ -24,8 +24,6 @@ static enum cgx_status run(struct cgx_backend *backend, unsigned slot, const str
     (void)backend, (void)slot;
     if (work->operation == CGX_INSPECT)
         cgx_host_inspect(work);
-    else if (work->operation == CGX_MOMENTS)
-        cgx_host_moments(work);
     else
         return cgx_codec_run(cgx_codec_host(), work);
     return CGX_OK;

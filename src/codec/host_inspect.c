@@ -143,25 +143,3 @@ void cgx_host_inspect(const struct cgx_work *work)
     for (size_t i = 0; i < inspection->nsampled; i++)
         sample(work, i);
 }
-
-void cgx_host_moments(const struct cgx_work *work)
-{
-    struct cgx_moment *moment = work->out;
-    float values[CGX_BUCKET_SIZE_MAX];
-
-    for (uint32_t p = 0; p < work->npieces; p++) {
-        const struct cgx_piece *piece = &work->pieces[p];
-        size_t samples = cgx_bucket_samples(piece, work->coding);
-
-        for (size_t i = 0; i < samples; i++, moment++) {
-            const struct cgx_inspected_bucket bucket = {
-                .piece = p, .index = (uint32_t)cgx_sample_bucket(i, work->coding->sampling)};
-            size_t count = cgx_bucket_elements(piece, work->coding->bucket_size, bucket.index);
-            double magnitude;
-
-            *moment = (struct cgx_moment){.step = decode(work, &bucket, work->sources[0], values)};
-            if (!isnan(moment->step))
-                moment->squares = cgx_plain_double(cgx_squares_sum(values, count, &magnitude));
-        }
-    }
-}

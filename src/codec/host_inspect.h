@@ -6,9 +6,8 @@
 
 #include "codec/codec.h"
 
-/* Carry out WORK, CGX_INSPECT and CGX_MOMENTS, on the host. The caller's floating-point modes must
+/* Carries out WORK, CGX_INSPECT, on the host. The caller's floating-point modes must
  * not matter. */
 void cgx_host_inspect(const struct cgx_work *work);
-void cgx_host_moments(const struct cgx_work *work);
 
 #endif

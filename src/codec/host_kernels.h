@@ -59,9 +59,6 @@ struct cgx_host_kernels {
     void (*decode)(const unsigned char *const codes[CGX_PLANES], size_t count, unsigned bits,
                    float u, int32_t z, bool add, cgx_float32 *values);
 
-    /* One element of SQUARES in struct cgx_sample, for that grid. */
-    uint32_t (*squares)(const float *values, size_t count, struct cgx_grid grid, unsigned bits);
-
     const void *families[CGX_FAMILIES]; /* set by CGX_FAMILY_KERNELS */
 };
 

@@ -13,7 +13,6 @@
 
 #include "codec/history.h"
 #include "codec/host_kernels.h"
-#include "codec/measure.h"
 
 /* The number of codes that are packed or unpacked at a time; as bytes they fit the first-level
  * cache. */
@@ -289,17 +288,6 @@ static void decode(const unsigned char *const codes[CGX_PLANES], size_t count, u
         decode_to(codes, count, bits, u, z, false, values);
 }
 
-/* ---- errors ---- */
-
-static uint32_t squares(const float *values, size_t count, struct cgx_grid grid, unsigned bits)
-{
-    uint32_t sum = 0;
-
-    for (size_t i = 0; i < count; i++)
-        sum += cgx_square_nearest(values[i], grid, bits);
-    return sum;
-}
-
 /* ---- the set ---- */
 
 /* All kernels but those of families. */
@@ -307,7 +295,7 @@ static uint32_t squares(const float *values, size_t count, struct cgx_grid grid,
     .widen = {widen_float32, widen_float16, widen_bfloat16},                                       \
     .narrow = {narrow_float32, narrow_float16, narrow_bfloat16}, .add = add, .norm = norm,         \
     .divide = divide, .multiply = multiply, .learn = learn, .range = find_range, .encode = encode, \
-    .decode = decode, .squares = squares
+    .decode = decode
 
 const struct cgx_codec CGX_HOST_SET(cgx_host_) = {
     .name = CGX_HOST_NAME,

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/energy.h"
 #include "codec/host_kernels.h"
 #include "codec/host_walk.h"
 #include "codec/maxmin/host_maxmin.h"
@@ -69,9 +68,9 @@ static void reduce_exact(const struct cgx_walk *walk, const struct cgx_work *wor
 
 /* ---- the walk ---- */
 
-/* By operation; NULL if it skips unquantised pieces. */
-static void (*const exact[CGX_MEASURE + 1])(const struct cgx_walk *walk,
-                                            const struct cgx_work *work) = {
+/* By operation. */
+static void (*const exact[CGX_DECODE + 1])(const struct cgx_walk *walk,
+                                           const struct cgx_work *work) = {
     [CGX_ENCODE] = encode_exact, [CGX_REDUCE] = reduce_exact, [CGX_DECODE] = decode_exact};
 
 /* Zeroes the padding behind each part of the piece. */
@@ -93,50 +92,23 @@ static void pad(const struct cgx_walk *walk, const struct cgx_work *work)
     memset(at + end, 0, layout->bytes - end);
 }
 
-/* Writes the energy of the piece, whose other bytes are complete, plus those of the payloads among
- * its sources. */
-static void write_energy(const struct cgx_walk *walk, const struct cgx_work *work)
-{
-    const struct cgx_piece *piece = walk->piece;
-    unsigned char *out = work->out;
-    double sum;
-
-    if (piece->energy == 0)
-        return;
-    sum = cgx_energy_of_piece(piece, walk->coding->bucket_size, out + piece->offset);
-    for (size_t p = 0; p < work->nsources; p++) {
-        if (work->sources[p])
-            sum += cgx_energy_read(work->sources[p], piece);
-    }
-    cgx_energy_write(sum, piece, out);
-}
-
 static enum cgx_status run_piece(struct cgx_walk *walk, const struct cgx_work *work)
 {
     const struct cgx_host_family *family =
         cgx_host_families[cgx_encoding_family(walk->piece->bits)];
-    bool samples = work->operation == CGX_MEASURE;
-    const struct cgx_sampling sampling = walk->coding->sampling;
     cgx_bucket_operation *operation = family->operations[work->operation];
-    size_t count = operation ? walk->layout.buckets : 0;
 
     if (cgx_encoding_is_exact(walk->piece->bits)) {
-        if (exact[work->operation])
-            exact[work->operation](walk, work);
+        exact[work->operation](walk, work);
         cgx_walk_pass(walk, work, walk->piece->count);
         return CGX_OK;
     }
-    if (samples)
-        count = cgx_sample_count(count, sampling);
-    for (size_t i = 0; i < count; i++) {
-        size_t index = samples ? cgx_sample_bucket(i, sampling) : i;
-        struct cgx_bucket bucket = cgx_walk_bucket(walk, index);
-
+    for (size_t i = 0; i < walk->layout.buckets; i++) {
+        struct cgx_bucket bucket = cgx_walk_bucket(walk, i);
         enum cgx_status status = operation(walk, work, &bucket);
 
         if (status != CGX_OK)
             return status;
-        walk->samples += samples;
         cgx_walk_pass(walk, work, bucket.count);
     }
     return CGX_OK;
@@ -157,7 +129,7 @@ static enum cgx_status run(const struct cgx_host_kernels *kernels, const struct 
                             .sums = sums,
                             .caller = caller};
 
-    if (work->operation > CGX_MEASURE)
+    if (work->operation > CGX_DECODE)
         return CGX_ERR_INVALID;
     for (size_t i = 0; i < work->npieces; i++) {
         enum cgx_status status;
@@ -166,10 +138,8 @@ static enum cgx_status run(const struct cgx_host_kernels *kernels, const struct 
         status = run_piece(&walk, work);
         if (status != CGX_OK)
             return status;
-        if (work->operation == CGX_ENCODE || work->operation == CGX_REDUCE) {
+        if (work->operation == CGX_ENCODE || work->operation == CGX_REDUCE)
             pad(&walk, work);
-            write_energy(&walk, work);
-        }
     }
     return CGX_OK;
 }

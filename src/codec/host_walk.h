@@ -16,7 +16,6 @@ struct cgx_walk {
     size_t size;                /* elements of a bucket */
     unsigned plane[CGX_PLANES]; /* bits per element */
     uint32_t key;               /* cgx_call_key's */
-    size_t samples;             /* of the buckets measured so far */
     float *values, *addend;     /* space for a bucket each */
     double *sums;               /* CGX_UNIFORM_SUMS, of a uniform piece that is encoded */
     union cgx_float_state *caller;
@@ -39,8 +38,8 @@ typedef enum cgx_status cgx_bucket_operation(const struct cgx_walk *walk,
 
 /* The host's operations on buckets of a family. */
 struct cgx_host_family {
-    /* By enum cgx_operation. NULL: the operation skips such pieces. */
-    cgx_bucket_operation *operations[CGX_MEASURE + 1];
+    /* By enum cgx_operation. */
+    cgx_bucket_operation *operations[CGX_DECODE + 1];
 
     /* Decodes a bucket as cgx_peek_bucket does. */
     enum cgx_status (*peek)(const struct cgx_walk *walk, const struct cgx_bucket *bucket,

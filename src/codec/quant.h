@@ -269,4 +269,25 @@ CGX_QUANT uint16_t cgx_to_float16(float value)
     return (uint16_t)(sign | (magnitude - 0x38000000u) >> 13);
 }
 
+/* ---- numbers behind parts ---- */
+
+/* The upper half of a float64, as stored behind parts; its range covers squares of all float32. A
+ * NaN becomes the canonical one. */
+CGX_QUANT uint32_t cgx_upper_half(double value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return value != value ? 0x7FF80000u : (uint32_t)(bits >> 32);
+}
+
+CGX_QUANT double cgx_from_upper_half(uint32_t half)
+{
+    uint64_t bits = (uint64_t)half << 32;
+    double value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 #endif

@@ -8,8 +8,6 @@
 
 #include "codec/format.h"
 
-#define CGX_FAMILIES CGX_FAMILY_AUTO
-
 struct cgx_quantiser {
     const char *mark;    /* prefix of a width in text */
     const char *kernels; /* its name in kernel names (cuda/kernels.h) */
@@ -33,23 +31,10 @@ struct cgx_quantiser {
 
     /* The squared error relative to the squared elements. NULL: depends on the elements. */
     double (*error)(unsigned width);
-
-    /* CGX_FAMILY_AUTO may choose this family. */
-    bool is_choice;
-
-    /* The family's pieces are measured (measure.h). */
-    bool is_measured;
 };
 
 /* By enum cgx_family. */
 extern const struct cgx_quantiser cgx_quantisers[CGX_FAMILIES];
-
-/* Whether pieces of FAMILY, which may be CGX_FAMILY_AUTO, vary. Such a family has one step for all
- * elements and no widths to choose. */
-static inline bool cgx_family_varies(enum cgx_family family)
-{
-    return family != CGX_FAMILY_AUTO && cgx_quantisers[family].varies;
-}
 
 /* ---- max-min quantisation ---- */
 

@@ -6,9 +6,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "codec/energy.h"
-
-#define WAYS CGX_ENERGY_LANES
+#define WAYS CGX_SQUARES_LANES
 
 /* Adds up SUMS, in pairs. */
 static double total(double sums[WAYS])

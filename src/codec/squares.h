@@ -1,13 +1,16 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sums over float32 in float64, for samples of buckets. The order of additions is fixed, as that of
- * energies is (energy.h): each of CGX_ENERGY_LANES lanes adds up every so many values, and then
- * lanes are added in pairs. The caller's floating-point modes must not matter. */
+/* Sums over float32 in float64, for samples of buckets. The order of additions is fixed: each of
+ * CGX_SQUARES_LANES lanes adds up every so many values, and then lanes are added in pairs, so that
+ * processors and devices can add up lanes side by side. The caller's floating-point modes must not
+ * matter. */
 #ifndef CGX_CODEC_SQUARES_H
 #define CGX_CODEC_SQUARES_H
 
 #include <stddef.h>
+
+#define CGX_SQUARES_LANES 32
 
 /* The number of VALUES that are not 0. */
 size_t cgx_squares_nonzero(const float *values, size_t count);

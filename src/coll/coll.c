@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "coll/feedback.h"
 #include "coll/scratch.h"
 #include "coll/stage.h"
 #include "util/hash.h"
@@ -120,16 +119,16 @@ static void catch_up_all(struct cgx_coll *coll)
 /* ---- results of slices ---- */
 
 /* Whether this rank lacks data of the last slice that other ranks act on: they repeat a call of one
- * slice exactly if they find a consensus, choose widths by the energies, and update their
- * histories. Without that data this rank must not meet them in another collective. A loss in an
- * earlier slice is reported with the next one. */
+ * slice exactly if they find a consensus, and update their histories. Without that data this rank
+ * must not meet them in another collective. A loss in an earlier slice is reported with the next
+ * one. */
 static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
 {
     unsigned slices = coll->schedule->slices;
 
     if (slice->number + 1 < slices)
         return false;
-    return (slice->lost && (coll->feedback || coll->has_history)) ||
+    return (slice->lost && coll->has_history) ||
            (slice->missed && slices == 1 && coll->watching.threshold > 0);
 }
 
@@ -146,6 +145,8 @@ static void add_quantised(struct cgx_coll *coll, const struct cgx_slice *slice)
         head = cgx_uniform_head_of(slice->slot->staging + piece->offset);
         coll->quantised.energy += head.energy;
         coll->quantised.elements += (double)head.elements;
+        coll->quantised.noise +=
+            CGX_ROUNDING_VARIANCE * (double)head.elements * (double)head.step * (double)head.step;
     }
 }
 
@@ -218,8 +219,6 @@ static enum cgx_outcome finish(struct cgx_coll *coll, enum cgx_outcome outcome)
 
     if (outcome == CGX_OUTCOME_DONE)
         catch_up_all(coll);
-    else
-        cgx_feedback_void(coll);
     ended = cgx_trace_now();
     if (coll->state.backends > 0 && drain(coll) != CGX_OK)
         coll->state.lost = true;
@@ -297,7 +296,6 @@ void cgx_coll_begin(struct cgx_coll *coll)
     coll->seen = (struct cgx_verdict){CGX_CONSENSUS_UNKNOWN, NAN, INFINITY};
     memset(&coll->state, 0, sizeof coll->state);
     coll->state.hash = hash_of(coll);
-    cgx_feedback_begin(coll);
     begin_backends(coll);
     coll->state.puts_off = is_by_host(coll);
     start(coll, coll->state.started++);

@@ -43,70 +43,49 @@ void cgx_schedule_lay(const struct cgx_schedule *schedule, unsigned slice, size_
 {
     for (int i = 0; i < CGX_TRAILERS; i++) {
         const struct cgx_trailer *trailer = cgx_trailers[i];
-        size_t bytes =
-            npieces * trailer->by_piece + (slice == 0 && npieces > 0) * trailer->by_first;
-        bool has = trailer->needed ? schedule->trailers[i] : schedule->plan->adaptive;
+        bool has = slice == 0 && npieces > 0 && schedule->trailers[i];
 
-        trailers[i + 1] = trailers[i] + (has ? cgx_round_up(bytes, CGX_PIECE_ALIGNMENT) : 0);
+        trailers[i + 1] =
+            trailers[i] + (has ? cgx_round_up(trailer->by_first, CGX_PIECE_ALIGNMENT) : 0);
     }
 }
 
-/* The bytes of a plan's smallest and largest unit: with the present widths or, if EVER, with any
- * that the plan may take. */
+/* The bytes of a plan's smallest and largest unit. */
 struct unit_bytes {
     size_t least, widest;
 };
 
-/* Extends BYTES to the units of SEGMENT in FAMILY, at the present width or, if EVER, at the least
- * and the most. */
-static void note_unit(const struct cgx_plan *plan, const struct cgx_segment *segment,
-                      enum cgx_family family, bool ever, struct unit_bytes *bytes)
-{
-    const struct cgx_widths widths = cgx_segment_widths(segment, family);
-    unsigned least = ever && widths.least < widths.bits ? widths.least : widths.bits;
-    unsigned most = ever && widths.most > widths.bits ? widths.most : widths.bits;
-    size_t low, high;
-
-    if (widths.bits == 0)
-        return;
-    low = cgx_plan_unit_bytes(plan, cgx_encoding_of(family, least));
-    high = cgx_plan_unit_bytes(plan, cgx_encoding_of(family, most));
-    bytes->least = cgx_smaller(low, bytes->least);
-    bytes->widest = cgx_larger(high, bytes->widest);
-}
-
-static struct unit_bytes units_of(const struct cgx_plan *plan, bool ever)
+static struct unit_bytes units_of(const struct cgx_plan *plan)
 {
     struct unit_bytes bytes = {SIZE_MAX, 0};
 
     for (size_t i = 0; i < plan->nsegments; i++) {
-        for (int family = 0; family < CGX_FAMILIES; family++) {
-            if (ever || family == plan->segments[i].family)
-                note_unit(plan, &plan->segments[i], (enum cgx_family)family, ever, &bytes);
-        }
+        size_t unit = cgx_plan_unit_bytes(plan, cgx_segment_encoding(&plan->segments[i]));
+
+        bytes.least = cgx_smaller(unit, bytes.least);
+        bytes.widest = cgx_larger(unit, bytes.widest);
     }
     return bytes;
 }
 
 /* The maxima of a message with a part of a slice. */
 struct part {
-    size_t units, buckets, pieces;
+    size_t units, pieces;
     size_t bytes; /* with the message header */
 };
 
-/* The largest part if the chunks are cut into SLICES, with the present widths or, if EVER, any that
- * the plan may take. Parts have equal bytes to within a unit, so parts with narrow units have more
- * units. ROUNDING: the most that rounding up headers and planes adds to a piece. */
-static struct part largest_part(const struct cgx_schedule *schedule, size_t slices, bool ever)
+/* The largest part if the chunks are cut into SLICES. Parts have equal bytes to within a unit, so
+ * parts with narrow units have more units. ROUNDING: the most that rounding up headers and planes
+ * adds to a piece. */
+static struct part largest_part(const struct cgx_schedule *schedule, size_t slices)
 {
     enum { ROUNDING = 128 };
     const struct cgx_plan *plan = schedule->plan;
     size_t share = plan->bytes / (cgx_schedule_chunks(schedule) * slices) + 1;
-    size_t buckets = plan->unit / plan->bucket_size, trailers[CGX_TRAILERS + 1] = {0};
-    const struct unit_bytes unit = units_of(plan, ever);
+    size_t trailers[CGX_TRAILERS + 1] = {0};
+    const struct unit_bytes unit = units_of(plan);
     struct part part = {.units = share / unit.least + 2};
 
-    part.buckets = part.units * buckets;
     part.pieces = part.units < plan->nsegments ? part.units : plan->nsegments;
     part.bytes = CGX_MESSAGE_HEADER_BYTES + share + unit.widest + part.pieces * ROUNDING;
     cgx_schedule_lay(schedule, 0, part.pieces, trailers);
@@ -114,28 +93,16 @@ static struct part largest_part(const struct cgx_schedule *schedule, size_t slic
     return part;
 }
 
-/* The most staging memory for the second moments of PART (feedback.h). */
-static size_t moments_bytes(const struct cgx_plan *plan, const struct part *part)
-{
-    size_t bucket = plan->bucket_size, samples;
-
-    for (int f = 0; f < CGX_FAMILIES; f++)
-        bucket = cgx_smaller(
-            bucket, cgx_encoding_bucket(cgx_encoding_of((enum cgx_family)f, 1), plan->bucket_size));
-    samples = part->units * plan->unit / bucket / CGX_SAMPLE_BLOCK + part->pieces + 1;
-    return cgx_round_up(samples * sizeof(struct cgx_moment), CGX_PIECE_ALIGNMENT);
-}
-
 /* The needs of the largest slices if the chunks are cut into SLICES, two of which are under way at
- * a time. EVER: as in largest_part. */
-static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t slices, bool ever)
+ * a time. */
+static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t slices)
 {
     const struct cgx_node_grid *grid = &schedule->grid;
     size_t longest = cgx_node_grid_longest(grid), most = schedule->nodes->most;
-    size_t chunks = cgx_schedule_chunks(schedule), samples;
+    size_t chunks = cgx_schedule_chunks(schedule);
     size_t in_shard = chunks / schedule->shards;
     size_t pieces = schedule->plan->nsegments + chunks;
-    struct part part = largest_part(schedule, slices, ever);
+    struct part part = largest_part(schedule, slices);
     /* Twice the pieces, since a sum lists those of its block again. */
     struct cgx_needs needs = {.slots = slices > 1 ? CGX_SLOTS : 1,
                               .pieces = 2 * pieces,
@@ -146,9 +113,6 @@ static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t sli
 
     needs.staging =
         part.bytes * (chunks + (longest - 1) * grid->rows + grid->rows - 1 + (most - 1) * in_shard);
-    samples = chunks * (part.buckets / CGX_SAMPLE_BLOCK + 1) + chunks * part.pieces + 1;
-    if (schedule->plan->adaptive)
-        needs.staging += samples * sizeof(struct cgx_sample) + moments_bytes(schedule->plan, &part);
     for (int i = 0; i < CGX_TRAILERS; i++) {
         if (schedule->trailers[i] && cgx_trailers[i]->room)
             needs.staging += cgx_round_up(cgx_trailers[i]->room(schedule), CGX_PIECE_ALIGNMENT);
@@ -158,7 +122,7 @@ static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t sli
 
 /* Enough staging memory for two slices of eight, but at least some MiB. With less, ranks' waits for
  * each other take longer than slices save (bench/results/lab.md). */
-static size_t enough_staging(const struct cgx_schedule *schedule, bool ever)
+static size_t enough_staging(const struct cgx_schedule *schedule)
 {
     bool two_stages = schedule->nodes->nodes > 1 && schedule->nodes->most > 1;
     const size_t least = (size_t)(two_stages ? 2 : 4) << 20;
@@ -168,7 +132,7 @@ static size_t enough_staging(const struct cgx_schedule *schedule, bool ever)
                        ? schedule->ranks
                        : (cgx_node_grid_longest(grid) + grid->rows) * schedule->nodes->most;
 
-    return cgx_larger(needs_of(schedule, 1, ever).staging / 4, cgx_larger(least, peers * rank));
+    return cgx_larger(needs_of(schedule, 1).staging / 4, cgx_larger(least, peers * rank));
 }
 
 /* The volume of one of SLICES slices of a call with PLAN. */
@@ -180,7 +144,7 @@ static struct cgx_volume volume_of(const struct cgx_plan *plan, size_t slices)
                                .elements = plan->count / slices};
 }
 
-/* The fewest slices that keep links and codec busy at once with the present widths. */
+/* The fewest slices that keep links and codec busy at once. */
 static size_t overlapping(const struct cgx_schedule *schedule)
 {
     const struct cgx_volume volume = volume_of(schedule->plan, 1);
@@ -190,26 +154,17 @@ static size_t overlapping(const struct cgx_schedule *schedule)
     return cgx_larger(cgx_cost_slices(&schedule->network, &volume, &arrangement), 1);
 }
 
-/* The number of slices whose parts have the bytes of UNITS of the widest units; with one unit no
- * part is empty. EVER: as in largest_part. */
-static size_t most_slices(const struct cgx_schedule *schedule, size_t units, bool ever)
+/* Sets the slices and their needs: the fewest slices, or somewhat more, that overlap and fit
+ * STAGING, whose parts have at least two units. */
+static void cut(struct cgx_schedule *schedule, size_t staging)
 {
     const struct cgx_plan *plan = schedule->plan;
-    size_t bytes = cgx_schedule_chunks(schedule) * units * units_of(plan, ever).widest;
-
-    return cgx_larger(plan->bytes / cgx_larger(bytes, 1), 1);
-}
-
-/* Sets most_slices, for the plan at its widest, and its needs: the fewest slices, or somewhat more,
- * that overlap and fit STAGING. Parts have at least two units here. If other widths allow only
- * fewer slices, so that no part is empty, parts have less than two units and are no larger. */
-static void reserve(struct cgx_schedule *schedule, size_t staging)
-{
-    const size_t most = most_slices(schedule, 2, true);
+    const size_t units = cgx_schedule_chunks(schedule) * 2 * units_of(plan).widest;
+    const size_t most = cgx_larger(plan->bytes / cgx_larger(units, 1), 1);
 
     for (size_t slices = cgx_smaller(overlapping(schedule), most);;) {
-        schedule->most_slices = (unsigned)slices;
-        schedule->needs = needs_of(schedule, slices, true);
+        schedule->slices = (unsigned)slices;
+        schedule->needs = needs_of(schedule, slices);
         if (schedule->needs.slots * schedule->needs.staging <= staging || slices >= most)
             return;
         slices = cgx_larger(slices + slices / 8 + 1,
@@ -218,35 +173,14 @@ static void reserve(struct cgx_schedule *schedule, size_t staging)
     }
 }
 
-/* Sets the slices for the present widths: the fewest, or somewhat more, that overlap and fit the
- * reserved memory. */
-static void fill(struct cgx_schedule *schedule)
-{
-    const struct cgx_needs *reserved = &schedule->needs;
-    const size_t most = cgx_smaller(schedule->most_slices, most_slices(schedule, 1, false));
-    const size_t staging =
-        cgx_smaller(reserved->slots * reserved->staging, enough_staging(schedule, false));
-
-    for (size_t slices = overlapping(schedule); slices < most; slices += slices / 8 + 1) {
-        const struct cgx_needs needs = needs_of(schedule, slices, false);
-
-        schedule->slices = (unsigned)slices;
-        if (needs.slots * needs.staging <= staging && cgx_needs_fit(&needs, reserved))
-            return;
-    }
-    schedule->slices = (unsigned)most;
-}
-
 static uint32_t hash_schedule(const struct cgx_schedule *schedule)
 {
     uint64_t words[6 + CGX_TRAILERS] = {schedule->plan->hash, schedule->nodes->hash,
                                         schedule->ranks, schedule->shards, schedule->grid.rows};
     size_t count = 5;
 
-    for (int i = 0; i < CGX_TRAILERS; i++) {
-        if (cgx_trailers[i]->needed)
-            words[count++] = schedule->trailers[i];
-    }
+    for (int i = 0; i < CGX_TRAILERS; i++)
+        words[count++] = schedule->trailers[i];
     words[count++] = schedule->slices;
     return cgx_hash(CGX_HASH_START, words, count * sizeof words[0]);
 }
@@ -277,11 +211,11 @@ static unsigned rows_for(const struct cgx_schedule *schedule, const struct cgx_p
                          scheme->inter == CGX_REDUCTION_GRID);
 }
 
-struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct cgx_plan *widest,
-                                      const struct cgx_scheme *scheme, size_t staging)
+struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct cgx_scheme *scheme,
+                                      size_t staging)
 {
-    bool at_once = rounds_twice(widest);
-    struct cgx_schedule schedule = {.plan = widest,
+    bool at_once = rounds_twice(plan);
+    struct cgx_schedule schedule = {.plan = plan,
                                     .nodes = at_once ? scheme->flat : scheme->nodes,
                                     .ranks = scheme->nodes->ranks,
                                     .network = scheme->network};
@@ -290,18 +224,10 @@ struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct 
     schedule.grid = cgx_node_grid_of(schedule.nodes->nodes,
                                      at_once ? 1 : rows_for(&schedule, plan, scheme, staging));
     for (int i = 0; i < CGX_TRAILERS; i++)
-        schedule.trailers[i] =
-            cgx_trailers[i]->needed && cgx_trailers[i]->needed(&schedule, scheme);
-    reserve(&schedule, cgx_smaller(staging, enough_staging(&schedule, true)));
-    cgx_coll_follow(&schedule, plan);
+        schedule.trailers[i] = cgx_trailers[i]->needed(&schedule, scheme);
+    cut(&schedule, cgx_smaller(staging, enough_staging(&schedule)));
+    schedule.hash = hash_schedule(&schedule);
     return schedule;
-}
-
-void cgx_coll_follow(struct cgx_schedule *schedule, const struct cgx_plan *plan)
-{
-    schedule->plan = plan;
-    fill(schedule);
-    schedule->hash = hash_schedule(schedule);
 }
 
 unsigned cgx_schedule_chunk_of(const struct cgx_schedule *schedule, unsigned rank)

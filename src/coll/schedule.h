@@ -87,8 +87,7 @@ struct cgx_scheme {
     struct cgx_network network;   /* between nodes */
 };
 
-/* What all calls with one plan on one communicator share. Only plan, slices and hash change when
- * the plan's widths do.
+/* What all calls with one plan on one communicator share.
  *
  * The buffer is cut into shards, one for each of the first members of every node: as many as the
  * smallest node has ranks, or one with leaders. A shard is cut into columns, those of the node
@@ -101,10 +100,9 @@ struct cgx_schedule {
     unsigned shards;
     struct cgx_node_grid grid;   /* of the nodes */
     struct cgx_network network;  /* between nodes */
-    bool trailers[CGX_TRAILERS]; /* those needed, except those that follow the plan alone */
+    bool trailers[CGX_TRAILERS]; /* those needed */
     unsigned slices;
-    unsigned most_slices; /* of the plan at its widest, the maximum */
-    uint32_t hash;        /* of all of this, sent in every message */
+    uint32_t hash; /* of all of this, sent in every message */
     struct cgx_needs needs;
 };
 
@@ -133,17 +131,11 @@ void cgx_schedule_payloads(const struct cgx_schedule *schedule,
 void cgx_schedule_lay(const struct cgx_schedule *schedule, unsigned slice, size_t npieces,
                       size_t *trailers);
 
-/* The schedule of calls with PLAN, with needs for all widths that the plan may take. WIDEST: of
- * cgx_plan_widest, or PLAN if it is not adaptive; not needed after this call. STAGING: the most
- * bytes of staging memory on the host that a call may use; a device backend uses as much on the
- * device. Uses less if that keeps links busier, and more if even parts of two units need more.
- * Falls back to flat SRA if sums of several stages could exceed the error bound. SCHEME's nodes
- * must outlive the schedule. */
-struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct cgx_plan *widest,
-                                      const struct cgx_scheme *scheme, size_t staging);
-
-/* Updates SCHEDULE for PLAN, whose widths differ or have changed, with as few slices as the memory
- * of the widest allows. */
-void cgx_coll_follow(struct cgx_schedule *schedule, const struct cgx_plan *plan);
+/* The schedule of calls with PLAN. STAGING: the most bytes of staging memory on the host that a
+ * call may use; a device backend uses as much on the device. Uses less if that keeps links busier,
+ * and more if even parts of two units need more. Falls back to flat SRA if sums of several stages
+ * could exceed the error bound. PLAN and SCHEME's nodes must outlive the schedule. */
+struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct cgx_scheme *scheme,
+                                      size_t staging);
 
 #endif

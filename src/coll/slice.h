@@ -5,7 +5,7 @@
  * message for every chunk's part. Parts of a column are adjacent, the row of the rank's node last;
  * columns of a shard likewise, the node's own last; the rank's own shard is the last shard. So the
  * rank's own part is at the very end. Behind it come incoming messages to be summed, then what
- * is inspected and measured. Where local peers decode the own shard in place (slice_pull.c) it is
+ * is inspected. Where local peers decode the own shard in place (slice_pull.c) it is
  * behind all of these. slice_layout.c lays this out, slice_messages.c sends and receives,
  * slice_work.c calls the backends, slice_pull.c lets the device copy from local peers. A slice
  * keeps its position between exchanges, so that it can be interrupted and resumed. */
@@ -15,7 +15,6 @@
 #include "codec/backend.h"
 #include "codec/packing.h"
 #include "coll/task.h"
-#include "cuda/kernels.h"
 
 /* Adjacent pieces in the staging memory, preceded by space for a message header: a chunk's part of
  * a slice, or several parts, each with such a space. */
@@ -59,41 +58,6 @@ struct cgx_payloads {
     const unsigned char *const *at; /* COUNT payloads, each from staging offset ORIGIN on */
     size_t count, origin;
 };
-
-/* What is measured while the work of a slot is queued. */
-struct cgx_measuring {
-    const struct cgx_piece *pieces;
-    size_t npieces; /* 0: nothing */
-    bool others;    /* unmeasured families too, as if max-min quantised */
-    bool failed;
-};
-
-/* Whether the family of PIECE is measured. */
-static inline bool cgx_is_measured(const struct cgx_piece *piece)
-{
-    return cgx_encoding_quantiser(piece->bits)->is_measured;
-}
-
-/* PIECE as it is measured: a piece of an unmeasured family as if max-min quantised, with any
- * width. */
-static inline struct cgx_piece cgx_measured(const struct cgx_piece *piece)
-{
-    struct cgx_piece measured = *piece;
-
-    if (!cgx_is_measured(piece))
-        measured.bits = CGX_WIDTHS;
-    return measured;
-}
-
-/* The number of samples of PIECE. */
-static inline size_t cgx_measuring_samples(const struct cgx_measuring *measuring,
-                                           const struct cgx_piece *piece,
-                                           const struct cgx_coding *coding)
-{
-    if (cgx_encoding_is_exact(piece->bits) || (!cgx_is_measured(piece) && !measuring->others))
-        return 0;
-    return cgx_sample_count(cgx_bucket_count(piece->count, coding->bucket_size), coding->sampling);
-}
 
 /* The packed messages of an exchange, in the scratch memory's space for them. */
 struct cgx_packed {
@@ -142,16 +106,12 @@ struct cgx_slice {
     size_t pieces; /* of all parts */
     size_t end; /* of the parts' messages in the staging memory; of foreign ones if they decode in
                    place */
-    struct cgx_measuring measuring;
     struct cgx_stage stages[CGX_LEVELS];
     size_t incoming[CGX_LEVELS];       /* staging offsets of incoming messages to be summed ... */
-    size_t inspections;                /* ... of what trailers find (inspect in trailer.h) ... */
-    size_t moments;                    /* ... of the second moments of the own sum ... */
-    size_t samples;                    /* ... and of samples */
+    size_t inspections;                /* ... and of what trailers find (inspect in trailer.h) */
     const struct cgx_block *inspected; /* the part that was inspected last */
     struct cgx_operands operands;
-    size_t npulled;   /* pulled messages to be summed */
-    bool has_moments; /* the device forms those of the own sum */
+    size_t npulled; /* pulled messages to be summed */
     enum cgx_phase phase;
     bool waits;                 /* for the exchange of the phase ... */
     bool posted;                /* ... which is under way */
@@ -191,8 +151,6 @@ static inline struct cgx_piece *cgx_slice_list(const struct cgx_slice *slice,
     for (size_t i = 0; i < block->npieces; i++) {
         pieces[i] = cgx_slice_pieces(slice, block)[i];
         pieces[i].offset -= origin;
-        if (pieces[i].energy > 0)
-            pieces[i].energy -= origin;
     }
     return pieces;
 }

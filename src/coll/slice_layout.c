@@ -4,7 +4,6 @@
 #include "coll/scratch.h"
 
 #include "codec/encoding.h"
-#include "coll/feedback.h"
 #include "coll/split.h"
 #include "util/integers.h"
 
@@ -26,10 +25,6 @@ static void lay_part(struct cgx_slice *slice, unsigned chunk)
     cgx_schedule_lay(schedule, slice->number, part->npieces, part->trailers);
     slice->end = part->trailers[CGX_TRAILERS];
     part->bytes = slice->end - payload;
-    for (int i = 0; i < CGX_TRAILERS; i++) {
-        if (cgx_trailers[i]->lay && cgx_slice_has_trailer(part, i))
-            cgx_trailers[i]->lay(slice, part);
-    }
     slice->pieces += part->npieces;
 }
 
@@ -128,10 +123,6 @@ static void lay_incoming(struct cgx_slice *slice, size_t at)
         if (slice->number == 0 && schedule->trailers[i] && cgx_trailers[i]->room)
             at += cgx_round_up(cgx_trailers[i]->room(schedule), CGX_PIECE_ALIGNMENT);
     }
-    slice->moments = at;
-    if (slice->is_owner)
-        at += cgx_feedback_room(slice, cgx_slice_own_part(slice));
-    slice->samples = at;
 }
 
 /* ---- a slice ---- */
@@ -171,8 +162,6 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
                                       .error = coll->error,
                                       .floor = coll->floor,
                                       .stream = coll->rank}};
-    if (coll->feedback)
-        slice->coding.sampling = coll->feedback->sampling;
     for (unsigned shard = 0; shard < schedule->shards; shard++) {
         if (shard != slice->local)
             lay_shard(slice, shard);

@@ -7,7 +7,6 @@
 
 #include "codec/bucket.h"
 #include "codec/encoding.h"
-#include "coll/feedback.h"
 #include "util/float_state.h"
 #include "util/trace.h"
 
@@ -23,51 +22,6 @@ static enum cgx_status encoder_run(const struct cgx_slice *slice, const struct c
     struct cgx_backend *encoder = slice->coll->encoder;
 
     return encoder->ops->run(encoder, slice->slot_number, work);
-}
-
-/* ---- measuring ---- */
-
-/* Whether unmeasured families are measured too, as if max-min quantised: if families may change and
- * none of NSOURCES sources is a payload. No rank has the elements of payloads; the error of their
- * sum is taken in proportion to that of the inputs (finding.h). */
-static bool measures_others(const struct cgx_slice *slice, size_t nsources)
-{
-    bool measures = slice->coll->schedule->plan->has_alternatives;
-
-    for (size_t i = 0; i < nsources; i++)
-        measures = measures && !slice->coll->scratch->sources[i];
-    return measures;
-}
-
-/* If findings are kept, queues the measurement of BLOCK, which is quantised from NSOURCES sources
- * with offsets from ORIGIN. If that fails the call goes on. */
-static void measure(struct cgx_slice *slice, const struct cgx_block *block, size_t origin,
-                    size_t nsources)
-{
-    const struct cgx_coding *coding = &slice->coding;
-    const struct cgx_coll *coll = slice->coll;
-    struct cgx_measuring *measuring = &slice->measuring;
-    unsigned char *samples = slice->slot->staging + slice->samples;
-    struct cgx_piece *pieces;
-    size_t count = 0;
-
-    if (!coll->feedback || !coll->feedback->findings)
-        return;
-    *measuring = (struct cgx_measuring){.pieces = cgx_slice_pieces(slice, block),
-                                        .npieces = block->npieces,
-                                        .others = measures_others(slice, nsources)};
-    pieces = cgx_slice_list(slice, block, origin);
-    for (size_t i = 0; i < block->npieces; i++) {
-        count += cgx_measuring_samples(measuring, &pieces[i], coding);
-        if (measuring->others)
-            pieces[i] = cgx_measured(&pieces[i]);
-    }
-    measuring->failed =
-        count > 0 &&
-        encoder_run(slice, &(struct cgx_work){CGX_MEASURE, coding, pieces, block->npieces,
-                                              coll->scratch->sources, nsources, .in = coll->input,
-                                              .out = samples, .shows = true,
-                                              .history = coll->history}) != CGX_OK;
 }
 
 /* ---- trailers, and what hosts read of payloads ---- */
@@ -113,21 +67,14 @@ static void seal_part(struct cgx_slice *slice, const struct cgx_block *part,
                       const struct cgx_payloads *from, bool last)
 {
     for (int i = 0; i < CGX_TRAILERS; i++) {
-        size_t written = cgx_trailers[i]->lay && cgx_slice_has_trailer(part, i)
-                             ? part->npieces * cgx_trailers[i]->by_piece
-                             : 0;
-        size_t begin = part->trailers[i] + written;
-
-        memset(slice->slot->staging + begin, 0, part->trailers[i + 1] - begin);
-    }
-    for (int i = 0; i < CGX_TRAILERS; i++) {
+        memset(slice->slot->staging + part->trailers[i], 0,
+               part->trailers[i + 1] - part->trailers[i]);
         if (cgx_trailers[i]->seal && cgx_slice_has_trailer(part, i))
             cgx_trailers[i]->seal(slice, part, from, last);
     }
 }
 
-/* Writes the trailers of the parts in BLOCK, which are sums of FROM and of elements, and adds their
- * second moments. */
+/* Writes the trailers of the parts in BLOCK, which are sums of FROM and of elements. */
 static void seal(struct cgx_slice *slice, const struct cgx_block *block,
                  const struct cgx_payloads *from, bool partial)
 {
@@ -146,8 +93,6 @@ static void seal(struct cgx_slice *slice, const struct cgx_block *block,
         if (part->message > block->message)
             memset(slice->slot->staging + part->message, 0, CGX_MESSAGE_HEADER_BYTES);
         seal_part(slice, part, from, !partial);
-        if (!partial)
-            cgx_feedback_second_moment(slice, part, from);
     }
     cgx_float_leave(&caller);
 }
@@ -170,14 +115,6 @@ static bool all_vary(const struct cgx_slice *slice, const struct cgx_block *bloc
            cgx_encoding_quantiser(cgx_slice_pieces(slice, block)[i].bits)->varies)
         i++;
     return i == block->npieces;
-}
-
-/* Whether the device shows the host what it makes for BLOCK: energies of payloads that stay, and
- * pieces that vary, wherever they go, since only the device knows how long they are. */
-static bool shows(const struct cgx_slice *slice, const struct cgx_block *block,
-                  enum cgx_level level)
-{
-    return stays(slice, level) || cgx_slice_varies(slice, block);
 }
 
 /* Copies the payload of BLOCK to the host, unless it stays on the device or has been shown. */
@@ -205,32 +142,23 @@ void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_block *block, en
     if (encoder_run(slice, &(struct cgx_work){CGX_ENCODE, &slice->coding,
                                               cgx_slice_pieces(slice, block), block->npieces,
                                               .in = coll->input, .out = slice->slot->staging,
-                                              .shows = shows(slice, block, level),
+                                              .shows = cgx_slice_varies(slice, block),
                                               .history = coll->history,
-                                              .meanwhile = coll->state.meanwhile}) == CGX_OK &&
-        fetch(slice, block, level) == CGX_OK)
-        measure(slice, block, 0, 1);
-    else
+                                              .meanwhile = coll->state.meanwhile}) != CGX_OK ||
+        fetch(slice, block, level) != CGX_OK)
         cgx_slice_give_up(slice);
     cgx_trace_span(CGX_TRACE_ENCODE, begun, slice->number, slice->slot_number);
 }
 
-/* Waits for the slot's queued work and adds the measured errors, of what was quantised from
- * elements and FROM. */
-static void wait_for_work(struct cgx_slice *slice, const struct cgx_payloads *from)
+/* Waits for the slot's queued work. */
+static void wait_for_work(struct cgx_slice *slice)
 {
     struct cgx_backend *encoder = slice->coll->encoder;
-    union cgx_float_state caller;
 
     /* Waits even if the slice was declined after its start: queued work still writes where headers
      * go. */
     if (slice->coll->vote == CGX_ABLE && encoder->ops->wait(encoder, slice->slot_number) != CGX_OK)
         cgx_slice_give_up(slice);
-    cgx_float_enter(&caller);
-    if (slice->vote == CGX_ABLE)
-        cgx_feedback_errors(slice, from);
-    cgx_float_leave(&caller);
-    slice->measuring.npieces = 0;
 }
 
 void cgx_slice_settle(struct cgx_slice *slice, const struct cgx_block *block)
@@ -238,7 +166,7 @@ void cgx_slice_settle(struct cgx_slice *slice, const struct cgx_block *block)
     const struct cgx_payloads none = {.count = 0};
     int64_t begun = cgx_trace_now();
 
-    wait_for_work(slice, &none);
+    wait_for_work(slice);
     seal(slice, block, &none, true);
     cgx_trace_span(CGX_TRACE_WAIT_ENCODER, begun, slice->number, slice->slot_number);
 }
@@ -257,21 +185,19 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, si
         return;
     slice->coding.step = coll->steps[level];
     slice->coding.stage = (uint32_t)level;
-    measure(slice, block, block->message, nsources);
     pieces = cgx_slice_list(slice, block, block->message);
-    if (encoder_run(slice, &(struct cgx_work){CGX_REDUCE, &slice->coding, pieces, block->npieces,
-                                              coll->scratch->sources, nsources, .in = coll->input,
-                                              .out = payload, .shows = shows(slice, block, level),
-                                              .history = coll->history}) != CGX_OK ||
+    if (encoder_run(slice,
+                    &(struct cgx_work){CGX_REDUCE, &slice->coding, pieces, block->npieces,
+                                       coll->scratch->sources, nsources, .in = coll->input,
+                                       .out = payload, .shows = cgx_slice_varies(slice, block),
+                                       .history = coll->history}) != CGX_OK ||
         fetch(slice, block, level) != CGX_OK)
         cgx_slice_give_up(slice);
     from = leave_payloads(slice, nsources, block->message);
     if (slice->vote == CGX_ABLE && inspect(slice, block, &from, partial) != CGX_OK)
         cgx_slice_give_up(slice);
-    if (slice->vote == CGX_ABLE && !partial)
-        cgx_feedback_queue(slice, block);
     see_payloads(slice, &from);
-    wait_for_work(slice, &from);
+    wait_for_work(slice);
     seal(slice, block, &from, partial);
     cgx_trace_span(CGX_TRACE_SUM, begun, slice->number, slice->slot_number);
 }

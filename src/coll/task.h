@@ -11,21 +11,9 @@
 #include "mpi/table.h"
 #include "policy/consensus.h"
 #include "policy/recent.h"
-#include "policy/widths/finding.h"
 #include "policy/widths/step_size.h"
 
 struct cgx_scratch;
-
-/* Measurements of the segments of an adaptive plan during a call. */
-struct cgx_feedback {
-    /* Per segment: the sum of n u^2 over the buckets of n elements of all quantisations of the
-     * call, the same on all ranks. NaN if a bucket was poisoned; all NaN if all ranks know that
-     * they have no result. */
-    double *energies;
-    /* Per segment, this rank's own measurements. NULL: none. */
-    struct cgx_finding *findings;
-    struct cgx_sampling sampling; /* which buckets are sampled */
-};
 
 /* Checks during a watched call whether its sums are of gradients (policy/consensus.h). The same on
  * all ranks, except for the memory. */
@@ -66,7 +54,6 @@ struct cgx_coll {
     const void *input; /* may be the output */
     void *output;
     enum cgx_vote vote; /* of this rank; if not CGX_ABLE its buffers and backends are not used */
-    struct cgx_feedback *feedback; /* NULL: the plan is not adaptive */
     /* has_history: all ranks have a history of AGE sums. history: this rank's, if it is able, in
      * memory of the encoder, which is also the decoder. Unless the outcome is DONE, the history is
      * no longer usable. */

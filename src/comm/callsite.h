@@ -12,7 +12,6 @@
 #include "policy/consensus.h"
 #include "policy/recent.h"
 #include "policy/step/recurrence.h"
-#include "policy/widths/adapt.h"
 #include "policy/widths/step_size.h"
 #include "util/backoff.h"
 
@@ -62,13 +61,9 @@ struct cgx_callsite {
     /* Calls until ranks ask each other again; only one of them waits at a time. */
     struct cgx_backoff declined, blocked, unknown;
     struct cgx_consensus_sample sample;
-    struct cgx_plan *plan;        /* with base widths; NULL: not made, or in the reserve */
+    struct cgx_plan *plan;        /* NULL: not made, or in the reserve */
     struct cgx_schedule schedule; /* of PLAN */
     struct cgx_site_history history;
-    /* Only at a position, while the step has layers (comm/positions.h). */
-    struct cgx_adapt_layer *layer;  /* NULL: its calls choose nothing */
-    struct cgx_schedule layered;    /* of the layer's plan */
-    size_t sample_words;            /* where its words of the input sample begin */
     struct cgx_step_size step_size; /* of uniform quantisation, for this site's calls */
 };
 

@@ -125,43 +125,26 @@ struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx
     return site;
 }
 
-struct cgx_callsite *cgx_callsites_at(const struct cgx_comm *state, size_t position)
-{
-    const struct cgx_callsite_key key = cgx_recurrence_expects(state->stream.recurrence, position);
-    struct cgx_callsites *table = state->callsites;
-    struct cgx_callsite *site = &table->placed[position];
-    bool now = table->generation == cgx_recurrence_generation(state->stream.recurrence);
-
-    return now && is_site(site, &key) ? site : NULL;
-}
-
 /* ---- plans and schedules ---- */
 
-/* Schedules PLAN, which may become as wide as WIDEST; WIDEST is used only here. */
 static void schedule(const struct cgx_comm *state, struct cgx_callsite *site,
-                     const struct cgx_plan *plan, struct cgx_plan *widest)
+                     const struct cgx_plan *plan)
 {
     const struct cgx_scheme scheme = cgx_placement_scheme(state);
 
-    site->schedule = cgx_coll_schedule(plan, widest, &scheme, cgx_config()->fusion_buffer_bytes);
+    site->schedule = cgx_coll_schedule(plan, &scheme, cgx_config()->fusion_buffer_bytes);
 }
 
 bool cgx_callsites_plan(const struct cgx_comm *state, struct cgx_callsite *site)
 {
     struct cgx_plan *plan =
         cgx_plan_create(cgx_config(), &site->override, site->dtype, (size_t)site->key.count);
-    struct cgx_plan *widest = plan ? cgx_plan_widest(plan) : NULL;
 
     cgx_plan_free(site->plan);
-    site->plan = NULL;
-    if (widest) {
-        schedule(state, site, plan, widest);
-        site->plan = plan;
-    } else {
-        cgx_plan_free(plan);
-    }
-    cgx_plan_free(widest);
-    return site->plan != NULL;
+    site->plan = plan;
+    if (plan)
+        schedule(state, site, plan);
+    return plan != NULL;
 }
 
 /* Makes the plan of SITE in the reserve; false if that is too small. */
@@ -169,15 +152,11 @@ static bool plan_in_reserve(const struct cgx_comm *state, struct cgx_callsite *s
 {
     struct cgx_callsites *table = state->callsites;
     size_t count = (size_t)site->key.count;
-    struct cgx_plan *plan, *widest;
 
-    if (cgx_plan_most_bytes(&site->override, count) > table->reserved)
+    if (cgx_plan_most_bytes(&site->override) > table->reserved)
         return false;
-    plan = cgx_plan_create_in(table->reserve, cgx_config(), &site->override, site->dtype, count);
-    widest = (void *)((unsigned char *)table->reserve + table->reserved);
-    memcpy(widest, plan, cgx_plan_bytes(plan));
-    cgx_plan_widen(widest);
-    schedule(state, site, plan, widest);
+    schedule(state, site,
+             cgx_plan_create_in(table->reserve, cgx_config(), &site->override, site->dtype, count));
     return true;
 }
 
@@ -208,7 +187,7 @@ bool cgx_callsites_reserve(struct cgx_comm *state, size_t bytes)
     bytes = cgx_round_up(bytes, alignment);
     if (bytes <= table->reserved)
         return true;
-    larger = malloc(2 * bytes);
+    larger = malloc(bytes);
     if (!larger)
         return false;
     free(table->reserve);

@@ -26,11 +26,7 @@ void cgx_callsites_clear(struct cgx_callsites *table);
 struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx_callsite_key *key,
                                         bool recurs);
 
-/* The site at POSITION of the present step, or NULL. Not a look-up. */
-struct cgx_callsite *cgx_callsites_at(const struct cgx_comm *state, size_t position);
-
-/* Makes SITE's plan and schedule, with needs for all widths that the plan may take. False if memory
- * is short; SITE then has no plan. */
+/* Makes SITE's plan and schedule. False if memory is short; SITE then has no plan. */
 bool cgx_callsites_plan(const struct cgx_comm *state, struct cgx_callsite *site);
 
 /* SITE's schedule, made if missing. Valid until the next call for any site. NULL if memory is short

@@ -78,7 +78,7 @@ bool cgx_input_gather(const struct cgx_pointer *where, const void *buffer, enum 
                       const struct cgx_input_sample *sample, float *values)
 {
     size_t size = cgx_dtype_size(dtype), stride = sample->stride * size;
-    const char *from = (const char *)buffer + sample->first * size;
+    const char *from = buffer;
     char *elements = malloc(sample->count * size);
     bool ok = elements != NULL;
 

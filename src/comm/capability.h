@@ -8,7 +8,6 @@
 #include "codec/format.h"
 #include "comm/state.h"
 #include "cuda/memory.h"
-#include "policy/widths/families.h"
 
 struct cgx_capability {
     enum cgx_reason refusal; /* why it cannot compress the call */
@@ -26,6 +25,11 @@ void cgx_capability_get_backends(struct cgx_comm *state, struct cgx_capability *
 struct cgx_backend *cgx_capability_backend(const struct cgx_capability *capability);
 
 /* ---- elements of the caller's buffers, copied to the host ---- */
+
+/* COUNT elements: the first, and every STRIDE-th from there. */
+struct cgx_input_sample {
+    size_t stride, count;
+};
 
 /* A sample of at most MOST of the ELEMENTS of a buffer, spread over it at an odd distance so that
  * columns of a matrix do not alias. */

@@ -294,6 +294,7 @@ static const char *value_of(cgx_mpi_info info, const char *key,
 /* Takes the hints in INFO, which ranks must compare. */
 static void take_hints(struct cgx_comm *state, cgx_mpi_info info)
 {
+    static atomic_bool has_warned;
     char texts[CGX_HINTS][CGX_MPI_INFO_VALUE_BYTES];
     const char *values[CGX_HINTS];
     struct cgx_rules_error error;
@@ -306,6 +307,8 @@ static void take_hints(struct cgx_comm *state, cgx_mpi_info info)
     if (hints) {
         state->terms.hints = hints;
         state->terms.taken++;
+        if (cgx_hints_retired(hints) && state->rank == 0 && !atomic_exchange(&has_warned, true))
+            cgx_log(CGX_LOG_WARN, "hint cgx_%s", cgx_hints_retired(hints));
     } else if (state->rank == 0) {
         cgx_log(CGX_LOG_ERROR,
                 "a hint was refused, at column %u: %s; calls on this communicator are exact",

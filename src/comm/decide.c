@@ -41,7 +41,7 @@ bool cgx_decide_is_served(struct cgx_comm *state, struct cgx_callsite *site)
     const struct cgx_schedule *schedule;
 
     if (!kind->agreed || may_resume_p2p(kind) ||
-        cgx_plan_most_bytes(&site->override, (size_t)site->key.count) > state->agreed.plan)
+        cgx_plan_most_bytes(&site->override) > state->agreed.plan)
         return false;
     schedule = cgx_callsites_schedule(state, site);
     return schedule && cgx_needs_fit(&schedule->needs, &state->work->reserved);
@@ -79,8 +79,7 @@ static bool find_wanted(struct cgx_comm *state, struct cgx_callsite *site, struc
 
     if (!schedule)
         return false;
-    wanted->plan =
-        cgx_larger(state->agreed.plan, cgx_plan_most_bytes(&site->override, (size_t)most));
+    wanted->plan = cgx_larger(state->agreed.plan, cgx_plan_most_bytes(&site->override));
     wanted->needs = cgx_needs_most(&schedule->needs, &state->work->reserved);
     if (state->work->reserved.slots == 0 || cgx_needs_fit(&wanted->needs, &state->work->reserved))
         return true;

@@ -20,7 +20,6 @@
 
 struct cgx_callsites;
 struct cgx_private_comm;
-struct cgx_positions;
 struct cgx_stats;
 
 /* The memory that compressed calls work in, and what local peers share of it. Communicators with a
@@ -113,12 +112,10 @@ struct cgx_agreed {
     size_t plan; /* bytes reserved for a plan on all ranks */
 };
 
-/* Choices for the present step; written by positions.c. */
+/* Of the present step; written by positions.c. */
 struct cgx_step {
-    struct cgx_positions *layers; /* NULL: none */
-    struct cgx_backoff retry;     /* if a rank had no memory for them */
-    struct cgx_step_size size;    /* of uniform quantisation, for steps of ... */
-    uint64_t generation;          /* ... these positions */
+    struct cgx_step_size size; /* of uniform quantisation, for steps of ... */
+    uint64_t generation;       /* ... these positions */
 };
 
 struct cgx_comm {

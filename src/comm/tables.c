@@ -8,7 +8,6 @@
 #include "comm/agreement.h"
 #include "comm/callsites.h"
 #include "comm/capability.h"
-#include "comm/positions.h"
 #include "comm/private_comm.h"
 #include "mpi/config.h"
 #include "observe/notices.h"
@@ -190,7 +189,6 @@ bool cgx_tables_make(struct cgx_comm *state)
 
 void cgx_tables_clear(struct cgx_comm *state)
 {
-    cgx_positions_drop(state);
     if (state->callsites)
         cgx_callsites_clear(state->callsites);
     memset(state->agreed.kinds, 0, sizeof state->agreed.kinds);
@@ -198,7 +196,6 @@ void cgx_tables_clear(struct cgx_comm *state)
 
 void cgx_tables_free(struct cgx_comm *state)
 {
-    cgx_positions_drop(state);
     cgx_recurrence_free(state->stream.recurrence);
     cgx_callsites_free(state->callsites);
     state->stream.recurrence = NULL;

@@ -210,22 +210,13 @@ static enum cgx_status fetch_shown(struct cgx_backend *backend, unsigned slot,
                                    const struct cgx_work *request)
 {
     unsigned char *out = request->out;
-    size_t samples = 0;
     enum cgx_status status = CGX_OK;
 
-    for (size_t i = 0; request->operation == CGX_MEASURE && i < request->npieces; i++) {
-        if (cgx_encoding_quantiser(request->pieces[i].bits)->is_measured)
-            samples += cgx_bucket_samples(&request->pieces[i], request->coding);
-    }
-    if (request->operation == CGX_MEASURE)
-        return fetch(backend, slot, out, samples * sizeof(struct cgx_sample));
     for (size_t i = 0; status == CGX_OK && i < request->npieces; i++) {
         const struct cgx_piece *piece = &request->pieces[i];
 
         if (cgx_encoding_quantiser(piece->bits)->varies)
             status = fetch(backend, slot, out + piece->offset, cgx_uniform_bytes(piece->count));
-        if (status == CGX_OK && piece->energy > 0)
-            status = fetch(backend, slot, out + piece->energy, CGX_ENERGY_BYTES);
     }
     return status;
 }

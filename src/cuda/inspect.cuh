@@ -9,8 +9,10 @@
 #define CGX_CUDA_INSPECT_CUH
 
 #include "codec/inspect.h"
-#include "cuda/energies.cuh"
+#include "codec/squares.h"
 #include "cuda/rotated_codes.cuh"
+#include "cuda/rotated_tile.cuh"
+#include "cuda/uniform.cuh"
 
 /* A bucket, with what is needed to decode it from any of the sources. */
 struct cgx_inspected_place {
@@ -148,7 +150,7 @@ CGX_DEVICE void view_bucket(const struct cgx_kernel_args &args,
 
 CGX_DEVICE double warp_sum(double sum)
 {
-    for (int distance = CGX_ENERGY_LANES / 2; distance > 0; distance /= 2)
+    for (int distance = CGX_SQUARES_LANES / 2; distance > 0; distance /= 2)
         sum += __shfl_xor_sync(CGX_WARP, sum, distance);
     return cgx_plain_double(sum);
 }
@@ -214,7 +216,7 @@ CGX_DEVICE void inspect_sum(const struct cgx_kernel_args &args,
     double squares = 0, magnitude = 0;
     uint32_t nonzero = 0;
 
-    for (uint32_t i = lane; i < count; i += CGX_ENERGY_LANES) {
+    for (uint32_t i = lane; i < count; i += CGX_SQUARES_LANES) {
         const double value = (double)fabsf(values[i]);
 
         squares += value * value;
@@ -248,7 +250,7 @@ CGX_DEVICE void inspect_member(const struct cgx_kernel_args &args,
 
     view_bucket(args, place, global_memory(args.sources[member]), &view);
     count = view.step == view.step && sum_step == sum_step ? place->count : 0;
-    for (uint32_t i = threadIdx.x % 32; i < count; i += CGX_ENERGY_LANES) {
+    for (uint32_t i = threadIdx.x % 32; i < count; i += CGX_SQUARES_LANES) {
         const float value = value_in(&view, i);
         const double difference = (double)value - share * (double)sums[i];
 

@@ -5,9 +5,7 @@
  * NUMBER is the number of a tile among those of all pieces. */
 #include "cuda/kernels.h"
 
-#include "cuda/energies.cuh"
-#include "cuda/measure.cuh"
-#include "cuda/moments.cuh"
+#include "cuda/inspect.cuh"
 #include "cuda/rotated.cuh"
 #include "cuda/sums.cuh"
 #include "cuda/uniform_heads.cuh"
@@ -158,22 +156,6 @@ CGX_DEVICE void reduce(const struct cgx_kernel_args &args, uint32_t number = blo
     write_padding(tile, bucket_size, args.payload);
 }
 
-/* ---- measure ---- */
-
-template <class Type, enum kept KEPT> CGX_DEVICE void measure(const struct cgx_kernel_args &args)
-{
-    const struct cgx_samples *samples = find_samples(args);
-    uint32_t bucket_size = args.bucket_size, number = find_bucket(bucket_size);
-    uint32_t bucket = (uint32_t)(cgx_sample_bucket(samples->first + number, args.sampling) -
-                                 samples->first * cgx_sample_group(args.sampling));
-    const struct cgx_place place = place_in(&samples->tile, bucket_size, bucket);
-    cgx_values sums = {};
-
-    if (place.count > 0)
-        sum_sources<Type, KEPT>(args, &samples->tile, &place, sums);
-    write_sample(&place, sums, (struct cgx_sample *)args.payload + samples->at + number);
-}
-
 /* ---- the kernels ---- */
 
 #ifndef CGX_NO_KERNELS /* tests have their own */
@@ -198,8 +180,6 @@ template <class Type, enum kept KEPT> CGX_DEVICE void measure(const struct cgx_k
     CGX_KERNEL(cgx_decode_##type, CGX_BLOCKS, decode<cgx_type_##type, NOTHING>)                   \
     CGX_KERNEL(cgx_decode_##type##_history, 5, decode<cgx_type_##type, HISTORY>)                  \
     CGX_KERNEL(cgx_reduce_##type, 4, reduce<cgx_type_##type, NOTHING>)                            \
-    CGX_KERNEL(cgx_measure_##type, 4, measure<cgx_type_##type, NOTHING>)                          \
-    CGX_KERNEL(cgx_measure_##type##_history, 4, measure<cgx_type_##type, HISTORY>)                \
     CGX_KERNEL(cgx_encode_rotated_##type, CGX_BLOCKS, encode_rotated<cgx_type_##type, NOTHING>)   \
     CGX_KERNEL(cgx_encode_rotated_##type##_history, CGX_BLOCKS_KEEPING,                           \
                encode_rotated<cgx_type_##type, HISTORY>)                                          \
@@ -223,10 +203,8 @@ template <class Type, enum kept KEPT> CGX_DEVICE void measure(const struct cgx_k
     CGX_KERNEL(cgx_reduce_uniform_##type, 4, reduce_uniform<cgx_type_##type, NOTHING>)            \
     CGX_KERNEL(cgx_reduce_uniform_##type##_history, 4, reduce_uniform<cgx_type_##type, HISTORY>)
 
-CGX_KERNEL(cgx_energies, CGX_BLOCKS, energies)
 CGX_KERNEL(cgx_heads, CGX_BLOCKS, heads)
 CGX_KERNEL(cgx_inspect, 4, inspect)
-CGX_KERNEL(cgx_moments, 4, moments)
 CGX_KERNEL(cgx_ranges, CGX_BLOCKS, ranges)
 CGX_KERNELS_OF(float32)
 CGX_KERNELS_OF(float16)

@@ -4,51 +4,43 @@
 /* The interface between the kernels and their launchers. For each of float32, float16 and bfloat16
  * the kernels are
  *
- *   cgx_encode_TYPE, cgx_reduce_TYPE, cgx_measure_TYPE, cgx_decode_TYPE
- *   cgx_encode_TYPE_history, cgx_reduce_TYPE_history, cgx_measure_TYPE_history
- *   cgx_decode_TYPE_history
+ *   cgx_encode_TYPE, cgx_reduce_TYPE, cgx_decode_TYPE
+ *   cgx_encode_TYPE_history, cgx_reduce_TYPE_history, cgx_decode_TYPE_history
  *
  * for max-min quantisation; other families (codec/quantiser.h) have those that they need, with the
  * family before TYPE. Uniform quantisation also has cgx_begin_uniform_TYPE, with _history too.
- * Five kernels serve all types:
+ * Three kernels serve all types:
  *
- *   cgx_energies, cgx_heads, cgx_inspect, cgx_moments, cgx_ranges
+ *   cgx_heads, cgx_inspect, cgx_ranges
  *
  * They implement the operations of codec/codec.h, with the same bytes. Each takes one struct
  * cgx_kernel_args by value, CGX_KERNEL_THREADS threads per block and one block per tile. A family's
  * kernels handle only its pieces; those of max-min quantisation also handle unquantised pieces.
- * measure has tiles of cgx_kernel_measured elements, skips pieces that are not max-min quantised,
- * and writes samples to the payload. ranges has tiles of CGX_KERNEL_RANGE_TILE words and copies
- * ranges of PAYLOAD to BUFFER; both are aligned to 4. energies has a block for CGX_KERNEL_ENERGIES
- * pieces, of any family, and comes after encode or reduce: it writes their energies to PAYLOAD and,
- * unless that is NULL, to the same places of BUFFER. inspect has cgx_kernel_inspected blocks, and
- * writes to PAYLOAD; moments does too, and has a block for CGX_KERNEL_MOMENTS buckets. A tile of
- * its pieces is a bucket.
+ * ranges has tiles of CGX_KERNEL_RANGE_TILE words and copies ranges of PAYLOAD to BUFFER; both are
+ * aligned to 4. inspect has cgx_kernel_inspected blocks, and writes to PAYLOAD.
  *
  * Uniform pieces are encoded, or summed, by three kernels: begin, with a block per piece, writes
  * their steps to their heads, and is needed only if STEP is 0; encode or reduce writes the groups'
- * words and entries, and leaves the sums of their squares in MARKS; heads, with a block per piece,
- * writes all else. What they write to PAYLOAD they also write to the same places of SHOWN, unless
- * that is NULL. */
+ * words and entries, and leaves the sums of their squares in MARKS; heads, with a block for
+ * CGX_KERNEL_HEADS pieces, writes all else. What they write to PAYLOAD they also write to the
+ * same places of SHOWN, unless that is NULL. */
 #ifndef CGX_CUDA_KERNELS_H
 #define CGX_CUDA_KERNELS_H
 
-#include "codec/energy.h"
+#include "codec/format.h"
 #include "codec/inspect.h"
-#include "codec/measure.h"
+#include "codec/squares.h"
 
 #define CGX_KERNEL_THREADS 128
-#define CGX_KERNEL_ENERGIES (CGX_KERNEL_THREADS / CGX_ENERGY_LANES)
+#define CGX_KERNEL_HEADS (CGX_KERNEL_THREADS / 32)
 #define CGX_KERNEL_TILE 4096 /* elements; whole buckets of one piece */
 #define CGX_KERNEL_RANGE_TILE 1024
-#define CGX_KERNEL_MOMENTS (CGX_KERNEL_THREADS / 32)
 
 /* A struct cgx_piece. TILE: tiles of all pieces before it. */
 struct cgx_kernel_piece {
     uint64_t first;
     uint64_t count;
     uint64_t offset;
-    uint64_t energy;
     uint32_t bits;
     uint32_t tile;
 };
@@ -66,21 +58,6 @@ struct cgx_kernel_range {
 static inline uint64_t cgx_kernel_tiles(const struct cgx_piece *piece)
 {
     return (piece->count + CGX_KERNEL_TILE - 1) / CGX_KERNEL_TILE;
-}
-
-/* Elements of a tile of measure. */
-CGX_QUANT uint32_t cgx_kernel_measured(struct cgx_sampling sampling)
-{
-    return CGX_KERNEL_TILE * (uint32_t)cgx_sample_group(sampling);
-}
-
-/* The tiles of PIECE in measure. */
-static inline uint64_t cgx_kernel_measured_tiles(const struct cgx_piece *piece,
-                                                 struct cgx_sampling sampling)
-{
-    uint64_t tile = cgx_kernel_measured(sampling);
-
-    return piece->bits > CGX_WIDTHS ? 0 : (piece->count + tile - 1) / tile;
 }
 
 /* The blocks of inspect. */
@@ -131,9 +108,8 @@ struct cgx_kernel_args {
     };
     uint32_t nsources;
     uint32_t bucket_size;
-    uint32_t age;                 /* of history */
-    uint32_t key;                 /* cgx_call_key */
-    struct cgx_sampling sampling; /* measure */
+    uint32_t age; /* of history */
+    uint32_t key; /* cgx_call_key */
     const struct cgx_inspection *inspection;
     /* Uniform quantisation: */
     struct cgx_kernel_mark *marks; /* of all tiles, after the first one */

@@ -70,16 +70,7 @@ struct group {
     uint32_t tiles; /* one thread block each */
 };
 
-static uint64_t tiles_of(const struct cgx_work *request, const struct cgx_piece *piece)
-{
-    if (request->operation == CGX_MEASURE)
-        return cgx_kernel_measured_tiles(piece, request->coding->sampling);
-    if (request->operation == CGX_MOMENTS)
-        return cgx_bucket_samples(piece, request->coding);
-    return cgx_kernel_tiles(piece);
-}
-
-/* The payload or samples of REQUEST in the staging memory. */
+/* The payload of REQUEST in the staging memory. */
 static const unsigned char *staged_of(const struct cgx_work *request)
 {
     return request->operation == CGX_DECODE ? request->in : request->out;
@@ -110,7 +101,6 @@ static bool put_pieces(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *
         struct cgx_kernel_piece entry = {.first = piece->first,
                                          .count = piece->count,
                                          .offset = piece->offset,
-                                         .energy = piece->energy,
                                          .bits = piece->bits,
                                          .tile = group->tiles};
 
@@ -121,21 +111,13 @@ static bool put_pieces(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *
                 cgx_cuda_find(slot, staged_of(request) + piece->offset, &borrowed) - origin;
         changed |= cgx_cuda_put(table, at, &entry, sizeof entry);
         group->entries++;
-        group->tiles += (uint32_t)tiles_of(request, piece);
+        group->tiles += (uint32_t)cgx_kernel_tiles(piece);
     }
     return changed;
 }
 
-/* Whether one kernel of REQUEST has the pieces of all families, and what it finds goes to the host.
- */
-static bool finds(const struct cgx_work *request)
-{
-    return request->operation == CGX_INSPECT || request->operation == CGX_MOMENTS;
-}
-
-/* Writes the table of REQUEST: sources, the inspection, then each of GROUPS; the pieces of a kernel
- * that finds something are in the first. Returns the bytes to upload;
- * 0: the device has them already. */
+/* Writes the table of REQUEST: sources, the inspection, then each of GROUPS; all pieces of an
+ * inspection are in the first. Returns the bytes to upload; 0: the device has them already. */
 static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *table,
                          const struct cgx_work *request, struct group groups[CGX_FAMILIES])
 {
@@ -155,15 +137,13 @@ static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table
         changed |= cgx_cuda_put(table, &at, request->inspection, sizeof *request->inspection);
     for (int i = 0; i < CGX_FAMILIES; i++) {
         groups[i] = (struct group){.at = at};
-        if (finds(request))
+        if (request->operation == CGX_INSPECT)
             changed |= i == 0 && put_pieces(slot, table, &at, request, CGX_FAMILIES, &groups[i]);
         else
             changed |= put_pieces(slot, table, &at, request, i, &groups[i]);
     }
     if (request->operation == CGX_INSPECT)
         groups[0].tiles = cgx_kernel_inspected(request->inspection);
-    if (request->operation == CGX_MOMENTS)
-        groups[0].tiles = (groups[0].tiles + CGX_KERNEL_MOMENTS - 1) / CGX_KERNEL_MOMENTS;
     return changed ? at : 0;
 }
 
@@ -177,11 +157,6 @@ static void *shown_to(const struct cgx_cuda_slot *slot, const struct cgx_work *r
 static bool shows(const struct cgx_cuda_slot *slot, const struct cgx_work *request)
 {
     return request->shows && slot->there != 0;
-}
-
-static bool writes_to_host(const struct cgx_cuda_slot *slot, const struct cgx_work *request)
-{
-    return finds(request) || (request->operation == CGX_MEASURE && shows(slot, request));
 }
 
 static const void *elements_of(const struct cgx_work *request)
@@ -202,15 +177,14 @@ static struct cgx_kernel_args args_of(const struct cgx_cuda_slot *slot,
         .scales = request->history.scales,
         .fits = request->history.fits,
         .age = request->history.age,
-        .payload = writes_to_host(slot, request) ? shown_to(slot, request)
-                                                 : (void *)(uintptr_t)origin_of(slot, request),
+        .payload = request->operation == CGX_INSPECT ? shown_to(slot, request)
+                                                     : (void *)(uintptr_t)origin_of(slot, request),
         .status = (void *)(uintptr_t)table->reported,
         .stream = coding->stream,
         .npieces = group->entries,
         .nsources = (uint32_t)request->nsources,
         .bucket_size = coding->bucket_size,
         .key = cgx_call_key(coding->call),
-        .sampling = coding->sampling,
         .inspection = (const void *)(uintptr_t)(table->device + sources_bytes(request)),
         .shown = shows(slot, request) ? shown_to(slot, request) : NULL,
         .step = coding->step,
@@ -218,30 +192,6 @@ static struct cgx_kernel_args args_of(const struct cgx_cuda_slot *slot,
         .floor = coding->floor,
         .turn = coding->turn,
         .stage = coding->stage};
-}
-
-static bool has_energies(const struct cgx_work *request)
-{
-    bool writes = request->operation == CGX_ENCODE || request->operation == CGX_REDUCE;
-    size_t i = 0;
-
-    while (writes && i < request->npieces && request->pieces[i].energy == 0)
-        i++;
-    return writes && i < request->npieces;
-}
-
-/* Queues the kernel that computes the energies of all pieces, which begin at FIRST in the table. */
-static enum cgx_status launch_energies(const struct cgx_cuda_work *work,
-                                       const struct cgx_cuda_slot *slot,
-                                       const struct cgx_cuda_table *table,
-                                       const struct cgx_work *request, const struct group *first)
-{
-    struct cgx_kernel_args args = args_of(slot, table, request, first);
-    uint32_t blocks = ((uint32_t)request->npieces + CGX_KERNEL_ENERGIES - 1) / CGX_KERNEL_ENERGIES;
-
-    args.npieces = (uint32_t)request->npieces;
-    args.buffer = shows(slot, request) ? shown_to(slot, request) : NULL;
-    return cgx_cuda_launch_kernel(work, work->module->energies, blocks, &args);
 }
 
 /* Queues what REQUEST does with the pieces of FAMILY, which are in GROUP. */
@@ -270,8 +220,7 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot
     size_t changed;
 
     *launched = 0;
-    /* A measure leaves the failure to the next operation, which needs the data too. */
-    slot->store_failed = failed && request->operation == CGX_MEASURE;
+    slot->store_failed = false;
     if (request->npieces == 0)
         return CGX_OK;
     if (failed)
@@ -298,8 +247,6 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot
         if (status == CGX_OK)
             *launched |= 1u << i;
     }
-    if (status == CGX_OK && has_energies(request))
-        status = launch_energies(work, slot, table, request, &groups[0]);
     if (status == CGX_OK)
         status = cgx_cuda_record(work, slot, CGX_STREAM_COMPUTE);
     return status;

@@ -35,13 +35,11 @@ static const char *const variants[] = {"", "_history"};
 static enum cgx_status get_variants(struct cgx_cuda_module *module, int family,
                                     enum cgx_operation operation, int type)
 {
-    static const char *const operations[] = {"encode", "reduce", "decode", "measure"};
+    static const char *const operations[] = {"encode", "reduce", "decode"};
     const struct cgx_quantiser *quantiser = &cgx_quantisers[family];
     enum cgx_status status = CGX_OK;
     char name[64];
 
-    if (operation == CGX_MEASURE && !quantiser->is_measured)
-        return CGX_OK;
     for (int i = 0; status == CGX_OK && i < CGX_VARIANTS; i++) {
         snprintf(name, sizeof name, "cgx_%s_%s%s%s", operations[operation], quantiser->kernels,
                  types[type], variants[i]);
@@ -69,17 +67,13 @@ static enum cgx_status get_kernels(struct cgx_cuda_module *module)
     enum cgx_status status = get_kernel(module->module, "cgx_ranges", &module->ranges);
 
     if (status == CGX_OK)
-        status = get_kernel(module->module, "cgx_energies", &module->energies);
-    if (status == CGX_OK)
         status = get_kernel(module->module, "cgx_inspect", &module->inspect);
-    if (status == CGX_OK)
-        status = get_kernel(module->module, "cgx_moments", &module->moments);
     if (status == CGX_OK)
         status = get_kernel(module->module, "cgx_heads", &module->heads);
     if (status == CGX_OK)
         status = get_begins(module);
     for (int family = 0; family < CGX_FAMILIES; family++)
-        for (int i = 0; cgx_quantisers[family].kernels && i <= CGX_MEASURE; i++)
+        for (int i = 0; cgx_quantisers[family].kernels && i <= CGX_DECODE; i++)
             for (int type = 0; status == CGX_OK && type <= CGX_BFLOAT16; type++)
                 status = get_variants(module, family, (enum cgx_operation)i, type);
     return status;
@@ -228,8 +222,6 @@ CUfunction cgx_cuda_module_kernel(const struct cgx_cuda_module *module, enum cgx
 {
     if (work->operation == CGX_INSPECT)
         return module->inspect;
-    if (work->operation == CGX_MOMENTS)
-        return module->moments;
     return module->kernels[family][work->operation][variant_of(work)][work->coding->dtype];
 }
 

@@ -19,9 +19,9 @@ struct cgx_cuda_module {
     unsigned long long id; /* of this life of the context; 0: the driver does not say */
     unsigned users;
     CUmodule module;
-    CUfunction energies, heads, inspect, moments, ranges;
+    CUfunction heads, inspect, ranges;
     CUfunction begins[CGX_VARIANTS][CGX_BFLOAT16 + 1]; /* of uniform quantisation */
-    CUfunction kernels[CGX_FAMILIES][CGX_MEASURE + 1][CGX_VARIANTS][CGX_BFLOAT16 + 1];
+    CUfunction kernels[CGX_FAMILIES][CGX_DECODE + 1][CGX_VARIANTS][CGX_BFLOAT16 + 1];
 };
 
 /* Sets *MODULE to the kernels in CONTEXT, which is current. They are loaded on first use and stay

@@ -8,6 +8,7 @@
 #define CGX_CUDA_ROTATION_CUH
 
 #include "cuda/rotated_tile.cuh"
+#include "cuda/row_history.cuh"
 
 /* ---- rotation ---- */
 

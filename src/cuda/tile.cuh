@@ -23,7 +23,7 @@ struct cgx_tile {
     uint64_t headers; /* offset of the first bucket's header; at width 32, of the first element */
     uint64_t planes[CGX_PLANES]; /* offsets of the first element's codes */
     uint64_t first;              /* first element, counted in the buffer */
-    uint32_t count;              /* elements, at most CGX_KERNEL_TILE, or cgx_kernel_measured */
+    uint32_t count;              /* elements, at most CGX_KERNEL_TILE */
     uint32_t bits;
     uint32_t header_padding; /* words of zeros after the tile's headers */
     uint32_t plane_padding;  /* bytes of zeros after the codes of the last plane */

@@ -194,8 +194,3 @@ int cgx_mpi_least(cgx_mpi_comm comm, void *integers, int count)
 {
     return cgx_mpi_reduce(comm, integers, count, cgx_mpi()->INT, cgx_mpi()->MIN);
 }
-
-int cgx_mpi_union(cgx_mpi_comm comm, void *words, int count)
-{
-    return cgx_mpi_reduce(comm, words, count, cgx_mpi()->INT, cgx_mpi()->BOR);
-}

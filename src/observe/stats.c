@@ -3,7 +3,6 @@
 
 #include "observe/stats.h"
 
-#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,11 +53,11 @@ static struct cgx_stats_layer *layer_of(struct cgx_stats *stats, struct cgx_call
         return &stats->other;
     *slot_of(stats, key) = (uint32_t)stats->nlayers + 1;
     found = &stats->layers[stats->nlayers++];
-    *found = (struct cgx_stats_layer){.key = key, .type = key.type, .error = NAN, .budget = NAN};
+    *found = (struct cgx_stats_layer){.key = key, .type = key.type};
     return found;
 }
 
-/* ---- changes of widths ---- */
+/* ---- widths ---- */
 
 /* The widths of PLAN as runs of equal segments: "120x3,4x8" or, with the mark of a family,
  * "120xr3". A long text is cut and ends in "...". */
@@ -84,120 +83,17 @@ static char *widths_of(const struct cgx_plan *plan)
     return strdup(text);
 }
 
-/* Makes space for one more change. The array grows from one, since most layers have few changes. */
-static bool grow_changes(struct cgx_stats_layer *layer)
-{
-    size_t n = layer->nchanges, room = n ? 2 * n : 1;
-    struct cgx_stats_change *changes;
-
-    if (n >= 2 * CGX_STATS_CHANGES || (n & (n - 1)) != 0)
-        return true;
-    changes = realloc(layer->changes, room * sizeof *changes);
-    if (!changes)
-        return false;
-    memset(changes + n, 0, (room - n) * sizeof *changes);
-    layer->changes = changes;
-    return true;
-}
-
 /* Records the widths of PLAN if they are new. */
-static void follow_plan(struct cgx_stats_layer *layer, const struct cgx_plan *plan, uint64_t step,
-                        enum cgx_stats_cause cause)
+static void follow_plan(struct cgx_stats_layer *layer, const struct cgx_plan *plan)
 {
-    struct cgx_stats_change *change = cgx_stats_last(layer);
-
-    if (!change || change->hash != plan->hash) {
-        if (!grow_changes(layer))
-            return;
-        layer->nchanges++;
-        change = cgx_stats_last(layer);
-        if (layer->nchanges > 2 * CGX_STATS_CHANGES)
-            free(change->widths);
-        *change = (struct cgx_stats_change){.step = step,
-                                            .call = layer->compressed,
-                                            .cause = cause,
-                                            .hash = plan->hash,
-                                            .widths = widths_of(plan),
-                                            .error = NAN,
-                                            .budget = NAN};
-    }
-    /* Estimates come from the first choice that made these widths, or kept them. */
-    if (cause != CGX_STATS_BASE && isnan(change->budget)) {
-        change->error = layer->error;
-        change->budget = layer->budget;
-    }
-}
-
-static void count_choice(struct cgx_stats *stats, const struct cgx_stats_choice *choice)
-{
-    uint64_t number = stats->plans++;
-
-    stats->guards += choice->cause == CGX_STATS_GUARD;
-    stats->choices[cgx_stats_place(number, stats->plans)] = *choice;
-    stats->since = 0;
-}
-
-static void count_over(struct cgx_stats *stats, double over)
-{
-    struct cgx_stats_choice *last =
-        &stats->choices[cgx_stats_place(stats->plans - 1, stats->plans)];
-    double sum = 0;
-
-    last->over =
-        stats->since == 0 ? over : last->over + (over - last->over) / (double)(stats->since + 1);
-    stats->since++;
-    stats->over = last->over;
-    stats->recent[stats->seen++ % CGX_STATS_WINDOW] = over;
-    for (size_t i = 0; i < CGX_STATS_WINDOW; i++)
-        sum += stats->recent[i];
-    if (stats->seen >= CGX_STATS_WINDOW && !(sum / CGX_STATS_WINDOW <= stats->most_over))
-        stats->most_over = sum / CGX_STATS_WINDOW;
-}
-
-void cgx_stats_over(struct cgx_stats *stats, double over)
-{
-    if (!stats)
+    if (layer->widths && layer->plan == plan->hash)
         return;
-    pthread_mutex_lock(&stats->lock);
-    /* Before the first choice the widths are those that define the budget. */
-    if (stats->plans > 0 && !isnan(over))
-        count_over(stats, over);
-    pthread_mutex_unlock(&stats->lock);
-}
-
-void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurrence,
-                    const struct cgx_adapt *adapt, enum cgx_adapt_due due)
-{
-    struct cgx_stats_choice choice = {.step = adapt->steps,
-                                      .cause = due == CGX_ADAPT_SCALED ? CGX_STATS_GUARD
-                                                                       : CGX_STATS_PERIOD,
-                                      .over = NAN};
-
-    if (!stats)
-        return;
-    pthread_mutex_lock(&stats->lock);
-    for (size_t i = 0; i < adapt->nlayers; i++) {
-        const struct cgx_adapt_layer *about = &adapt->layers[i];
-        struct cgx_stats_layer *layer;
-
-        if (!about->plan)
-            continue;
-        layer = layer_of(stats, cgx_recurrence_expects(recurrence, i));
-        cgx_adapt_estimate(adapt, about, &layer->error, &layer->budget);
-        if (layer != &stats->other)
-            follow_plan(layer, about->plan, choice.step, choice.cause);
-    }
-    count_choice(stats, &choice);
-    pthread_mutex_unlock(&stats->lock);
+    free(layer->widths);
+    layer->widths = widths_of(plan);
+    layer->plan = plan->hash;
 }
 
 /* ---- calls ---- */
-
-/* The bytes of all elements at BITS; max-min quantisation stands for all families. */
-static size_t encoded_bytes(const struct cgx_plan *plan, unsigned bits)
-{
-    return cgx_piece_layout(plan->count, bits, plan->bucket_size, plan->dtype).bytes;
-}
 
 static void count_elements(struct cgx_stats_count *count, uint64_t elements)
 {
@@ -222,7 +118,7 @@ static void count_compressed(struct cgx_stats *stats, struct cgx_callsite_key ke
     bool placed = key.position != CGX_POSITION_NONE;
     struct cgx_stats_layer *layer;
 
-    if (!cgx_plan_is_placed(plan))
+    if (!plan->has_history && cgx_plan_stepped(plan) == 0)
         key.position = CGX_POSITION_NONE;
     else if (placed)
         key.rule = 0;
@@ -241,14 +137,16 @@ static void count_compressed(struct cgx_stats *stats, struct cgx_callsite_key ke
         return;
     }
     if (layer != &stats->other)
-        follow_plan(layer, plan, 0, CGX_STATS_BASE);
+        follow_plan(layer, plan);
     if (observed)
         count_observed(layer, observed);
     else
         count_elements(placed ? &stats->placed : &stats->unplaced, plan->count);
     layer->compressed++;
     layer->plain += share * (double)(plan->count * cgx_dtype_size(plan->dtype));
-    layer->base += share * (double)encoded_bytes(plan, (unsigned)cgx_config()->bits);
+    layer->elements += share * (double)plan->count;
+    layer->quantised.energy += coll->quantised.energy;
+    layer->quantised.noise += coll->quantised.noise;
 }
 
 void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_callsite_key key,

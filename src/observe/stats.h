@@ -9,6 +9,7 @@
 #ifndef CGX_OBSERVE_STATS_H
 #define CGX_OBSERVE_STATS_H
 
+#include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,11 +20,6 @@
 #include "mpi/types.h"
 #include "observe/reason.h"
 #include "policy/step/recurrence.h"
-#include "policy/widths/adapt.h"
-
-/* How many changes of widths are kept for each layer, and choices for each communicator: so many of
- * the first and so many of the last. */
-#define CGX_STATS_CHANGES 32
 
 /* The most layers of a communicator; further ones are counted together. */
 #define CGX_STATS_LAYERS (CGX_STEP_LONGEST + 1024)
@@ -34,48 +30,26 @@
 
 /* ---- the numbers; for the writers ---- */
 
-enum cgx_stats_cause { CGX_STATS_BASE, CGX_STATS_PERIOD, CGX_STATS_GUARD };
-
-/* Widths in use from a call on. */
-struct cgx_stats_change {
-    uint64_t step; /* since the step's layers were made */
-    uint64_t call; /* compressed calls of the layer before the change */
-    enum cgx_stats_cause cause;
-    uint32_t hash;        /* of the plan */
-    char *widths;         /* "120x3,4x8": segments and their widths; NULL: memory was short */
-    double error, budget; /* estimated squared errors; NaN: no estimate */
-};
-
 /* With CGX_ENABLE=observe calls are not compressed but observed: compressed besides an exact call.
  */
 struct cgx_stats_layer {
-    /* Without a position: all equal calls whose widths are fixed or whose position is unknown. With
-     * a position the rule is 0. */
+    /* Without a position: all equal calls of which nothing is kept or whose position is unknown.
+     * With a position the rule is 0. */
     struct cgx_callsite_key key;
     enum cgx_type_class type;
     size_t segments;
     uint64_t compressed, exact, redone, failed; /* calls; COMPRESSED: or observed */
     double seconds;
-    double plain_seconds;     /* of the exact sums of observed calls */
-    double history;           /* bytes of memory, in the last call with history */
-    double sent, plain, base; /* bytes that this rank sent, or would send uncompressed, or at
-                                 base widths */
-    double error, budget;     /* at the last plan, as in a change; NaN: none */
-    uint64_t compared;        /* observed calls, with sums of squares: */
-    double square, norm;      /* of errors and of exact sums */
-    uint64_t nchanges;
-    struct cgx_stats_change *changes; /* indexed by cgx_stats_place */
+    double plain_seconds;           /* of the exact sums of observed calls */
+    double history;                 /* bytes of memory, in the last call with history */
+    double sent, plain;             /* bytes that this rank sent, or would send uncompressed ... */
+    double elements;                /* ... as so many elements */
+    struct cgx_quantised quantised; /* uniformly, on all ranks */
+    uint64_t compared;              /* observed calls, with sums of squares: */
+    double square, norm;            /* of errors and of exact sums */
+    uint32_t plan;                  /* hash of the plan that WIDTHS are of */
+    char *widths;                   /* "120x3,4xu4": segments and their widths; NULL: unknown */
 };
-
-/* A choice of widths for all layers. */
-struct cgx_stats_choice {
-    uint64_t step; /* as in a change */
-    enum cgx_stats_cause cause;
-    double over; /* estimated error over budget: mean of the steps since; NaN: no step */
-};
-
-/* The number of steps of the moving mean of error over budget. */
-#define CGX_STATS_WINDOW 16
 
 struct cgx_stats_count {
     uint64_t calls, elements;
@@ -92,46 +66,13 @@ struct cgx_stats {
     enum cgx_evidence evidence;                /* that the communicator's sums are of steps ... */
     uint64_t established;                      /* ... after this many large sums */
     size_t step;                               /* length of the step; 0: unknown */
-    uint64_t steps;         /* number begun; while the step is unknown, of large calls */
-    uint64_t blocked;       /* times that ranks blocked a call site */
-    uint64_t plans, guards; /* choices of widths, and the fallbacks among them */
-    double over;          /* estimated error over budget of all layers: mean of the steps since the
-                             last choice that any followed; NaN: none */
-    double most_over;     /* the largest mean of CGX_STATS_WINDOW successive steps; NaN: none */
-    uint64_t since, seen; /* steps with an estimate: since the last choice, and all */
-    double recent[CGX_STATS_WINDOW]; /* the latest estimates, by number of the step */
-    struct cgx_stats_choice choices[2 * CGX_STATS_CHANGES]; /* indexed by cgx_stats_place */
-    struct cgx_stats_layer other;                           /* the calls of further layers */
+    uint64_t steps;               /* number begun; while the step is unknown, of large calls */
+    uint64_t blocked;             /* times that ranks blocked a call site */
+    struct cgx_stats_layer other; /* the calls of further layers */
     size_t nlayers;
     uint32_t slots[CGX_STATS_SLOTS]; /* index of a layer + 1, by hash; 0: free */
     struct cgx_stats_layer layers[CGX_STATS_LAYERS];
 };
-
-/* The place of the item with NUMBER, below COUNT: the first CGX_STATS_CHANGES items and, behind
- * them, the last ones are kept. SIZE_MAX: it is not kept. */
-static inline size_t cgx_stats_place(uint64_t number, uint64_t count)
-{
-    if (number < CGX_STATS_CHANGES)
-        return (size_t)number;
-    if (number + CGX_STATS_CHANGES < count)
-        return SIZE_MAX;
-    return CGX_STATS_CHANGES + (size_t)(number % CGX_STATS_CHANGES);
-}
-
-/* The change with NUMBER, below nchanges; NULL: it is not kept. */
-static inline struct cgx_stats_change *cgx_stats_change(const struct cgx_stats_layer *layer,
-                                                        uint64_t number)
-{
-    size_t place = cgx_stats_place(number, layer->nchanges);
-
-    return place == SIZE_MAX ? NULL : &layer->changes[place];
-}
-
-/* The last change; NULL: none. */
-static inline struct cgx_stats_change *cgx_stats_last(const struct cgx_stats_layer *layer)
-{
-    return layer->nchanges ? cgx_stats_change(layer, layer->nchanges - 1) : NULL;
-}
 
 /* ---- counting ---- */
 
@@ -169,13 +110,6 @@ void cgx_stats_reason(struct cgx_stats *stats, enum cgx_reason reason, uint64_t 
 void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurrence,
                     bool begins_step);
 
-/* Counts a step whose estimated error over budget was OVER; NaN: unknown. */
-void cgx_stats_over(struct cgx_stats *stats, double over);
-
-/* Counts a choice of widths for the layers of the step. */
-void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurrence,
-                    const struct cgx_adapt *adapt, enum cgx_adapt_due due);
-
 /* ---- writing ---- */
 
 /* In the first call of the process, which is RANK of the SIZE ranks of MPI_COMM_WORLD. Nothing is
@@ -208,6 +142,29 @@ void cgx_stats_table(FILE *out, const struct cgx_stats_world *world);
 static inline double cgx_stats_ratio(double value, double to)
 {
     return value == 0 ? 0 : value / to;
+}
+
+/* The bits that were sent for an element; NaN: unknown. */
+static inline double cgx_stats_bits(const struct cgx_stats_layer *layer)
+{
+    return layer->elements > 0 ? 8 * layer->sent / layer->elements : NAN;
+}
+
+/* The squared error of quantising relative to the squares of what was quantised, as steps tell it;
+ * NaN: unknown. */
+static inline double cgx_stats_error(const struct cgx_stats_layer *layer)
+{
+    return layer->quantised.energy > 0 ? layer->quantised.noise / layer->quantised.energy : NAN;
+}
+
+/* The bytes that all layers of STATS have sent. */
+static inline double cgx_stats_sent(const struct cgx_stats *stats)
+{
+    double sent = stats->other.sent;
+
+    for (size_t i = 0; i < stats->nlayers; i++)
+        sent += stats->layers[i].sent;
+    return sent;
 }
 
 #endif

@@ -13,36 +13,7 @@
 #include "util/trace.h"
 
 /* Counts up when a field changes its meaning or is removed. */
-#define FORMAT_VERSION 3
-
-static const char *const causes[] = {"base", "period", "guard"};
-
-static void put_change(struct cgx_json *json, const struct cgx_stats_change *change)
-{
-    json->line = true;
-    cgx_json_open(json, NULL, '{');
-    cgx_json_count(json, "step", change->step);
-    cgx_json_count(json, "call", change->call);
-    cgx_json_string(json, "cause", causes[change->cause]);
-    cgx_json_string(json, "widths", change->widths ? change->widths : "...");
-    cgx_json_number(json, "estimated_error", change->error);
-    cgx_json_number(json, "budget", change->budget);
-    cgx_json_close(json, '}');
-}
-
-static void put_changes(struct cgx_json *json, const struct cgx_stats_layer *layer)
-{
-    json->line = true;
-    cgx_json_count(json, "changes", layer->nchanges);
-    cgx_json_open(json, "widths", '[');
-    for (uint64_t i = 0; i < layer->nchanges; i++) {
-        /* Changes between the first and the last ones are not kept. */
-        if (!cgx_stats_change(layer, i))
-            i = layer->nchanges - CGX_STATS_CHANGES;
-        put_change(json, cgx_stats_change(layer, i));
-    }
-    cgx_json_close(json, ']');
-}
+#define FORMAT_VERSION 4
 
 static bool observes(void)
 {
@@ -61,7 +32,8 @@ static void put_observed(struct cgx_json *json, const struct cgx_stats_layer *la
     cgx_json_close(json, '}');
 }
 
-static void put_calls(struct cgx_json *json, const struct cgx_stats_layer *layer)
+/* ALL: bytes sent for all layers. */
+static void put_calls(struct cgx_json *json, const struct cgx_stats_layer *layer, double all)
 {
     json->line = true;
     cgx_json_open(json, "calls", '{');
@@ -76,15 +48,16 @@ static void put_calls(struct cgx_json *json, const struct cgx_stats_layer *layer
     cgx_json_open(json, "bytes", '{');
     cgx_json_bytes(json, "sent", layer->sent);
     cgx_json_bytes(json, "uncompressed", layer->plain);
-    cgx_json_bytes(json, "base", layer->base);
     cgx_json_bytes(json, "saved", layer->plain - layer->sent);
-    cgx_json_bytes(json, "saved_to_base", layer->base - layer->sent);
+    cgx_json_number(json, "share", cgx_stats_ratio(layer->sent, all));
     cgx_json_close(json, '}');
+    cgx_json_number(json, "bits", cgx_stats_bits(layer));
+    cgx_json_number(json, "estimated_error", cgx_stats_error(layer));
     if (observes())
         put_observed(json, layer);
 }
 
-static void put_layer(struct cgx_json *json, const struct cgx_stats_layer *layer)
+static void put_layer(struct cgx_json *json, const struct cgx_stats_layer *layer, double all)
 {
     json->line = true;
     cgx_json_open(json, NULL, '{');
@@ -96,28 +69,9 @@ static void put_layer(struct cgx_json *json, const struct cgx_stats_layer *layer
     cgx_json_count(json, "elements", layer->key.count);
     cgx_json_string(json, "datatype", cgx_type_name(layer->type));
     cgx_json_count(json, "segments", layer->segments);
-    put_calls(json, layer);
-    cgx_json_number(json, "estimated_over_budget", cgx_stats_ratio(layer->error, layer->budget));
-    put_changes(json, layer);
+    cgx_json_string(json, "widths", layer->widths ? layer->widths : "");
+    put_calls(json, layer, all);
     cgx_json_close(json, '}');
-}
-
-static void put_choices(struct cgx_json *json, const struct cgx_stats *stats)
-{
-    cgx_json_open(json, "choices", '[');
-    for (uint64_t i = 0; i < stats->plans; i++) {
-        size_t place = cgx_stats_place(i, stats->plans);
-
-        if (place == SIZE_MAX)
-            continue;
-        json->line = true;
-        cgx_json_open(json, NULL, '{');
-        cgx_json_count(json, "step", stats->choices[place].step);
-        cgx_json_string(json, "cause", causes[stats->choices[place].cause]);
-        cgx_json_number(json, "estimated_over_budget", stats->choices[place].over);
-        cgx_json_close(json, '}');
-    }
-    cgx_json_close(json, ']');
 }
 
 /* Writes CALLS, and UNITS with the name UNIT; nothing if there are no calls. */
@@ -155,6 +109,8 @@ static void put_step(struct cgx_json *json, const struct cgx_stats *stats)
 
 static void put_communicator(struct cgx_json *json, const struct cgx_stats *stats)
 {
+    const double all = cgx_stats_sent(stats);
+
     json->line = true;
     cgx_json_open(json, NULL, '{');
     cgx_json_string(json, "name", stats->name);
@@ -163,19 +119,12 @@ static void put_communicator(struct cgx_json *json, const struct cgx_stats *stat
     cgx_json_bool(json, "freed", stats->ended);
     put_step(json, stats);
     json->line = true;
-    cgx_json_open(json, "plans", '{');
-    cgx_json_count(json, "made", stats->plans);
-    cgx_json_count(json, "by_guard", stats->guards);
-    cgx_json_number(json, "estimated_over_budget", stats->over);
-    cgx_json_number(json, "most", stats->most_over);
-    put_choices(json, stats);
-    cgx_json_close(json, '}');
     cgx_json_open(json, "layers", '[');
     for (size_t i = 0; i < stats->nlayers; i++)
-        put_layer(json, &stats->layers[i]);
+        put_layer(json, &stats->layers[i], all);
     cgx_json_close(json, ']');
     cgx_json_open(json, "other", '{');
-    put_calls(json, &stats->other);
+    put_calls(json, &stats->other, all);
     cgx_json_close(json, '}');
     cgx_json_close(json, '}');
 }
@@ -265,12 +214,8 @@ static void put_process(struct cgx_json *json)
     cgx_json_open(json, "settings", '{');
     cgx_json_count(json, "bits", settings->bits);
     cgx_json_count(json, "bucket_size", settings->bucket_size);
-    cgx_json_bool(json, "adaptive", settings->adaptive);
-    cgx_json_count(json, "least", cgx_settings_least(settings));
-    cgx_json_count(json, "most", cgx_settings_most(settings));
-    cgx_json_number(json, "budget", settings->adaptive_budget);
+    cgx_json_string(json, "codec", settings->codec == CGX_FAMILY_UNIFORM ? "uniform" : "maxmin");
     cgx_json_number(json, "consensus", settings->consensus);
-    cgx_json_count(json, "period", settings->adaptive_period);
     cgx_json_bool(json, "observe", observes());
     cgx_json_close(json, '}');
     cgx_json_open(json, "process", '{');
@@ -309,7 +254,7 @@ void cgx_stats_json(FILE *out, const struct cgx_stats_world *world)
     cgx_json_close(&json, ']');
     cgx_json_open(&json, "merged", '{');
     cgx_json_count(&json, "communicators", world->merged);
-    put_calls(&json, &world->rest);
+    put_calls(&json, &world->rest, world->rest.sent);
     cgx_json_close(&json, '}');
     cgx_json_close(&json, '}');
     fputc('\n', out);

@@ -17,17 +17,19 @@ static const char *served(void)
     return cgx_config()->enable == CGX_ENABLE_OBSERVE ? "observed" : "compressed";
 }
 
-static void print_ratio(FILE *out, double value)
+/* Prints VALUE with DIGITS behind the point or, if SMALL, so many digits in all. */
+static void print_number(FILE *out, double value, int digits, bool small)
 {
-    if (isfinite(value))
-        fprintf(out, " %9.3f", value);
-    else
+    if (!isfinite(value))
         fprintf(out, " %9s", "-");
+    else
+        fprintf(out, small ? " %9.*g" : " %9.*f", digits, value);
 }
 
-static void print_layer(FILE *out, const struct cgx_stats_layer *layer)
+/* ALL: bytes sent for all layers. */
+static void print_layer(FILE *out, const struct cgx_stats_layer *layer, double all)
 {
-    const struct cgx_stats_change *last = cgx_stats_last(layer);
+    const char *widths = layer->widths ? layer->widths : "-";
 
     if (layer->key.position == CGX_POSITION_NONE)
         fprintf(out, "%8s", "-");
@@ -38,10 +40,10 @@ static void print_layer(FILE *out, const struct cgx_stats_layer *layer)
             layer->exact, layer->redone + layer->failed, layer->sent / 0x1p20);
     fprintf(out, " %6.1f%% %6.1f%%",
             100 * cgx_stats_ratio(layer->plain - layer->sent, layer->plain),
-            100 * cgx_stats_ratio(layer->base - layer->sent, layer->base));
-    print_ratio(out, cgx_stats_ratio(layer->error, layer->budget));
-    fprintf(out, "  %.40s%s\n", last && last->widths ? last->widths : "-",
-            last && last->widths && strlen(last->widths) > 40 ? "..." : "");
+            100 * cgx_stats_ratio(layer->sent, all));
+    print_number(out, cgx_stats_bits(layer), 2, false);
+    print_number(out, cgx_stats_error(layer), 2, true);
+    fprintf(out, "  %.40s%s\n", widths, strlen(widths) > 40 ? "..." : "");
 }
 
 static void print_rest(FILE *out, const char *what, const struct cgx_stats_layer *rest)
@@ -78,16 +80,13 @@ static void print_communicator(FILE *out, const struct cgx_stats *stats)
 {
     char name[CGX_PRINTABLE_BYTES];
 
-    fprintf(out, "communicator \"%s\", %d ranks: %" PRIu64 " plans (%" PRIu64 " by the guard)",
-            cgx_printable(stats->name, name), stats->size, stats->plans, stats->guards);
-    if (isfinite(stats->over))
-        fprintf(out, ", estimated error %.3f of the budget", stats->over);
+    fprintf(out, "communicator \"%s\", %d ranks:", cgx_printable(stats->name, name), stats->size);
     print_step(out, stats);
-    fprintf(out, "\n%8s %11s %-9s %8s %10s %7s %7s %9s %7s %7s %9s  %s\n", "position", "elements",
-            "type", "segments", served(), "exact", "redone", "MiB sent", "saved", "to base",
-            "estimated", "widths");
+    fprintf(out, "\n%8s %11s %-9s %8s %10s %7s %7s %9s %7s %7s %9s %9s  %s\n", "position",
+            "elements", "type", "segments", served(), "exact", "redone", "MiB sent", "saved",
+            "share", "bits", "error", "widths");
     for (size_t i = 0; i < stats->nlayers; i++)
-        print_layer(out, &stats->layers[i]);
+        print_layer(out, &stats->layers[i], cgx_stats_sent(stats));
     print_rest(out, "others", &stats->other);
 }
 

@@ -45,7 +45,6 @@ struct cgx_stats *cgx_stats_create(cgx_mpi_comm comm, int rank, int size)
         stats->name[0] = '\0';
     stats->rank = rank;
     stats->size = size;
-    stats->over = stats->most_over = NAN;
     pthread_mutex_init(&stats->lock, NULL);
     pthread_mutex_lock(&lock);
     stats->next = world.communicators;
@@ -64,7 +63,9 @@ static void add_layer(struct cgx_stats_layer *to, const struct cgx_stats_layer *
     to->plain_seconds += from->plain_seconds;
     to->sent += from->sent;
     to->plain += from->plain;
-    to->base += from->base;
+    to->elements += from->elements;
+    to->quantised.energy += from->quantised.energy;
+    to->quantised.noise += from->quantised.noise;
     to->compared += from->compared;
     to->square += from->square;
     to->norm += from->norm;
@@ -89,13 +90,8 @@ static void merge(const struct cgx_stats *stats)
 
 static void free_stats(struct cgx_stats *stats)
 {
-    for (size_t i = 0; i < stats->nlayers; i++) {
-        const struct cgx_stats_layer *layer = &stats->layers[i];
-
-        for (size_t j = 0; j < layer->nchanges && j < 2 * CGX_STATS_CHANGES; j++)
-            free(layer->changes[j].widths);
-        free(layer->changes);
-    }
+    for (size_t i = 0; i < stats->nlayers; i++)
+        free(stats->layers[i].widths);
     pthread_mutex_destroy(&stats->lock);
     cgx_sparse_unmap(stats, sizeof *stats);
 }

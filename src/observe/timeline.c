@@ -21,8 +21,6 @@ static bool refused; /* this rank's file cannot be written */
 
 static uint8_t bits_of(const struct cgx_plan *plan)
 {
-    if (plan->adaptive)
-        return CGX_TIMELINE_ADAPTIVE;
     for (size_t i = 1; i < plan->nsegments; i++) {
         if (plan->segments[i].bits != plan->segments[0].bits)
             return CGX_TIMELINE_SEVERAL;

@@ -16,7 +16,6 @@
 #include "util/trace.h"
 
 /* Values of an event's bits besides widths. */
-#define CGX_TIMELINE_ADAPTIVE 254
 #define CGX_TIMELINE_SEVERAL 255
 
 /* ---- recording ---- */

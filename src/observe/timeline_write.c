@@ -114,9 +114,7 @@ static void put_call(FILE *out, const struct cgx_trace_event *event)
             cgx_type_name((enum cgx_type_class)event->type));
     if (event->kind == CGX_TRACE_EXACT)
         return;
-    if (event->bits == CGX_TIMELINE_ADAPTIVE)
-        fputs(", \"bits\": \"adaptive\"", out);
-    else if (event->bits == CGX_TIMELINE_SEVERAL)
+    if (event->bits == CGX_TIMELINE_SEVERAL)
         fputs(", \"bits\": \"several\"", out);
     else
         fprintf(out, ", \"bits\": %u", event->bits);

@@ -213,11 +213,7 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
 {
     const struct cgx_schedule *schedule = cgx_callsites_schedule(state, site);
     struct cgx_kind *kind = cgx_comm_kind(state, site);
-    /* A hint may have changed the element type since the layer was made. */
-    const struct cgx_adapt_layer *layer =
-        site->layer && site->layer->plan->dtype == site->dtype ? site->layer : NULL;
     struct cgx_capability capability = cgx_eligible_capability(call);
-    struct cgx_feedback feedback;
     int code;
     struct cgx_coll coll = {.mpi = cgx_mpi(),
                             .comm = state->private.comm,
@@ -234,12 +230,6 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     if (!schedule)
         return cgx_failure(call, state, CGX_MPI_SUCCESS, "out of memory");
     coll.schedule = schedule;
-    if (layer) {
-        cgx_positions_sample(state, site, &call->send, coll.input);
-        coll.schedule = &site->layered;
-        feedback = cgx_positions_feedback(state, site);
-        coll.feedback = &feedback;
-    }
     cgx_capability_get_backends(state, &capability);
     coll.pull = pull_of(kind, schedule, &capability);
     coll.encoder = capability.encoder;

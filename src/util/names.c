@@ -14,6 +14,10 @@
 /* Longer names are not compared. */
 #define NAME_BYTES 64
 
+#define BITS_FOLLOW                                                              \
+    "bits follow the data by themselves, layer by layer; CGX_STATS shows them, " \
+    "and CGX_ENABLE=observe before anything is compressed"
+
 static const struct retired {
     const char *name, *reason;
 } retired[] = {
@@ -28,9 +32,10 @@ static const struct retired {
     {"CGX_REMOTE_BUF_COMPRESSION",
      "it compressed directly into other ranks' shared memory, which is no choice in this library"},
     {"CGX_CROSS_COMMUNICATOR_TYPE", "data between nodes always goes through the program's own MPI"},
-    {"CGX_ADAPTIVE_BITS", "set CGX_ADAPTIVE=bits=MIN:MAX"},
-    {"CGX_ADAPTIVE_BUDGET", "set CGX_ADAPTIVE=budget=X"},
-    {"CGX_ADAPTIVE_PERIOD", "set CGX_ADAPTIVE=period=STEPS"},
+    {"CGX_ADAPTIVE", BITS_FOLLOW},
+    {"CGX_ADAPTIVE_BITS", BITS_FOLLOW},
+    {"CGX_ADAPTIVE_BUDGET", BITS_FOLLOW},
+    {"CGX_ADAPTIVE_PERIOD", BITS_FOLLOW},
     {"CGX_CHECK", "set CGX_ENABLE=observe"},
     {"CGX_ERROR_FEEDBACK", "set CGX_HISTORY, or CGX_CODEC=uniform"},
     {"CGX_FRAGMENT_BYTES", "messages through MPI are cut as the network's speed has it"},
@@ -51,6 +56,7 @@ static const struct retired {
 static const struct retired_value {
     const char *name, *value, *instead, *successor;
 } retired_values[] = {
+    {"CGX_CODEC", "rotated", .successor = "uniform"},
     {"CGX_CODEC", "uniform:", .successor = "uniform"},
     {"CGX_COMPRESSION_QUANTIZATION_BITS", "32", .instead = "CGX_ENABLE=0"},
     {"CGX_CROSS_REDUCTION_TYPE", "RING", .successor = "SRA"},

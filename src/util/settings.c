@@ -21,16 +21,6 @@
 #define NO_HISTORY(initial) .others[CGX_DEFAULTS_NO_HISTORY] = (initial)
 
 /* A new variable takes the next free slot. The slot of a removed variable stays empty. */
-static const struct cgx_key adaptive_words[] = {
-    /* auto: from one bit below CGX_COMPRESSION_QUANTIZATION_BITS to 8. */
-    {{"bits", .initial = "auto", .slot = 11}, cgx_value_widths, 1, 8, FIELD(adaptive_bits)},
-    /* Relative to the squared error with CGX_COMPRESSION_QUANTIZATION_BITS in all layers. */
-    {{"budget", .initial = "1.0", .slot = 12}, cgx_value_positive, FIELD(adaptive_budget)},
-    {{"period", .initial = "100", .slot = 13}, cgx_value_integer, 1, 1000000,
-     FIELD(adaptive_period)},
-    {.about.name = NULL},
-};
-
 static const struct cgx_key rows[] = {
     /* This row comes first: the defaults of the others depend on it. */
     {{"CGX_HISTORY", "0, 1, auto", "auto",
@@ -42,12 +32,12 @@ static const struct cgx_key rows[] = {
       "statistics show what compression would do", 1},
      cgx_value_choice, FIELD(enable)},
     {{"CGX_COMPRESSION_QUANTIZATION_BITS", "1-8", "4",
-      "bits per element; with CGX_ADAPTIVE: before its first plan, and for its error budget", 2},
+      "bits per element; uniform quantisation takes fewer or more, for the error of as many", 2},
      cgx_value_integer, 1, 8, FIELD(bits)},
     {{"CGX_CODEC", CGX_CODECS, "auto",
-      "how elements are quantised; rotated: at 1-5 bits, in buckets of 1024, after a rotation; auto: "
-      "maxmin or rotated, by their errors", 26},
-     cgx_value_choice, FIELD(codec)},
+      "how elements are quantised; uniform (auto): with one step for all, in as many bits as each "
+      "layer needs; maxmin: in buckets with a scale each", 26},
+     cgx_value_codec, FIELD(codec)},
     {{"CGX_COMPRESSION_BUCKET_SIZE", "a power of two from 64 to 4096", "128",
       "elements that share a scale", 3},
      cgx_value_power, 64, 4096, NO_HISTORY("512"), FIELD(bucket_size)},
@@ -66,10 +56,6 @@ static const struct cgx_key rows[] = {
       "a sum is exact if a rank is nearer to the mean of all ranks, relative to the mean's square; "
       "0: data is not checked", 24},
      cgx_value_share, .most = 1, FIELD(consensus)},
-    {{"CGX_ADAPTIVE", "0, 1, bits=MIN:MAX, budget=X, period=STEPS", "1",
-      "1: choose widths layer by layer, with no more error than one width for all; or options of this "
-      "choice, separated by commas", 10},
-     cgx_value_choice, FIELD(adaptive), .words = adaptive_words},
     {{"CGX_RULES", "a file that can be read", "",
       "rules: what recurs, what is exact, steps, layers and their widths", 14},
      cgx_value_content, FIELD(rules), PATH(rules_path)},
@@ -197,21 +183,6 @@ static void report_refused(const struct cgx_setting *about, const char *name, co
     report(context, CGX_LOG_ERROR, message);
 }
 
-/* True if the adaptive widths exclude the base width, which the user has set as BITS; MESSAGE then
- * says so. */
-static bool overrides(const struct cgx_settings *settings, const char *bits, char *message,
-                      size_t size)
-{
-    unsigned base = settings->bits;
-    unsigned least = cgx_settings_least(settings), most = cgx_settings_most(settings);
-
-    if (!settings->adaptive || (base >= least && base <= most))
-        return false;
-    snprintf(message, size, "CGX_ADAPTIVE=bits=%u:%u excludes %s=%u: calls begin with %u bits",
-             least, most, bits, base, base < least ? least : most);
-    return true;
-}
-
 void cgx_settings_parse(char *const environment[], cgx_settings_report *report, void *context,
                         struct cgx_settings *settings)
 {
@@ -241,10 +212,6 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
             report(context, CGX_LOG_WARN, message);
         }
     }
-    if (settings->valid &&
-        overrides(settings, name_set("CGX_COMPRESSION_QUANTIZATION_BITS", environment), message,
-                  sizeof message))
-        report(context, CGX_LOG_WARN, message);
     for (size_t i = 0; environment[i]; i++)
         if (cgx_names_explain(environment[i], cgx_settings_row, message, sizeof message))
             report(context, CGX_LOG_WARN, message);
@@ -264,25 +231,17 @@ void cgx_settings_words(const struct cgx_settings *settings, uint32_t words[CGX_
 {
     memset(words, 0, CGX_SETTINGS_WORDS * sizeof words[0]);
     words[0] = !settings->valid;
-    for (size_t i = 0; i < NROWS; i++) {
+    for (size_t i = 0; i < NROWS; i++)
         put_word(&rows[i], settings, words);
-        for (const struct cgx_key *word = rows[i].words; word && word->about.name; word++)
-            put_word(word, settings, words);
-    }
 }
 
 const char *cgx_settings_slot_name(size_t slot)
 {
     if (slot == 0)
         return "whether all values are accepted";
-    for (size_t i = 0; i < NROWS; i++) {
-        const struct cgx_key *word = rows[i].words;
-
-        while (word && word->about.name && word->about.slot != slot)
-            word++;
-        if (rows[i].about.slot == slot || (word && word->about.name))
+    for (size_t i = 0; i < NROWS; i++)
+        if (rows[i].about.slot == slot)
             return rows[i].about.name;
-    }
     return NULL;
 }
 

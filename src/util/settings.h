@@ -28,14 +28,6 @@ enum cgx_reduction {
     CGX_REDUCTION_AUTO  /* SRA, or GRID if it is predicted to be faster */
 };
 enum cgx_transport { CGX_TRANSPORT_AUTO, CGX_TRANSPORT_SHM, CGX_TRANSPORT_P2P, CGX_TRANSPORT_MPI };
-/* Families of quantisation, in the order of their table (codec/quantiser.h). */
-enum cgx_family {
-    CGX_FAMILY_MAXMIN,
-    CGX_FAMILY_ROTATED,
-    CGX_FAMILY_UNIFORM,
-    CGX_FAMILY_AUTO /* max-min or rotated, by their errors */
-};
-#define CGX_CODECS "maxmin, rotated, uniform, auto" /* their names */
 enum cgx_minimal { CGX_MINIMAL_FIXED, CGX_MINIMAL_AUTO /* raised if exact is faster */ };
 
 enum cgx_history_kept {
@@ -64,10 +56,6 @@ struct cgx_settings {
     uint32_t leaders; /* 1: one rank of each node exchanges data between nodes (LEADERS) */
     enum cgx_transport inner_transport;
     uint64_t topology;
-    bool adaptive;
-    uint32_t adaptive_bits;   /* MIN << 16 | MAX, or 0: auto; see cgx_settings_least */
-    double adaptive_budget;   /* allowed squared error, relative to that of BITS in all layers */
-    unsigned adaptive_period; /* steps */
     enum cgx_history_kept history;
     uint32_t rules; /* cgx_hash_file of rules_path; 0: no file */
     int log_level;  /* enum cgx_log_level */
@@ -77,20 +65,6 @@ struct cgx_settings {
     char rules_path[CGX_SETTINGS_PATH_BYTES], stats_path[CGX_SETTINGS_PATH_BYTES];
     char trace_path[CGX_SETTINGS_PATH_BYTES];
 };
-
-/* The least and largest width of adaptive choices. By default the least is one bit below the base
- * width. */
-static inline unsigned cgx_settings_least(const struct cgx_settings *settings)
-{
-    if (settings->adaptive_bits != 0)
-        return settings->adaptive_bits >> 16;
-    return settings->bits > 1 ? settings->bits - 1 : 1;
-}
-
-static inline unsigned cgx_settings_most(const struct cgx_settings *settings)
-{
-    return settings->adaptive_bits != 0 ? settings->adaptive_bits & 0xFFFF : 8;
-}
 
 /* The rows of the table in order; NULL behind the last. */
 const struct cgx_setting *cgx_settings_row(size_t index);

@@ -9,18 +9,6 @@
 #include "util/hash.h"
 #include "util/parse.h"
 
-/* No known word is longer. */
-#define WORD_BYTES 64
-
-static bool cut_word(const char *text, size_t length, char word[WORD_BYTES])
-{
-    if (length >= WORD_BYTES)
-        return false;
-    memcpy(word, text, length);
-    word[length] = '\0';
-    return true;
-}
-
 bool cgx_value_integer(const struct cgx_key *row, const char *text, uint64_t *value)
 {
     return cgx_parse_unsigned(text, value) && *value >= row->least && *value <= row->most;
@@ -54,6 +42,14 @@ bool cgx_value_mebibytes(const struct cgx_key *row, const char *text, uint64_t *
     return true;
 }
 
+bool cgx_value_codec(const struct cgx_key *row, const char *text, uint64_t *value)
+{
+    if (!cgx_parse_choice(text, row->about.values, value))
+        return false;
+    *value = row->least + (*value < 2 ? CGX_FAMILY_UNIFORM : CGX_FAMILY_MAXMIN);
+    return true;
+}
+
 static bool parse_boolean(const char *list, const char *text, uint64_t *value)
 {
     if (strncmp(list, "0, 1", 4) != 0 ||
@@ -72,22 +68,6 @@ bool cgx_value_choice(const struct cgx_key *row, const char *text, uint64_t *val
     return true;
 }
 
-static bool parse_range(const struct cgx_key *row, const char *text, uint64_t *value)
-{
-    uint64_t least, most;
-
-    if (!cgx_parse_pair(text, ':', &least, &most) || least < row->least || most > row->most ||
-        least > most)
-        return false;
-    *value = least << 16 | most;
-    return true;
-}
-
-bool cgx_value_widths(const struct cgx_key *row, const char *text, uint64_t *value)
-{
-    return cgx_parse_choice(text, "auto", value) || parse_range(row, text, value);
-}
-
 bool cgx_value_width(const struct cgx_key *row, const char *text, uint64_t *value)
 {
     if (!cgx_parse_choice(text, "exact", value))
@@ -98,10 +78,11 @@ bool cgx_value_width(const struct cgx_key *row, const char *text, uint64_t *valu
 
 bool cgx_value_bits(const struct cgx_key *row, const char *text, uint64_t *value)
 {
-    if (!cgx_value_width(row, text, value))
-        return parse_range(row, text, value);
-    *value |= *value << 16;
-    return true;
+    uint64_t least;
+
+    return cgx_value_width(row, text, value) ||
+           (cgx_parse_pair(text, ':', &least, value) && least >= row->least && least <= *value &&
+            *value <= row->most);
 }
 
 bool cgx_value_share(const struct cgx_key *row, const char *text, uint64_t *value)
@@ -109,17 +90,6 @@ bool cgx_value_share(const struct cgx_key *row, const char *text, uint64_t *valu
     double number;
 
     if (!cgx_parse_nonnegative(text, &number) || number > (double)row->most)
-        return false;
-    memcpy(value, &number, sizeof number);
-    return true;
-}
-
-bool cgx_value_positive(const struct cgx_key *row, const char *text, uint64_t *value)
-{
-    double number;
-
-    (void)row;
-    if (!cgx_parse_positive(text, &number))
         return false;
     memcpy(value, &number, sizeof number);
     return true;
@@ -167,8 +137,7 @@ bool cgx_value_path(const struct cgx_key *row, const char *text, uint64_t *value
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "the first bytes of a value are its field, be it bool or of 32 or 64 bits");
 
-/* Sets the field of ROW from TEXT, but not the fields of its words. */
-static bool read_value(const struct cgx_key *row, const char *text, void *fields)
+bool cgx_key_read(const struct cgx_key *row, const char *text, void *fields)
 {
     unsigned char *bytes = fields;
     uint64_t value = 0;
@@ -183,44 +152,4 @@ static bool read_value(const struct cgx_key *row, const char *text, void *fields
     }
     memcpy(bytes + row->offset, &value, row->size);
     return true;
-}
-
-/* Reads one "KEY=VALUE". */
-static bool read_word(const struct cgx_key *words, char *word, void *fields)
-{
-    char *value = strchr(word, '=');
-    uint64_t index;
-
-    if (!value)
-        return false;
-    *value++ = '\0';
-    while (words->about.name && !cgx_parse_choice(word, words->about.name, &index))
-        words++;
-    return words->about.name && read_value(words, value, fields);
-}
-
-static bool read_words(const struct cgx_key *words, const char *text, void *fields)
-{
-    char word[WORD_BYTES];
-    size_t length;
-
-    for (;; text += length + 1) {
-        length = strcspn(text, ",");
-        if (!cut_word(text, length, word) || !read_word(words, word, fields))
-            return false;
-        if (text[length] == '\0')
-            return true;
-    }
-}
-
-bool cgx_key_read(const struct cgx_key *row, const char *text, void *fields)
-{
-    const struct cgx_key *words = row->words;
-    bool has_words = words && strchr(text, '=');
-
-    if (!read_value(row, has_words ? "1" : text, fields))
-        return false;
-    for (const struct cgx_key *word = words; word && word->about.name; word++)
-        read_value(word, word->about.initial, fields);
-    return !has_words || read_words(words, text, fields);
 }

@@ -26,12 +26,10 @@ cgx_settings_parser cgx_value_mebibytes; /* an integer from LEAST to MOST, in Mi
 cgx_settings_parser cgx_value_choice;    /* a word of VALUES: LEAST + its index, modulo MOST unless
                                             that is 0; also other words for booleans if VALUES
                                             begin with "0, 1" */
-cgx_settings_parser cgx_value_widths;    /* MIN:MAX, each from LEAST to MOST: MIN << 16 | MAX;
-                                            "auto": 0 */
-cgx_settings_parser cgx_value_width;    /* an integer from LEAST to MOST; "exact": CGX_BITS_EXACT */
-cgx_settings_parser cgx_value_bits;     /* MIN:MAX as above; a single width is both */
-cgx_settings_parser cgx_value_share;    /* a real number from 0 to MOST */
-cgx_settings_parser cgx_value_positive; /* a real number above 0 */
+cgx_settings_parser cgx_value_codec;     /* a word of CGX_CODECS: LEAST + its enum cgx_family */
+cgx_settings_parser cgx_value_width; /* an integer from LEAST to MOST; "exact": CGX_BITS_EXACT */
+cgx_settings_parser cgx_value_bits;  /* the same; MIN:MAX, both from LEAST to MOST: MAX */
+cgx_settings_parser cgx_value_share; /* a real number from 0 to MOST */
 cgx_settings_parser cgx_value_reduction; /* a word of VALUES: its index; index MOST becomes LEAST
                                             with CGX_SETTINGS_SIGN */
 cgx_settings_parser cgx_value_topology;  /* "auto", "flat", or NxL, each from LEAST to MOST */
@@ -48,16 +46,12 @@ struct cgx_key {
     size_t offset, size; /* of the field, in the struct that the table fills; size 0: none */
     size_t path;         /* of the field for the text itself; 0: none */
     size_t kind;         /* of the field that is 1 if the value has CGX_SETTINGS_SIGN; 0: none */
-    const struct cgx_key *words; /* keys, up to one without a name, of values
-                                    "KEY=VALUE,KEY=VALUE", which also set the field to 1; NULL:
-                                    none */
 };
 
 /* The sign bit, which marks a second kind of value. */
 #define CGX_SETTINGS_SIGN ((uint64_t)1 << 63)
 
-/* Sets the fields of ROW in the struct at FIELDS from TEXT. False if TEXT is refused; fields may
- * then be set up to the first refused word. */
+/* Sets the fields of ROW in the struct at FIELDS from TEXT. False if TEXT is refused. */
 bool cgx_key_read(const struct cgx_key *row, const char *text, void *fields);
 
 #endif

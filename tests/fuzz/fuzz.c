@@ -43,10 +43,8 @@ static void check_override(const struct cgx_override *override, uint64_t count)
 {
     uint64_t total = 0;
 
-    fuzz_require(override->least <= override->most && override->most <= 8 &&
-                     (override->least == 0) == (override->most == 0),
-                 "widths are 1 to 8, or not said");
-    fuzz_require(!override->exact || (override->most == 0 && !override->layers),
+    fuzz_require(override->bits <= 8, "the width is 1 to 8, or not said");
+    fuzz_require(!override->exact || (override->bits == 0 && !override->layers),
                  "of what is exact nothing else is said");
     if (!override->layers)
         return;

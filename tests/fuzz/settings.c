@@ -61,8 +61,6 @@ static void check(const struct cgx_settings *settings)
     fuzz_require(settings->bucket_size >= 64 && settings->bucket_size <= 4096 &&
                      (settings->bucket_size & (settings->bucket_size - 1)) == 0,
                  "the bucket is one");
-    fuzz_require(cgx_settings_least(settings) >= 1 && cgx_settings_most(settings) <= 8,
-                 "widths to choose from are such");
     fuzz_require(memchr(settings->stats_path, 0, sizeof settings->stats_path) &&
                      memchr(settings->trace_path, 0, sizeof settings->trace_path),
                  "paths end");

@@ -4,7 +4,6 @@
 /* Programs for CGX_STATS:
  *   "stats steps N"     N steps of three buffers, the first with segments of different scales, on
  *                       MPI_COMM_WORLD; then of one on a named communicator, which is freed
- *   "stats restless N"  N steps in which most elements are zero or none, so that every plan differs
  *   "stats many N"      N communicators, one after the other, of one buffer each
  *   "stats counts N"    N calls of different counts
  *   "stats exit N"      N steps, and then a child that is forked and the process itself exit
@@ -28,24 +27,19 @@
 
 static bool all_succeed = true;
 
-/* Sums COUNT elements of KIND; those of segment s are 4^s apart in scale. */
-static void reduce_kind(MPI_Comm comm, size_t count, unsigned step, enum data_kind kind)
+/* Sums COUNT elements; those of segment s are 4^s apart in scale. */
+static void reduce(MPI_Comm comm, size_t count, unsigned step)
 {
     size_t segments = count / SEGMENT + 1;
     float *buffer = check_memory(count * sizeof *buffer);
 
-    data_fill(kind, ELEMENT_FLOAT32, step, check_rank, count, buffer);
+    data_fill(DATA_GAUSSIAN, ELEMENT_FLOAT32, step, check_rank, count, buffer);
     for (size_t i = 0; i < count; i++)
         buffer[i] *= (float)ldexp(1, 2 * (int)(i / SEGMENT % segments));
     all_succeed =
         MPI_Allreduce(MPI_IN_PLACE, buffer, (int)count, MPI_FLOAT, MPI_SUM, comm) == MPI_SUCCESS &&
         all_succeed;
     free(buffer);
-}
-
-static void reduce(MPI_Comm comm, size_t count, unsigned step)
-{
-    reduce_kind(comm, count, step, DATA_GAUSSIAN);
 }
 
 static void take_steps(unsigned steps)
@@ -107,8 +101,6 @@ int main(int argc, char **argv)
         take_steps(times);
     else if (strcmp(what, "many") == 0)
         make_many(times);
-    for (unsigned i = 0; strcmp(what, "restless") == 0 && i < times; i++)
-        reduce_kind(MPI_COMM_WORLD, SEGMENT + 20000, i, i / 2 % 2 ? DATA_SPARSE : DATA_GAUSSIAN);
     for (unsigned i = 0; strcmp(what, "counts") == 0 && i < times; i++)
         reduce(MPI_COMM_WORLD, 1024 + i, i);
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {

@@ -24,13 +24,13 @@ device_scripts += \
 	tests/unit/cuda/numa.test
 # What devices.test runs.
 device_programs = tests/unit/cuda/events tests/unit/cuda/exported tests/unit/cuda/holding \
-	tests/unit/cuda/kernels_bytes tests/unit/cuda/kernels_energies tests/unit/cuda/kernels_history \
-	tests/unit/cuda/kernels_hostile tests/unit/cuda/kernels_measure tests/unit/cuda/kernels_random \
+	tests/unit/cuda/kernels_bytes tests/unit/cuda/kernels_history \
+	tests/unit/cuda/kernels_hostile tests/unit/cuda/kernels_random \
 	tests/unit/cuda/kernels_ranges tests/unit/cuda/kernels_refuse tests/unit/cuda/kernels_requests \
 	tests/unit/cuda/kernels_uniform tests/unit/cuda/pinned_pool
 device_mpi_tests += \
 	tests/mpi/device \
-	tests/mpi/device_adaptive \
+	tests/mpi/device_steps \
 	tests/mpi/device_faults \
 	tests/mpi/device_fork \
 	tests/mpi/device_peers \

@@ -10,30 +10,11 @@
 
 #include "mpi/lib/comms.h"
 
-bool said_is_set(const char *name, const char *value)
-{
-    const char *text = getenv(name);
-
-    return text && strcmp(text, value) == 0;
-}
-
-unsigned said_draw_bits(struct draw *draw, char text[SAID_WIDTHS])
-{
-    unsigned bits = 1 + (unsigned)draw_below(draw, 8),
-             most = bits + (unsigned)draw_below(draw, 9 - bits);
-
-    if (said_is_set("CGX_ADAPTIVE", "1") && most > bits)
-        snprintf(text, SAID_WIDTHS, "%u:%u", bits, most);
-    else
-        snprintf(text, SAID_WIDTHS, "%u", bits);
-    return bits;
-}
-
 const char *said_draw_codec(struct draw *draw)
 {
-    static const char *const codecs[] = {"maxmin", "rotated", "auto", "uniform"};
+    static const char *const codecs[] = {"maxmin", "auto", "uniform"};
 
-    return codecs[draw_below(draw, 4)];
+    return codecs[draw_below(draw, 3)];
 }
 
 __attribute__((format(printf, 2, 3))) static void say(struct hint *hint, const char *format, ...)
@@ -48,10 +29,8 @@ __attribute__((format(printf, 2, 3))) static void say(struct hint *hint, const c
 
 static void say_bits(struct hint *hint, struct draw *draw)
 {
-    char text[SAID_WIDTHS];
-
-    hint->said.bits = said_draw_bits(draw, text);
-    say(hint, " cgx_bits=%s", text);
+    hint->said.bits = 1 + (unsigned)draw_below(draw, 8);
+    say(hint, " cgx_bits=%u", hint->said.bits);
 }
 
 /* Of the first call that can have layers. */

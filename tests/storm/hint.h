@@ -13,17 +13,10 @@
 struct said {
     bool exact;
     enum { SAID_NOTHING, SAID_ALWAYS, SAID_NEVER } recurs;
-    unsigned bits, layer_bits; /* the least; 0: not said */
+    unsigned bits, layer_bits; /* 0: not said */
     const char *codec;         /* NULL: not said */
     bool op;                   /* op=float16 */
 };
-
-/* Whether the environment has it so. */
-bool said_is_set(const char *name, const char *value);
-
-/* A width or, if widths are adaptive, a range of them, which goes into TEXT too; the least. */
-enum { SAID_WIDTHS = 24 };
-unsigned said_draw_bits(struct draw *draw, char text[SAID_WIDTHS]);
 
 /* As in CGX_CODEC. */
 const char *said_draw_codec(struct draw *draw);

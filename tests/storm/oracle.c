@@ -74,39 +74,20 @@ static bool overflows(const struct unit *unit, size_t i, double error)
     return !isfinite(element_round(unit->oracle->scheme.type, sum));
 }
 
-/* Elements FIRST to END - 1 of the unit, whose sum was quantised with ERROR at most: that of each
- * element or, in a ROTATED family, the root of the sum of their squares. */
+/* Elements FIRST to END - 1 of the unit, whose sum was quantised with ERROR of each at most. */
 static void judge_bucket(const struct unit *unit, size_t first, size_t end, double error,
-                         unsigned family, struct oracle_verdict *verdict)
+                         struct oracle_verdict *verdict)
 {
-    bool rotated = family == ORACLE_ROTATED;
     bool fragile = is_fragile(unit, first, end, error);
-    double squares = 0, slack = 0, most = -1;
-    struct oracle_verdict worst = {.right = true};
 
-    for (size_t i = first; i < end; i++) {
-        double result = unit->result[i], exact = unit->sum[i], off = fabs(result - exact);
-        double allowed = rounding(unit, i, error);
-        struct oracle_verdict wrong = {false, true, i, result, exact, allowed + error};
-        bool bad = isfinite(result)
-                       ? overflows(unit, i, error) || (!rotated && off > allowed + error)
-                       : !fragile;
+    for (size_t i = first; i < end && verdict->right; i++) {
+        double result = unit->result[i], exact = unit->sum[i];
+        double allowed = rounding(unit, i, error) + error;
 
-        if (bad) {
-            *verdict = wrong;
-            return;
-        }
-        if (!rotated || !isfinite(result))
-            continue;
-        squares += off * off;
-        slack += allowed * allowed;
-        if (off > most) {
-            most = off;
-            worst = wrong;
-        }
+        if (isfinite(result) ? overflows(unit, i, error) || fabs(result - exact) > allowed
+                             : !fragile)
+            *verdict = (struct oracle_verdict){false, true, i, result, exact, allowed};
     }
-    if (sqrt(squares) > error + sqrt(slack))
-        *verdict = worst;
 }
 
 /* Of a bucket's quantisations. A buffer of 16 bits with elements that are sent as they are may be
@@ -137,7 +118,7 @@ static void judge_blocks(const struct unit *unit, size_t first, size_t end, doub
 
         for (size_t i = first; i < next; i++)
             magnitude = fmax(magnitude, isnan(unit->magnitude[i]) ? INFINITY : unit->magnitude[i]);
-        judge_bucket(unit, first, next, magnitude > 0 ? error : 0, ORACLE_UNIFORM, verdict);
+        judge_bucket(unit, first, next, magnitude > 0 ? error : 0, verdict);
     }
 }
 
@@ -150,8 +131,6 @@ static struct oracle_verdict judge_family(const struct unit *unit, unsigned fami
     struct oracle_verdict verdict = {.right = true};
     size_t bucket = family == ORACLE_MAXMIN ? scheme.bucket : 1024;
 
-    if (family != ORACLE_ROTATED)
-        scheme.rotated = 0;
     scheme.uniform = family == ORACLE_UNIFORM ? unit->step : 0;
     for (size_t first = begin; first < last && verdict.right; first += bucket) {
         size_t end = first + bucket < last ? first + bucket : last;
@@ -162,7 +141,7 @@ static struct oracle_verdict judge_family(const struct unit *unit, unsigned fami
         if (family == ORACLE_UNIFORM)
             judge_blocks(unit, first, end, error, &verdict);
         else
-            judge_bucket(unit, first, end, error, family, &verdict);
+            judge_bucket(unit, first, end, error, &verdict);
     }
     return verdict;
 }
@@ -175,8 +154,6 @@ static struct oracle_verdict judge_span(const struct unit *unit, size_t first, s
 
     if (oracle->maxmin)
         verdict = judge_family(unit, ORACLE_MAXMIN, first, end);
-    if (oracle->scheme.rotated > 0 && !verdict.right)
-        verdict = judge_family(unit, ORACLE_ROTATED, first, end);
     if (oracle->uniform > 0 && !verdict.right)
         verdict = judge_family(unit, ORACLE_UNIFORM, first, end);
     return verdict;
@@ -258,25 +235,17 @@ struct oracle_verdict oracle_judge(const struct oracle *oracle, const struct pla
 
 unsigned oracle_families(const char *codec)
 {
-    if (codec == NULL || strcmp(codec, "auto") == 0)
-        return ORACLE_MAXMIN | ORACLE_ROTATED;
-    if (strncmp(codec, "uniform", 7) == 0)
-        return ORACLE_UNIFORM;
-    return strcmp(codec, "rotated") == 0 ? ORACLE_ROTATED : ORACLE_MAXMIN;
+    return codec && strcmp(codec, "maxmin") == 0 ? ORACLE_MAXMIN : ORACLE_UNIFORM;
 }
 
 void oracle_set(struct oracle *oracle, unsigned bits, unsigned families)
 {
     static const double errors[] = {0.5708,  0.1331, 0.0358, 0.00963,
                                     0.00252, 6.5e-4, 1.6e-4, 3.5e-5};
-    double error = errors[bits - 1];
-    bool widest = bits > 5 && families & ORACLE_ROTATED;
 
     oracle->scheme.bits = bits;
-    oracle->scheme.rotated = families & ORACLE_ROTATED && !widest ? error : 0;
-    oracle->uniform = families & ORACLE_UNIFORM ? error : 0;
-    oracle->maxmin = families & ORACLE_MAXMIN || widest ||
-                     (families & ORACLE_ROTATED && check_word("CGX_ADAPTIVE", "bits"));
+    oracle->uniform = families & ORACLE_UNIFORM ? errors[bits - 1] : 0;
+    oracle->maxmin = families & ORACLE_MAXMIN;
 }
 
 /* Nodes of COMM, by the ranks that its members have in the world: PER_NODE there; 0: one node. */
@@ -307,12 +276,10 @@ struct oracle oracle_from_environment(enum element type, MPI_Comm comm)
     struct oracle oracle = {.scheme = scheme_from_environment(type),
                             .history = !check_set("CGX_HISTORY", "0"),
                             .cross_grid = check_set("CGX_CROSS_REDUCTION_TYPE", "GRID")};
-    const char *codec = getenv("CGX_CODEC"), *widths = check_word("CGX_ADAPTIVE", "bits");
 
     PMPI_Comm_size(comm, &oracle.ranks);
     find_nodes(&oracle, check_set("CGX_TOPOLOGY", "flat") ? 1 : oracle.scheme.per_node, comm);
     oracle.scheme.bucket = check_bucket();
-    oracle.base = oracle.scheme.bits;
-    oracle_set(&oracle, widths ? (unsigned)atoi(widths) : oracle.base, oracle_families(codec));
+    oracle_set(&oracle, oracle.scheme.bits, oracle_families(getenv("CGX_CODEC")));
     return oracle;
 }

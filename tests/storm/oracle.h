@@ -20,10 +20,9 @@ enum { ORACLE_RANKS = 8 };
 
 /* How a sum may have been formed. */
 struct oracle {
-    struct scheme scheme; /* bits: the least width that a segment may have; rotated: its error */
-    bool maxmin;          /* segments may be max-min quantised; rotated, if its error is not 0 */
+    struct scheme scheme; /* bits: the least width that a segment may have */
+    bool maxmin;          /* segments may be max-min quantised */
     double uniform;       /* the squared error of uniform quantisation; 0: there is none */
-    unsigned base;        /* the width where none is chosen or said */
     bool history;
     bool cross_grid;
     bool parts;  /* some elements may be sent as they are */
@@ -37,7 +36,7 @@ struct oracle {
 struct oracle oracle_from_environment(enum element type, MPI_Comm comm);
 
 /* Families, a bit each. */
-enum { ORACLE_MAXMIN = 1, ORACLE_ROTATED = 2, ORACLE_UNIFORM = 4 };
+enum { ORACLE_MAXMIN = 1, ORACLE_UNIFORM = 2 };
 
 /* Those of CODEC, as in CGX_CODEC; NULL: its default. */
 unsigned oracle_families(const char *codec);
@@ -62,9 +61,8 @@ struct oracle_verdict oracle_judge(const struct oracle *oracle, const struct pla
                                    double step, const void *result);
 
 /* In quantisations.c: how far a sum may be off that goes through quantisations inside nodes,
- * between nodes and at last. Of COUNT elements, a bucket; rank p's begin at INPUTS + p * STRIDE. If
- * SCHEME's quantisation is rotated it is the root of the sum of the squares, else that of each
- * element. Rounding comes to it. Not finite where inputs are not. */
+ * between nodes and at last. Of COUNT elements, a bucket; rank p's begin at INPUTS + p * STRIDE.
+ * Rounding comes to it. Not finite where inputs are not. */
 double quantisations_error(const struct oracle *oracle, const struct scheme *scheme,
                            const double *inputs, size_t stride, size_t count);
 

@@ -18,24 +18,6 @@ struct bucket {
     size_t count;
 };
 
-static double norm_of(const double *values, size_t count)
-{
-    double squares = 0;
-
-    for (size_t i = 0; i < count; i++)
-        squares += values[i] * values[i];
-    return sqrt(squares);
-}
-
-/* By how much more a quantisation makes OPERAND be off. */
-static double rotated_loss(const struct bucket *bucket, struct operand operand)
-{
-    double norm = norm_of(operand.values, bucket->count) + operand.error;
-    double widest = bucket->oracle->history ? 252 : 1;
-
-    return 4 * widest * (sqrt(bucket->scheme->rotated) * norm + fmin(norm, 0x1p-102));
-}
-
 static double maxmin_loss(const struct bucket *bucket, struct operand operand)
 {
     const struct oracle *oracle = bucket->oracle;
@@ -71,9 +53,7 @@ static double uniform_loss(const struct bucket *bucket, struct operand operand)
 
 static double loss(const struct bucket *bucket, struct operand operand)
 {
-    if (bucket->scheme->uniform > 0)
-        return uniform_loss(bucket, operand);
-    return bucket->scheme->rotated > 0 ? rotated_loss(bucket, operand)
+    return bucket->scheme->uniform > 0 ? uniform_loss(bucket, operand)
                                        : maxmin_loss(bucket, operand);
 }
 

@@ -75,10 +75,8 @@ static void draw_layers(struct draw *draw, struct rule *rule, FILE *file)
 
 static void draw_bits(struct draw *draw, struct rule *rule, FILE *file)
 {
-    char widths[SAID_WIDTHS];
-
-    rule->said.bits = said_draw_bits(draw, widths);
-    fprintf(file, " bits=%s", widths);
+    rule->said.bits = 1 + (unsigned)draw_below(draw, 8);
+    fprintf(file, " bits=%u", rule->said.bits);
 }
 
 static void draw_actions(struct draw *draw, struct rule *rule, FILE *file)
@@ -151,7 +149,7 @@ const char *rules_text(void)
 /* What may be done with a call. */
 struct outlook {
     bool exact, parts;
-    unsigned least, most;
+    unsigned least;
     unsigned families; /* 0: nothing is known yet */
 };
 
@@ -165,10 +163,9 @@ static struct outlook outlook_of(const struct hint *hint, const struct rule *rul
                         : then->codec ? then->codec
                                       : getenv("CGX_CODEC");
     unsigned families = oracle_families(codec);
-    unsigned bits = first->bits > 0              ? first->bits
-                    : then->bits > 0             ? then->bits
-                    : families == ORACLE_UNIFORM ? oracle->base
-                                                 : oracle->scheme.bits;
+    unsigned bits = first->bits > 0  ? first->bits
+                    : then->bits > 0 ? then->bits
+                                     : oracle->scheme.bits;
     unsigned layer = first->layer_bits > 0  ? first->layer_bits
                      : then->layer_bits > 0 ? then->layer_bits
                                             : bits;
@@ -178,7 +175,6 @@ static struct outlook outlook_of(const struct hint *hint, const struct rule *rul
                                      (oracle->own_op && !first->op && !then->op),
                             .parts = rule && rule->parts,
                             .least = layer < bits ? layer : bits,
-                            .most = layer > bits ? layer : bits,
                             .families = families};
 }
 
@@ -189,7 +185,6 @@ static void allow(struct outlook *all, struct outlook other)
     *all = (struct outlook){.exact = other.exact && (all->exact || !known),
                             .parts = other.parts || all->parts,
                             .least = known && all->least < other.least ? all->least : other.least,
-                            .most = all->most > other.most ? all->most : other.most,
                             .families = all->families | other.families};
 }
 
@@ -216,8 +211,6 @@ bool rules_apply(const struct hint *hint, const struct storm_call *call, const c
     if (!certain)
         allow(&all, outlook_of(hint, NULL, oracle));
     oracle_set(oracle, all.least, all.families);
-    /* Where there are more bits than 5 they are max-min quantised. */
-    oracle->maxmin |= all.most > 5;
     oracle->parts = all.parts;
     return all.exact;
 }

@@ -17,8 +17,8 @@ Row = collections.namedtuple("Row", "width sent relative seconds")
 HEAD = ("bits of an element", "sent", "of exact", "relative error", "time")
 
 MEANING = (
-    "As chosen: with this run's settings, and the history that they keep. The relative error is the squared error over the "
-    "squares of the sum. Times are those of this run on its network, without waits for late ranks. A "
+    "Compressed: with this run's settings, and the history that they keep. The relative error is the squared error "
+    "over the squares of the sum. Times are those of this run on its network, without waits for late ranks. A "
     "rule like 'count=N -> bits=8' gives a sum another width (cgx-rules(5))."
 )
 
@@ -59,7 +59,7 @@ def sums(stats):
 
 def rows(layer):
     """LAYER exact, and as it would be compressed."""
-    own = f"{units.bits(layer.bits)}, as chosen" if layer.changes else "as chosen"
+    own = f"{units.bits(layer.bits)}, compressed"
     return [
         Row("32, exact" if layer.datatype == "float32" else "16, exact",
             mean(layer.bytes.plain, layer.compressed), 0, layer.plain_time),
@@ -89,11 +89,15 @@ def title(one, several):
     return f"{size}, {place}: {units.counted(one.layer.compressed, 'call')} would be compressed"
 
 
-def remarks(one, all_sums):
+def remarks(stats, one, all_sums):
     """Sentences on ONE: whether it recurs, what the guard thinks, and the rule to write."""
     where = condition(one.elements, one.datatype, all_sums)
     lines = []
     if one.layer:
+        lines.append(
+            f"{words.share(stats, one.layer)} of all bytes; a quantisation has an error of "
+            f"{units.ratio(one.layer.error)}, as its step tells."
+        )
         held = one.calls("held") + one.layer.redone
         lines.append(
             f"It recurs. The guard would have held {units.counted(held, 'call')}."

@@ -158,7 +158,7 @@ def _observed(stats):
     for one in sums:
         table = observed.rows(one.layer) if one.layer else []
         parts.append(f"<h3>{html.escape(observed.title(one, several))}</h3>")
-        parts += [_p(line) for line in observed.remarks(one, keys)]
+        parts += [_p(line) for line in observed.remarks(stats, one, keys)]
         if table:
             parts.append(
                 _details("At each width", observed.HEAD, [observed.cells(row, table[0]) for row in table])
@@ -197,87 +197,37 @@ def _bytes(stats):
             (
                 ("compressed", "sent"),
                 ("plain", "uncompressed it would have been"),
-                ("upright", f"with {stats.base_bits} bits everywhere"),
             )
         ),
         _figure("bytes", plots.bytes_sent, stats),
     ]
 
 
-def _widths(stats):
-    parts = ["<h2>Widths over steps</h2>"]
-    figure = _figure("widths", plots.widths, stats, words.no_widths(stats))
-    if any(layer.changes for layer in stats.layers):
-        parts += [
-            _p(
-                "Bits to an element, layer by layer: the library gives more to layers that need them, "
-                "and fewer to others. The number is the mean of the layer's segments.",
-                "note",
-            ),
-            _legend([(f"w{bits}", f"{bits}") for bits in range(1, 9)] + [("w32", "32: exact")]),
-        ]
-    parts.append(figure)
+def _layers(stats):
+    parts = ["<h2>Layers</h2>"]
+    if not stats.layers:
+        return parts + [_p(words.no_layers(stats), "note")]
     parts += [
         _p(f"{one.name}, {units.counted(one.ranks, 'rank')}: {words.step(one)}", "note")
         for one in stats.communicators
         if one.layers
     ]
     several = words.has_several(stats.layers)
-    if stats.layers:
-        parts.append(
-            _details(
-                "All layers in figures",
-                (
-                    "layer",
-                    "calls",
-                    "widths now",
-                    "changes",
-                    "sent",
-                    "uncompressed",
-                    "error / budget",
-                    "seconds",
-                ),
-                [
-                    (
-                        words.layer(layer, several),
-                        units.count(layer.compressed),
-                        layer.changes[-1].widths if layer.changes else units.UNKNOWN,
-                        units.count(max(0, layer.all_changes - 1)),
-                        units.size(layer.bytes.sent),
-                        units.size(layer.bytes.plain),
-                        units.ratio(layer.over_budget),
-                        f"{layer.seconds:.3g}",
-                    )
-                    for layer in stats.layers
-                ],
-            )
+    heads = ("layer", "calls", "bits", "error", "of the bytes", "sent", "uncompressed", "seconds")
+    rows = [
+        (
+            words.layer(layer, several),
+            units.count(layer.compressed),
+            units.bits(layer.bits),
+            units.ratio(layer.error),
+            words.share(stats, layer),
+            units.size(layer.bytes.sent),
+            units.size(layer.bytes.plain),
+            f"{layer.seconds:.3g}",
         )
-    return parts
-
-
-def _errors(stats):
-    parts = ["<h2>Error, against its budget</h2>"]
-    chosen = [one for one in stats.communicators if plots.has_errors(one)]
-    if not chosen:
-        return parts + [_p(words.no_errors(stats), "note")]
-    marks = (
-        ("mark budget", "squared error over the budget"),
-        ("line limit", "1: as large as the budget"),
-    )
-    parts += [
-        _p(words.budget(stats), "note"),
-        _legend(marks),
+        for layer in stats.layers
     ]
-    for number, one in enumerate(chosen[:4]):
-        if len(chosen) > 1:
-            parts.append(f"<h3>{html.escape(one.name)}</h3>")
-        parts.append(_figure(f"errors-{number}", plots.errors, one))
-    parts += [
-        "<h3>Layer by layer, at the last choice</h3>",
-        _p("A single layer may be above its budget: the budget is one for all layers.", "note"),
-        _figure("layer-errors", plots.layer_errors, stats),
-    ]
-    return parts
+    return [*parts, _p(words.ERROR, "note"), _details("All layers in figures", heads, rows)]
 
 
 # ---- the timeline ----
@@ -324,7 +274,7 @@ def page(stats, trace):
         parts.append(_p(words.source(stats), "source"))
     parts.append(_tiles(stats, trace))
     if stats:
-        compressed = (_calls, _exact_sums, _bytes, _speed, _widths, _errors)
+        compressed = (_calls, _exact_sums, _bytes, _speed, _layers)
         for put in (_observed, _calls, _exact_sums) if stats.observe else compressed:
             parts += put(stats)
     if trace:

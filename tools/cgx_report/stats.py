@@ -4,63 +4,26 @@
 """What statistics say (cgx-stats(5)): figures, with the names and units that people look for."""
 
 import collections
-import re
 
 from .files import Unreadable, items, known, number, read_statistics, text, whole
 from .large import LargeSums
 
-VERSIONS = (2, 3)
-
-_RUN = re.compile(r"(\d{1,18})x(r?)(\d{1,2})$")
+VERSIONS = (2, 3, 4)
 
 # Calls that were exact: UNITS are bytes of the process, and elements of a communicator.
 Exact = collections.namedtuple("Exact", "reason calls units")
-Choice = collections.namedtuple("Choice", "step guard over_budget")
-
-
-class Change:
-    """Widths that were in force from a step on, which is counted from the first compressed one."""
-
-    def __init__(self, of, step):
-        self.step = step
-        self.call = whole(of["call"])
-        self.widths = text(of["widths"])
-        self.estimated = known(of["estimated_error"])
-        self.budget = known(of["budget"])
-        # Of all segments, as far as they are listed; None: they are not.
-        runs = [run for run in map(_RUN.match, self.widths.split(",")) if run]
-        segments = sum(int(run[1]) for run in runs)
-        self.bits = sum(int(run[1]) * int(run[3]) for run in runs) / segments if segments else None
-        self.rotated = any(run[2] for run in runs)
-
-
-def _changes(of):
-    """Where the layers of the step were found anew, their steps are counted on by calls."""
-    changes = []
-    for change in items(of, list):
-        step, call = whole(change["step"]), whole(change["call"])
-        if changes and changes[-1].step >= step:
-            step = changes[-1].step + max(1, call - changes[-1].call)
-        changes.append(Change(change, step))
-    if len(changes) > 1:
-        # The first widths were in force as long as there were calls.
-        first, second = changes[:2]
-        first.step = max(0, second.step - (second.call - first.call))
-    return changes
 
 
 class Bytes:
-    """What a rank sent, and what it would have sent: uncompressed, and at the base width."""
+    """What a rank sent, and what it would have sent uncompressed."""
 
     def __init__(self, of=None):
         self.sent = number(of["sent"]) if of else 0
         self.plain = number(of["uncompressed"]) if of else 0
-        self.base = number(of["base"]) if of else 0
 
     def add(self, other):
         self.sent += other.sent
         self.plain += other.plain
-        self.base += other.base
 
 
 class Counts:
@@ -90,20 +53,17 @@ class Layer(Counts):
         self.elements = whole(of["elements"])
         self.datatype = text(of["datatype"])
         self.segments = whole(of["segments"])
-        self.over_budget = known(of["estimated_over_budget"])
-        self.all_changes = whole(of["changes"])
-        self.changes = _changes(of["widths"])
-        # Its last step, on the same count as those of its changes.
-        last = self.changes[-1] if self.changes else None
-        self.end = last.step + max(1, self.compressed - last.call) if last else 0
+        # Squared, of a quantisation, relative to what was quantised; earlier versions do not say.
+        self.error = known(of.get("estimated_error"))
 
     def order(self):
         return (self.position is None, self.position or 0, -self.bytes.plain)
 
     @property
     def bits(self):
-        """Of the widths in force."""
-        return self.changes[-1].bits if self.changes else None
+        """Sent for an element."""
+        width = 32 if self.datatype == "float32" else 16
+        return width * self.bytes.sent / self.bytes.plain if self.bytes.plain else None
 
     @property
     def time(self):
@@ -127,19 +87,6 @@ class Communicator:
         self.after = whole(step["after"])
         self.positions = whole(step["calls"])
         self.held_back = whole(of["held_back"])
-        plans = items(of["plans"], dict)
-        self.plans = whole(plans["made"])
-        self.guards = whole(plans["by_guard"])
-        self.over_budget = known(plans["estimated_over_budget"])
-        self.most_over_budget = known(plans["most"])
-        self.choices = []
-        for choice in items(plans.get("choices", []), list):
-            step = whole(choice["step"])
-            if self.choices and self.choices[-1].step >= step:
-                step += self.choices[-1].step
-            self.choices.append(
-                Choice(step, choice["cause"] == "guard", known(choice["estimated_over_budget"]))
-            )
         self.layers = [Layer(layer, self) for layer in items(of["layers"], list)]
         self.other = Counts(items(of["other"], dict))
 
@@ -151,7 +98,7 @@ class Stats:
         of = read_statistics(file)
         if of["cgx_stats"] not in VERSIONS:
             raise Unreadable(
-                f"has statistics of a version that is not 2 or 3: use the cgx-report of "
+                "has statistics of a version that is not 2, 3 or 4: use the cgx-report of "
                 "the library that wrote it"
             )
         try:
@@ -176,13 +123,6 @@ class Stats:
 
     def _fill_settings(self, of):
         self.base_bits = whole(of["bits"])
-        self.adaptive = bool(of["adaptive"])
-        self.least = whole(of["least"])
-        self.most = whole(of["most"])
-        self.budget = number(of["budget"])
-        # Earlier versions had budgets of noise too.
-        self.budget_of = text(of.get("budget_of", "error"))
-        self.period = whole(of["period"])
         # In earlier versions there was no such mode.
         self.observe = bool(of.get("observe", False))
 

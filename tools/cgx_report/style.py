@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: the libcgxpmpi developers
 # SPDX-License-Identifier: BSD-3-Clause
 
-"""The style sheet of the page. Colours are told apart with any colour vision (after Okabe and Ito,
-and one hue from light to dark for widths), and are never all that tells things apart."""
+"""The style sheet of the page. Colours are told apart with any colour vision (after Okabe and Ito),
+and are never all that tells things apart."""
 
 _LIGHT = {
     "ground": "#ffffff",
@@ -13,9 +13,7 @@ _LIGHT = {
     "compressed": "#0b62a8",
     "plain": "#c3d3e2",
     "exact": "#8a5a00",
-    "base": "#1b1f24",
     "limit": "#b3261e",
-    "budget": "#0b62a8",
     "encode": "#0072b2",
     "scatter": "#c44d00",
     "scatter-inside": "#e69f00",
@@ -36,9 +34,7 @@ _DARK = {
     "compressed": "#4aa3df",
     "plain": "#33475a",
     "exact": "#d9a440",
-    "base": "#e6edf3",
     "limit": "#ff7b72",
-    "budget": "#4aa3df",
     "encode": "#4aa3df",
     "scatter": "#ff7f3f",
     "scatter-inside": "#f0b93a",
@@ -50,29 +46,6 @@ _DARK = {
     "ink": "#0f1419",
     "warning": "#3a2d12",
 }
-
-# From 1 to 8 bits, and 32.
-_WIDTHS_LIGHT = (
-    "#dbe9f6",
-    "#bfd8ed",
-    "#9cc5e2",
-    "#6aa9d3",
-    "#3d88bf",
-    "#1f69a6",
-    "#104f88",
-    "#08356a",
-)
-_WIDTHS_DARK = (
-    "#15324d",
-    "#19476c",
-    "#1d5c8b",
-    "#2a76ab",
-    "#4b94c8",
-    "#79b3de",
-    "#a7cfef",
-    "#d5e8fa",
-)
-_DARK_ON_LIGHT = 4
 
 _RULES = """
 * { box-sizing: border-box; }
@@ -105,8 +78,6 @@ text.figure { fill: var(--muted); font-variant-numeric: tabular-nums; }
   font-size: 0.85rem; }
 .legend li { display: flex; align-items: center; gap: 6px; }
 .key { flex: none; width: 14px; height: 14px; border-radius: 2px; display: inline-block; }
-.key.line { height: 0; border-top: 2px dashed; border-radius: 0; }
-.key.mark { border-radius: 50%; }
 dl.reasons { margin: 8px 0; }
 dl.reasons dt { font-weight: 600; margin-top: 12px; overflow-wrap: anywhere; }
 dl.reasons dt span { font-weight: 400; color: var(--muted); }
@@ -121,16 +92,12 @@ th, td { text-align: left; padding: 4px 12px 4px 0; border-bottom: 1px solid var
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 summary { cursor: pointer; color: var(--muted); font-size: 0.9rem; }
 .grid { stroke: var(--grid); stroke-width: 1; }
-.limit { stroke: var(--limit); stroke-width: 1.5; stroke-dasharray: 5 4; }
-line.base { stroke: var(--base); stroke-width: 2; }
-.line-budget { fill: none; stroke-width: 1.5; stroke: var(--budget); }
 """
 
 _FILLED = (
     "compressed",
     "plain",
     "exact",
-    "budget",
     "encode",
     "scatter",
     "scatter-inside",
@@ -142,37 +109,18 @@ _FILLED = (
 )
 
 
-def _variables(colours, widths):
-    lines = [f"--{name}: {colour};" for name, colour in colours.items()]
-    lines += [f"--w{number}: {colour};" for number, colour in enumerate(widths, 1)]
-    return " ".join(lines)
-
-
-def _ink(dark_on_first, is_dark):
-    """What text on the widths' colours is written in."""
-    light, dark = ("#ffffff", "#1b1f24")
-    first, last = (light, dark) if is_dark else (dark, light)
-    return " ".join(
-        f"--on-w{number}: {first if number <= dark_on_first else last};" for number in range(1, 9)
-    )
+def _variables(colours):
+    return " ".join(f"--{name}: {colour};" for name, colour in colours.items())
 
 
 def style():
-    light = _variables(_LIGHT, _WIDTHS_LIGHT) + _ink(_DARK_ON_LIGHT, False)
-    dark = _variables(_DARK, _WIDTHS_DARK) + _ink(_DARK_ON_LIGHT, True)
+    light, dark = _variables(_LIGHT), _variables(_DARK)
     filled = [f".{name} {{ fill: var(--{name}); background: var(--{name}); }}" for name in _FILLED]
-    for number in range(1, 9):
-        filled.append(f".w{number} {{ fill: var(--w{number}); background: var(--w{number}); }}")
-        filled.append(f"text.on-w{number} {{ fill: var(--on-w{number}); stroke: none; }}")
     filled += [
-        ".w32 { fill: var(--exact); background: var(--exact); }",
-        "text.on-w32, text.on-encode, text.on-scatter, text.on-sum, text.on-gather"
+        "text.on-encode, text.on-scatter, text.on-sum, text.on-gather"
         " { fill: var(--ink); stroke: none; }",
         "text.on-scatter-inside, text.on-gather-inside, text.on-decode"
         " { fill: #0f1419; stroke: none; }",
-        ".unknown { fill: var(--grid); background: var(--grid); }",
-        ".key.line.limit { border-color: var(--limit); background: none; }",
-        ".key.upright { width: 3px; background: var(--base); }",
     ]
     return (
         f":root {{ color-scheme: light dark; {light} }}\n"

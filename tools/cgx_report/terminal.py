@@ -138,7 +138,7 @@ def _put_observed(out, stats):
         table = observed.rows(one.layer) if one.layer else []
         for row in [observed.HEAD] * bool(table) + [observed.cells(row, table[0]) for row in table]:
             out.lines.append("      " + "{:20}{:>12}{:>12}{:>18}{:>12}".format(*row))
-        for line in observed.remarks(one, keys):
+        for line in observed.remarks(stats, one, keys):
             out.line(line, 6)
     if len(sums) > LAYERS:
         out.line(f"... and {len(sums) - LAYERS} more sums.", 2)
@@ -151,7 +151,6 @@ def _put_bytes(out, stats):
     out.title("What the rank sent in compressed calls")
     rows = (
         ("uncompressed it would have been", stats.bytes.plain),
-        (f"with {stats.base_bits} bits everywhere", stats.bytes.base),
         ("sent", stats.bytes.sent),
     )
     for label, number in rows:
@@ -160,47 +159,33 @@ def _put_bytes(out, stats):
     out.line(f"Saved: {units.size(saved)}, {units.percent(saved, stats.bytes.plain)}.", 2)
 
 
-def _put_layer(out, layer):
-    out.bar(
-        words.layer(layer, False), f"{units.bits(layer.bits)} of 32", min(layer.bits or 0, 8), 8
+def _put_layer(out, stats, layer):
+    bits = f"{units.bits(layer.bits)} bits"
+    out.bar(words.layer(layer, False), bits, min(layer.bits or 0, 8), 8)
+    out.line(
+        f"error {units.ratio(layer.error)}; {words.share(stats, layer)} of the bytes; "
+        f"sent {units.size(layer.bytes.sent)} of {units.size(layer.bytes.plain)} in "
+        f"{units.counted(layer.compressed, 'call')}",
+        6,
     )
-    if layer.changes:
-        out.line(
-            f"now {layer.changes[-1].widths}; "
-            f"{units.counted(max(0, layer.all_changes - 1), 'change')} in "
-            f"{units.counted(layer.compressed, 'call')}; "
-            f"sent {units.size(layer.bytes.sent)} of {units.size(layer.bytes.plain)}",
-            6,
-        )
 
 
-def _put_widths(out, stats):
-    out.title("Widths of layers, in bits")
+def _put_layers(out, stats):
+    out.title("Layers, in bits of an element")
     shown = largest(stats.layers, LAYERS)
     if not shown:
-        out.line(words.no_widths(stats), 2)
+        out.line(words.no_layers(stats), 2)
     for communicator in stats.communicators:
         own = [layer for layer in shown if layer.communicator is communicator]
         if own:
             ranks = units.counted(communicator.ranks, "rank")
             out.line(f"{communicator.name}, {ranks}: {words.step(communicator)}", 2)
         for layer in own:
-            _put_layer(out, layer)
+            _put_layer(out, stats, layer)
     if len(stats.layers) > LAYERS:
         out.line(f"... and {len(stats.layers) - LAYERS} layers of fewer bytes.", 2)
-
-
-def _put_errors(out, stats):
-    out.title("Squared error")
-    chosen = [one for one in stats.communicators if one.choices]
-    out.line(words.budget(stats) if chosen else words.no_errors(stats), 2)
-    for one in chosen:
-        if len(chosen) > 1:
-            out.line(one.name, 2)
-        value, most = one.over_budget, one.most_over_budget
-        if value is not None:
-            figures = units.ratio(value) + (f" (most {units.ratio(most)})" if most else "")
-            out.bar("over the budget", figures, value, max(1, most or 0))
+    if any(layer.error is not None for layer in shown):
+        out.line(words.ERROR, 2)
 
 
 # ---- the timeline ----
@@ -250,8 +235,7 @@ def summary(stats, trace, ascii_only=False):
             _put_exact_sums,
             _put_bytes,
             _put_speed,
-            _put_widths,
-            _put_errors,
+            _put_layers,
         ):
             put(out, stats)
     if trace:

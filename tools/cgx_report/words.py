@@ -189,30 +189,21 @@ def has_several(layers):
     return len({id(one.communicator) for one in layers}) > 1
 
 
-def budget(stats):
-    """What the error is held to."""
-    if not stats.adaptive:
-        return "Widths are fixed (CGX_ADAPTIVE=0), so errors are not estimated."
-    if stats.budget_of == "noise":
-        return "The budget was a part of the gradient's noise, which this version no longer knows."
-    times = "" if stats.budget == 1 else f"{stats.budget:g} times "
-    return f"The budget is {times}the squared error of {stats.base_bits} bits everywhere."
+def no_layers(stats):
+    """Why nothing is said of layers."""
+    return "Nothing was compressed, so there are no layers."
 
 
-def no_widths(stats):
-    """Why there are no widths over steps."""
-    if not stats.compressed_calls:
-        return "Nothing was compressed, so there are no widths."
-    return "No layer has a place in the step, so there are no widths of its own."
+def share(stats, of):
+    """Of the bytes that were sent."""
+    return units.percent(of.bytes.sent, sum(one.bytes.sent for one in stats.layers))
 
 
-def no_errors(stats):
-    if not stats.adaptive:
-        return budget(stats)
-    return (
-        "Widths have not been chosen yet: that takes compressed calls at known places of the step, "
-        "and three steps of them."
-    )
+# What the error of a layer is.
+ERROR = (
+    "The error is that of a quantisation, as its step tells: squared, over the squares of what was "
+    "quantised. Bits follow the data: loud layers take more, quiet ones fewer."
+)
 
 
 def step(communicator):

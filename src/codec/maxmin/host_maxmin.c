@@ -185,40 +185,6 @@ static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work
     return CGX_OK;
 }
 
-/* ---- measure ---- */
-
-static struct cgx_sample sample_of(const struct cgx_walk *walk, size_t count)
-{
-    const struct cgx_host_kernels *kernels = walk->kernels;
-    struct cgx_host_range range = kernels->range(walk->values, count);
-    struct cgx_sample sample = {0};
-
-    if (range.poison) {
-        sample.min = sample.max = cgx_bits_float(CGX_NAN_FLOAT32);
-        return sample;
-    }
-    sample.min = range.min + 0.0f; /* -0 becomes +0 */
-    sample.max = range.max + 0.0f;
-    sample.power = kernels->squares(walk->values, count, cgx_sample_grid(range.min, range.max), 1);
-    if (sample.min == sample.max)
-        return sample;
-    for (unsigned bits = 1; bits <= CGX_WIDTHS; bits++)
-        sample.squares[bits - 1] =
-            kernels->squares(walk->values, count, cgx_grid_over(range.min, range.max, bits), bits);
-    return sample;
-}
-
-static enum cgx_status measure(const struct cgx_walk *walk, const struct cgx_work *work,
-                               const struct cgx_bucket *bucket)
-{
-    struct cgx_sample *samples = work->out;
-
-    if (sum_bucket(walk, work, bucket) != CGX_OK)
-        return CGX_ERR_FORMAT;
-    samples[walk->samples] = sample_of(walk, bucket->count);
-    return CGX_OK;
-}
-
 /* ---- the family ---- */
 
 static enum cgx_status peek(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
@@ -233,8 +199,6 @@ static enum cgx_status peek(const struct cgx_walk *walk, const struct cgx_bucket
     return CGX_OK;
 }
 
-const struct cgx_host_family cgx_host_maxmin = {.operations = {[CGX_ENCODE] = encode,
-                                                               [CGX_REDUCE] = reduce,
-                                                               [CGX_DECODE] = decode,
-                                                               [CGX_MEASURE] = measure},
-                                                .peek = peek};
+const struct cgx_host_family cgx_host_maxmin = {
+    .operations = {[CGX_ENCODE] = encode, [CGX_REDUCE] = reduce, [CGX_DECODE] = decode},
+    .peek = peek};

@@ -20,15 +20,11 @@ struct cgx_slice;
 
 struct cgx_trailer {
     /* Whether parts of SCHEDULE, formed as SCHEME says, have this trailer; called before SCHEDULE's
-     * slices, hash and needs are set. NULL: only if the plan is adaptive. */
+     * slices, hash and needs are set. */
     bool (*needed)(const struct cgx_schedule *schedule, const struct cgx_scheme *scheme);
 
-    /* Bytes of the trailer per piece, and per part of the first slice. */
-    size_t by_piece, by_first;
-
-    /* If the codec writes the trailer, BY_PIECE bytes for each piece: tells the pieces of PART
-     * where. Called when PART is laid out. */
-    void (*lay)(const struct cgx_slice *slice, const struct cgx_block *part);
+    /* Bytes of the trailer per part of the first slice. */
+    size_t by_first;
 
     /* Writes the trailer over zeros, after every quantisation of PART, a sum of FROM; LAST: the
      * final sum. NULL, here and in other functions: nothing to do. */
@@ -45,10 +41,10 @@ struct cgx_trailer {
     size_t (*room)(const struct cgx_schedule *schedule);
 };
 
-extern const struct cgx_trailer cgx_energies, cgx_watch;
+extern const struct cgx_trailer cgx_watch;
 
 /* In payload order. */
-enum { CGX_TRAILER_ENERGIES, CGX_TRAILER_WATCH, CGX_TRAILERS };
-static const struct cgx_trailer *const cgx_trailers[CGX_TRAILERS] = {&cgx_energies, &cgx_watch};
+enum { CGX_TRAILER_WATCH, CGX_TRAILERS };
+static const struct cgx_trailer *const cgx_trailers[CGX_TRAILERS] = {&cgx_watch};
 
 #endif

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "codec/energy.h"
 #include "util/float_state.h"
 
 /* If at least this many elements have one sign, it is not by chance. */

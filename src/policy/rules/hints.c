@@ -117,6 +117,11 @@ uint32_t cgx_hints_hash(const struct cgx_hints *hints)
     return hash == 0 ? 1 : hash;
 }
 
+const char *cgx_hints_retired(const struct cgx_hints *hints)
+{
+    return hints->actions.retired;
+}
+
 bool cgx_hints_enable(const struct cgx_hints *hints)
 {
     return !hints || hints->actions.enable != CGX_SWITCH_OFF;
@@ -129,10 +134,9 @@ struct cgx_override cgx_override_merge(const struct cgx_hints *hints, const stru
 
     if (hints)
         hinted = cgx_actions_override(&hints->actions, call->count);
-    if (override.least == 0) {
+    if (override.bits == 0) {
         override.exact = override.exact || hinted.exact;
-        override.least = hinted.least;
-        override.most = hinted.most;
+        override.bits = hinted.bits;
     }
     if (!override.layers)
         override.layers = hinted.layers;

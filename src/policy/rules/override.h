@@ -37,8 +37,8 @@ struct cgx_override {
     bool exact; /* even if recurs=never; then only RECURS and RULE are set */
     enum cgx_recurs recurs;
     enum cgx_switch consensus;           /* whether the guard is on */
-    unsigned least, most;                /* widths, 1-8; 0: not set; equal: a fixed width */
-    unsigned codec;                      /* CGX_CODEC; the widths are valid for it */
+    unsigned bits;                       /* 1-8; 0: not set */
+    unsigned codec;                      /* CGX_CODEC */
     enum cgx_dtype op;                   /* what the program's own op sums; CGX_FLOAT32: not set */
     const struct cgx_layer_list *layers; /* NULL: not set; they add up to the call's count */
     unsigned rule;                       /* number of the rule from 1; 0: none */
@@ -52,7 +52,7 @@ struct cgx_rules_error {
 
 enum cgx_hint {
     CGX_HINT_ENABLE, /* 0, 1, true, false */
-    CGX_HINT_BITS,   /* N, MIN:MAX or exact */
+    CGX_HINT_BITS,   /* N or exact */
     CGX_HINT_CODEC,  /* CGX_CODECS */
     CGX_HINT_LAYERS, /* "4096,1048576:8,512:exact"; several lists separated by ";", each for buffers
                         of as many elements as it adds up to */

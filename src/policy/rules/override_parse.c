@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "policy/step/recurrence.h"
+#include "util/names.h"
 #include "util/parse.h"
 #include "util/settings.h"
 
@@ -97,8 +98,8 @@ void cgx_scan_token(struct cgx_scan *scan, const char *stops, char token[CGX_TOK
 /* A word of a list stands for its value in the enums of rules.h; these count from 1. */
 const struct cgx_key cgx_action_keys[CGX_HINTS] = {
     {ABOUT("cgx_enable", "1, 0, true, false"), cgx_value_choice, 1, 2, FIELD(enable)},
-    {ABOUT("cgx_bits", "1-8, MIN:MAX with both 1-8, exact"), cgx_value_bits, 1, 8, FIELD(bits)},
-    {ABOUT("cgx_codec", CGX_CODECS), cgx_value_choice, 1, FIELD(codec)},
+    {ABOUT("cgx_bits", "1-8, exact"), cgx_value_bits, 1, 8, FIELD(bits)},
+    {ABOUT("cgx_codec", CGX_CODECS), cgx_value_codec, 1, FIELD(codec)},
     {ABOUT("cgx_layers", "SIZE[:BITS],... with SIZE at least 1, BITS 1-8, exact"), NULL, 1, 8,
      FIELD(layers)},
     {ABOUT("cgx_recurs", "always, never"), cgx_value_choice, 1, FIELD(recurs)},
@@ -179,28 +180,34 @@ static bool read_layers(struct cgx_scan *scan, const struct cgx_key *key,
 
 bool cgx_scan_value(struct cgx_scan *scan, const struct cgx_key *key, void *fields)
 {
-    const char *at = scan->at;
+    const char *at = scan->at, *successor;
     char token[CGX_TOKEN_BYTES];
 
     if (!key->parse)
         return read_layers(scan, key, &((struct cgx_actions *)fields)->layers);
     cgx_scan_token(scan, "", token);
-    return cgx_key_read(key, token, fields) || cgx_scan_refuse(scan, at, key->about.values);
+    successor = key->parse == cgx_value_codec ? cgx_names_successor("CGX_CODEC", token) : NULL;
+    if (!cgx_key_read(key, successor ? successor : token, fields))
+        return cgx_scan_refuse(scan, at, key->about.values);
+    if (successor)
+        ((struct cgx_actions *)fields)->retired = "codec: retired value, uniform is used";
+    else if (key->parse == cgx_value_bits && strchr(token, ':'))
+        ((struct cgx_actions *)fields)->retired =
+            "bits: ranges are retired, the greatest width is used; bits follow the data by "
+            "themselves, layer by layer";
+    return true;
 }
 
 struct cgx_override cgx_actions_override(const struct cgx_actions *actions, uint64_t count)
 {
     struct cgx_override override = {.recurs = actions->recurs,
                                     .consensus = actions->consensus,
-                                    .exact = actions->bits >> 16 == CGX_BITS_EXACT,
+                                    .exact = actions->bits == CGX_BITS_EXACT,
+                                    .bits = actions->bits % CGX_BITS_EXACT,
                                     .codec = actions->codec,
                                     .op = actions->op,
                                     .layers = actions->layers};
 
-    if (!override.exact) {
-        override.least = actions->bits >> 16;
-        override.most = actions->bits & 0xFFFF;
-    }
     while (override.layers && override.layers->total != count)
         override.layers = override.layers->next;
     return override;

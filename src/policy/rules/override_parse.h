@@ -45,13 +45,14 @@ void cgx_scan_token(struct cgx_scan *scan, const char *stops, char token[CGX_TOK
 /* The actions of a rule, or the hints of a communicator. All zero: none. */
 struct cgx_actions {
     enum cgx_switch enable;        /* hints only */
-    uint32_t bits;                 /* MIN << 16 | MAX; both CGX_BITS_EXACT: exact */
+    uint32_t bits;                 /* 1-8 or CGX_BITS_EXACT */
     struct cgx_layer_list *layers; /* owned; a hint's lists all have different totals */
     enum cgx_recurs recurs;
     enum cgx_switch consensus;
     unsigned codec;    /* as in struct cgx_override */
     enum cgx_dtype op; /* likewise */
     uint32_t step;
+    const char *retired; /* what a retired value stands for, for users; NULL: there was none */
 };
 
 /* Their keys as hints, in the order of enum cgx_hint; in a rule, without "cgx_". */

@@ -171,7 +171,7 @@ static bool read_item(struct cgx_scan *scan, bool action, struct rule *rule, uns
         return false;
     if (!cgx_scan_ends(scan))
         return cgx_scan_refuse(scan, scan->at, "a blank and the next word, or the end of the line");
-    if ((*given & SET(EXACT) || rule->says.bits >> 16 == CGX_BITS_EXACT) &&
+    if ((*given & SET(EXACT) || rule->says.bits == CGX_BITS_EXACT) &&
         __builtin_popcount(*given & OF_CALLS) > 1)
         return cgx_scan_fail(scan, at, "refused: an exact call can have no other action");
     if (*given & STEP && *given & (SET(COUNT) | SET(POSITION) | SET(TYPE)))
@@ -277,6 +277,8 @@ static bool read_line(struct cgx_rules *rules, struct cgx_scan *scan, cgx_rules_
     rules->nrules++; /* counted first, so that what it owns is freed after an error */
     if (!read_rule(scan, rule))
         return false;
+    if (warn && rule->says.retired)
+        warn(context, rule->line, rule->says.retired);
     if (warn)
         warn_of(rules, rule, warn, context);
     return true;

@@ -10,14 +10,13 @@
  *
  *   count=1024-65536 -> exact                          # norms and biases of their own
  *   count=25557032 -> layers=4096:exact,1048576,24500000,4360:exact
- *   type=float16 comm="data parallel" -> bits=3:6
+ *   type=float16 comm="data parallel" -> bits=6
  *   position=0-3 -> bits=8
  *   comm=model -> step=24
  *
  * Conditions: count, position: N, N-M, N- (no upper limit); type: float32, float16, bfloat16; comm:
- * the communicator's name, in double quotes if it has blanks. Actions: exact; bits=N or MIN:MAX
- * (widths to choose from; without adaptive widths, the base width clamped to that range); codec=,
- * as CGX_CODEC; layers=SIZE[:BITS],... in elements (BITS: 1-8 or exact); recurs=always or never;
+ * the communicator's name, in double quotes if it has blanks. Actions: exact; bits=N; codec=, as
+ * CGX_CODEC; layers=SIZE[:BITS],... in elements (BITS: 1-8 or exact); recurs=always or never;
  * consensus=off or on; op=float16 or bfloat16: the program's own op on elements of two bytes, for
  * which type=float16 holds, sums these; step=N, the calls in a step of a communicator (comm= is its
  * only condition). */
@@ -33,8 +32,8 @@ struct cgx_rules;
 const char *cgx_rule_word(size_t index);
 
 /* Parses TEXT (LENGTH bytes, any). NULL: *ERROR says why ("out of memory" too). WARN, if not NULL,
- * is called for each rule that can never be reached, or whose layers add up to no count that its
- * conditions allow. */
+ * is called for each rule that can never be reached, that has a retired value, or whose layers add
+ * up to no count that its conditions allow. */
 typedef void cgx_rules_warn(void *context, unsigned line, const char *message);
 struct cgx_rules *cgx_rules_parse(const char *text, size_t length, cgx_rules_warn *warn,
                                   void *context, struct cgx_rules_error *error);
@@ -81,6 +80,9 @@ struct cgx_hints;
 struct cgx_hints *cgx_hints_parse(struct cgx_hints *hints, const char *const values[CGX_HINTS],
                                   struct cgx_rules_error *error);
 void cgx_hints_free(struct cgx_hints *hints);
+
+/* What a retired value among the last hints stands for, for users; NULL: there was none. */
+const char *cgx_hints_retired(const struct cgx_hints *hints);
 
 /* A hash for ranks to compare; 0 for NULL. */
 uint32_t cgx_hints_hash(const struct cgx_hints *hints);

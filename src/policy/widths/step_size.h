@@ -22,9 +22,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Quantised data: its sum of squares, NaN if unknown, and number of elements. */
+/* Quantised data: its sum of squares, NaN if unknown, and number of elements; the sum of squared
+ * errors that their steps make. */
 struct cgx_quantised {
-    double energy, elements;
+    double energy, elements, noise;
 };
 
 /* All zeros: nothing is known. */

@@ -67,13 +67,6 @@ size_t check_bucket(void)
     return check_set("CGX_HISTORY", "0") ? 512 : 128;
 }
 
-const char *check_word(const char *name, const char *key)
-{
-    const char *text = getenv(name), *word = text ? strstr(text, key) : NULL;
-
-    return word ? word + strlen(key) + 1 : NULL;
-}
-
 bool check(bool here, const char *format, ...)
 {
     bool verdict = check_everywhere(here, MPI_COMM_WORLD);

@@ -26,9 +26,6 @@ bool check_set(const char *name, const char *value);
 /* Elements that share a scale, as is set or by default; of no profile. */
 size_t check_bucket(void);
 
-/* What is behind "KEY=" in the variable NAME, up to the end; NULL if it is not there. */
-const char *check_word(const char *name, const char *key);
-
 /* One test: passes when HERE is true on every rank. Returns the verdict. */
 bool check(bool here, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Collective calls that the library makes of its own. The program defines PMPI_Allreduce,
- * PMPI_Bcast and PMPI_Reduce, as it does PMPI_Isend in traffic.h. */
+ * as it does PMPI_Isend in traffic.h. */
 #ifndef TESTS_MPI_LIB_COLLECTIVES_H
 #define TESTS_MPI_LIB_COLLECTIVES_H
 
@@ -10,8 +10,5 @@
 
 /* Entered by the calling thread so far, the program's own calls by these names included. */
 uint64_t collectives_entered(void);
-
-/* Those for doubles among them: the sums of what was measured. */
-uint64_t collectives_of_doubles(void);
 
 #endif

@@ -52,7 +52,7 @@ launch() {
 # The same with host buffers compressed from the first call on, at one width, and without history:
 # the bound of an element with it is 252 times as wide.
 launch_now() {
-    launch CGX_BUFFERS=host CGX_ADAPTIVE=0 CGX_HISTORY=0 CGX_WARMUP=0 CGX_COMPRESSION_MINIMAL_SIZE=1024 "$@"
+    launch CGX_BUFFERS=host CGX_HISTORY=0 CGX_WARMUP=0 CGX_COMPRESSION_MINIMAL_SIZE=1024 "$@"
 }
 
 # result VERDICT NAME: one test, where VERDICT is "ok" or "not ok".

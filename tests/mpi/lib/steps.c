@@ -19,21 +19,12 @@
 
 void steps_begin(struct steps *steps, MPI_Comm comm, const struct steps_part *parts, size_t nparts)
 {
-    const char *widths = check_word("CGX_ADAPTIVE", "bits");
-    const char *base = getenv("CGX_COMPRESSION_QUANTIZATION_BITS");
+    const char *bits = getenv("CGX_COMPRESSION_QUANTIZATION_BITS");
 
-    *steps = (struct steps){.least = widths ? (unsigned)atoi(widths) : 3, .nparts = nparts};
-    if (base && (unsigned)atoi(base) < steps->least)
-        steps->least = (unsigned)atoi(base);
+    *steps = (struct steps){.least = bits ? (unsigned)atoi(bits) : 4, .nparts = nparts};
     memcpy(steps->parts, parts, nparts * sizeof *parts);
     MPI_Comm_dup(comm, &steps->comm);
     PMPI_Comm_set_errhandler(steps->comm, MPI_ERRORS_RETURN);
-}
-
-void steps_begin_at(struct steps *steps, const struct steps *other, const char *bits)
-{
-    steps_begin(steps, MPI_COMM_WORLD, other->parts, other->nparts);
-    comms_hint(steps->comm, "cgx_bits", bits);
 }
 
 void steps_end(struct steps *steps)
@@ -97,8 +88,7 @@ static struct record reduce(const struct steps *steps, const struct call *call, 
 {
     void *send = place_make(steps->place, call->input, call->bytes);
     void *receive = place_make(steps->place, call->input, call->bytes);
-    struct record before = {
-        0, 0, traffic_messages(), traffic_bytes(), collectives_entered(), collectives_of_doubles()};
+    struct record before = {0, 0, traffic_messages(), traffic_bytes(), collectives_entered()};
     struct record record = {0};
 
     if (steps->around)
@@ -110,7 +100,6 @@ static struct record reduce(const struct steps *steps, const struct call *call, 
     record.messages = traffic_messages() - before.messages;
     record.bytes = traffic_bytes() - before.bytes;
     record.collectives = collectives_entered() - before.collectives;
-    record.measurements = collectives_of_doubles() - before.measurements;
     place_read(steps->place, call->result, send, call->bytes);
     if (memcmp(call->result, call->input, call->bytes) != 0)
         record.good = false;
@@ -148,7 +137,6 @@ static bool exchange(struct steps *steps, const struct call *call, const struct 
         steps->messages += record.messages;
         steps->bytes += record.bytes;
         steps->collectives += record.collectives;
-        steps->measurements += record.measurements;
     }
     steps->digest = steps->digest * 3 ^ own->digest;
     steps->failed = steps->failed || !good;
@@ -201,7 +189,7 @@ bool steps_take(struct steps *steps)
     PMPI_Comm_size(steps->comm, &ranks);
     steps->square = 0;
     steps->failed = false;
-    steps->messages = steps->bytes = steps->collectives = steps->measurements = 0;
+    steps->messages = steps->bytes = steps->collectives = 0;
     for (size_t i = 0; i < steps->nparts;) {
         struct call call = open_call(steps, i, rank, ranks);
 
@@ -255,11 +243,4 @@ size_t steps_exact(const struct steps *steps)
     for (size_t i = 0; i < steps->nparts; i++)
         exact += steps->found[i].exact;
     return exact;
-}
-
-double steps_width(const struct steps *steps, const struct steps *other, unsigned bits, size_t part)
-{
-    double levels = exp2(bits) - 1;
-
-    return log2(1 + levels * sqrt(other->found[part].square / steps->found[part].square));
 }

@@ -16,10 +16,6 @@
 
 #define STEPS_PARTS 26
 
-/* Compressed steps that all have base widths, before others are chosen for the first time; and as
- * many after steps had too much error. */
-#define STEPS_AT_BASE 16
-
 /* A tensor. */
 struct steps_part {
     size_t count;
@@ -49,15 +45,13 @@ struct steps {
     double square; /* of all parts */
     bool failed;   /* a rank was returned an error, or its input was changed */
     uint64_t messages, bytes;
-    uint64_t collectives, measurements; /* see collectives.h */
-    uint64_t digest;                    /* of all results so far */
+    uint64_t collectives;        /* see collectives.h */
+    uint64_t digest;             /* of all results so far */
     void (*around)(bool before); /* called just before and after each MPI_Allreduce; or NULL */
 };
 
 /* On a new duplicate of COMM that returns errors; float32 in host memory. */
 void steps_begin(struct steps *steps, MPI_Comm comm, const struct steps_part *parts, size_t nparts);
-/* The parts of OTHER, whose calls have BITS: what it is compared with. */
-void steps_begin_at(struct steps *steps, const struct steps *other, const char *bits);
 void steps_end(struct steps *steps);
 
 /* One step: a call of MPI_Allreduce for each buffer, in place now and then. True if all succeed,
@@ -74,10 +68,5 @@ bool steps_stray(struct steps *steps, size_t count);
 
 /* Parts in all calls of the last step that were exact. */
 size_t steps_exact(const struct steps *steps);
-
-/* The width that PART had if its error was that of OTHER, which has taken the same steps, at BITS:
- * errors go with the square of the step. */
-double steps_width(const struct steps *steps, const struct steps *other, unsigned bits,
-                   size_t part);
 
 #endif

@@ -21,7 +21,7 @@ struct call {
 struct record {
     uint64_t digest; /* of the result */
     uint64_t good;   /* the call succeeded and did not touch its input */
-    uint64_t messages, bytes, collectives, measurements;
+    uint64_t messages, bytes, collectives;
 };
 
 /* What one rank finds of its share of the buckets. */

@@ -34,7 +34,7 @@ static struct cgx_schedule schedule_of(const struct scene *scene)
         keys[rank] = rank / scene->per_node;
     nodes = cgx_nodes_create(keys, RANKS);
     scheme.nodes = nodes;
-    schedule = cgx_coll_schedule(plan, plan, &scheme, STAGING);
+    schedule = cgx_coll_schedule(plan, &scheme, STAGING);
     cgx_nodes_free(nodes);
     cgx_plan_free(plan);
     return schedule;

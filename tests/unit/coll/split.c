@@ -17,18 +17,19 @@ static const struct cgx_settings fixed = {.bits = 4, .bucket_size = 512};
 static struct cgx_plan *mixed_plan(size_t nsegments, size_t segment, size_t tail)
 {
     struct cgx_plan *plan = malloc(sizeof *plan + nsegments * sizeof plan->segments[0]);
-    uint8_t widths[64];
 
     *plan = (struct cgx_plan){
         .dtype = CGX_FLOAT32, .bucket_size = 64, .unit = 64, .nsegments = nsegments};
     for (size_t i = 0; i < nsegments; i++) {
-        plan->segments[i] = (struct cgx_segment){.first = plan->count, .count = segment * 64};
-        widths[i] = (uint8_t)(1 + i * 5 % 8);
+        plan->segments[i] = (struct cgx_segment){.first = plan->count,
+                                                 .count = segment * 64,
+                                                 .bits = (uint8_t)(1 + i * 5 % 8),
+                                                 .before = plan->bytes};
+        plan->bytes += segment * cgx_plan_unit_bytes(plan, plan->segments[i].bits);
         if (i + 1 == nsegments)
             plan->segments[i].count -= 64 - tail;
         plan->count += plan->segments[i].count;
     }
-    cgx_plan_set(plan, widths);
     return plan;
 }
 
@@ -139,20 +140,16 @@ static struct cgx_schedule shape_of(const struct cgx_plan *plan, unsigned ranks,
     scheme.nodes = nodes = cgx_nodes_create(keys, ranks);
     scheme.flat = flat = cgx_nodes_create(NULL, ranks);
     free(keys);
-    return cgx_coll_schedule(plan, plan, &scheme, staging);
+    return cgx_coll_schedule(plan, &scheme, staging);
 }
 
 static void test_huge(void)
 {
-    const struct cgx_settings settings = {
-        .bits = 4, .bucket_size = 512, .adaptive = true, .adaptive_bits = 3u << 16 | 8};
-    struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, (size_t)3500 << 20);
-    struct cgx_plan *widest = cgx_plan_widest(plan);
-    struct cgx_schedule schedule = shape_of(widest, 8, 8, (size_t)64 << 20);
+    struct cgx_plan *plan = cgx_plan_create(&fixed, NULL, CGX_FLOAT32, (size_t)3500 << 20);
+    struct cgx_schedule schedule = shape_of(plan, 8, 8, (size_t)64 << 20);
 
     ok(schedule.slices < 1000 && schedule.needs.staging <= (size_t)32 << 20,
        "14 GB make %u slices in 64 MiB", schedule.slices);
-    cgx_plan_free(widest);
     cgx_plan_free(plan);
 }
 
@@ -204,7 +201,7 @@ static void test_slots(void)
     struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, 387890);
     struct cgx_nodes *nodes = cgx_nodes_create(keys, 4), *flat = cgx_nodes_create(NULL, 4);
     const struct cgx_scheme scheme = {.nodes = nodes, .flat = flat};
-    struct cgx_schedule one = cgx_coll_schedule(plan, plan, &scheme, (size_t)4 << 20);
+    struct cgx_schedule one = cgx_coll_schedule(plan, &scheme, (size_t)4 << 20);
 
     ok(one.slices == 1 || one.needs.slots == CGX_SLOTS, "several slices have a slot each");
     cgx_nodes_free(nodes);

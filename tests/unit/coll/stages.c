@@ -171,39 +171,6 @@ static void test_rotated(void)
     }
 }
 
-/* An element is quantised in each node by the rank that does not own it, in the sum of one node,
- * and in the sum of all: 2 / 4 + 2 / 4 + 4 / 4 of the inputs' square, and the errors that sums have
- * by then. */
-static void test_energies(void)
-{
-    struct scene scene = scene_of("0011", CGX_FLOAT32, (size_t)4 * CGX_SEGMENT_ELEMENTS);
-    double power[4] = {0};
-    bool right = true;
-    uint64_t state = 9;
-
-    scene.codec = CGX_FAMILY_ROTATED;
-    scene.adaptive = true;
-    scene_prepare(&scene);
-    for (size_t i = 0; i < scene.count * scene.ranks; i++) {
-        size_t element = i / scene.ranks, segment = element / CGX_SEGMENT_ELEMENTS;
-        double value = data_gaussian(&state) * exp2((double)segment);
-
-        scene_set_input(&scene, (unsigned)(i % scene.ranks), element, (float)value);
-        power[segment] += value * value;
-    }
-    scene_run(&scene);
-    for (size_t s = 0; s < 4; s++) {
-        const struct cgx_segment *segment = &scene.plan->segments[s];
-        double range = cgx_encoding_range(cgx_segment_encoding(segment));
-        double found = scene.energies[1][s] * range / power[s] / 2;
-
-        right = right && found > 0.98 && found < 1.02 + 0.5 * cgx_uniform_error(segment->bits);
-    }
-    ok(scene_all_are(&scene, CGX_OUTCOME_DONE) && right,
-       "segments of different widths: energies are the squares of what was quantised");
-    scene_free(&scene);
-}
-
 /* Each stage has its own step of uniform quantisation and quantises as often as the schedule says:
  * the square of the error tells, with a step four times the others' for each stage in turn. */
 static void test_steps(void)
@@ -304,7 +271,6 @@ int main(void)
 {
     test_results();
     test_rotated();
-    test_energies();
     test_steps();
     test_reference(CGX_FAMILY_MAXMIN);
     test_reference(CGX_FAMILY_ROTATED);

@@ -20,7 +20,6 @@ static struct scene scene_for(size_t t, unsigned way)
     struct scene scene = scene_of(topologies[t], CGX_FLOAT32, 3001);
 
     scene.leaders = (way & 4) != 0;
-    scene.adaptive = t % 2 == 1;
     scene.watched = t % 2 == 0;
     scene.consensus = scene.watched ? 1e-3f : 0;
     return scene;
@@ -67,10 +66,9 @@ static bool is_consistent(const struct scene *scene)
     if (scene_all_are(scene, CGX_OUTCOME_HALFWAY))
         return true;
     for (unsigned r = 0; r < scene->ranks; r++) {
-        /* One that cannot know what others have seen of their data, or of its energies, is broken.
-         */
+        /* One that cannot know what others have seen of their data is broken. */
         if (scene->outcomes[r] == CGX_OUTCOME_LOST ||
-            ((scene->watched || scene->adaptive) && scene->outcomes[r] == CGX_OUTCOME_BROKEN))
+            (scene->watched && scene->outcomes[r] == CGX_OUTCOME_BROKEN))
             continue;
         if (scene->outcomes[r] != CGX_OUTCOME_DONE)
             return false;
@@ -78,25 +76,6 @@ static bool is_consistent(const struct scene *scene)
             memcmp(scene->outputs[with], scene->outputs[r], scene->count * sizeof(float)) != 0)
             return false;
         with = (int)r;
-    }
-    return true;
-}
-
-/* Whether all ranks that go on have the same energies, by which they choose widths. */
-static bool have_same_energies(const struct scene *scene)
-{
-    const double *known = NULL;
-
-    for (unsigned r = 0; scene->adaptive && r < scene->ranks; r++) {
-        const double *energies = scene->energies[r];
-
-        if (scene->outcomes[r] == CGX_OUTCOME_BROKEN)
-            continue;
-        for (size_t s = 0; known && s < scene->plan->nsegments; s++) {
-            if (isnan(known[s]) ? !isnan(energies[s]) : known[s] != energies[s])
-                return false;
-        }
-        known = energies;
     }
     return true;
 }
@@ -123,10 +102,9 @@ static void test_faults(int what, const char *name)
                         break;
                     cases++;
                     /* The first message of a rank comes early enough for all to know. */
-                    if ((what == SCENE_MESSAGE && nth == 0
-                             ? scene_all_are(&scene, CGX_OUTCOME_DECLINED)
-                             : is_consistent(&scene)) &&
-                        have_same_energies(&scene))
+                    if (what == SCENE_MESSAGE && nth == 0
+                            ? scene_all_are(&scene, CGX_OUTCOME_DECLINED)
+                            : is_consistent(&scene))
                         continue;
                     consistent = false;
                     diag("way %u, rank %u, fault %u: outcomes %d %d %d", way, r, nth,

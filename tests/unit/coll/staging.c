@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Staging memory is had once, when ranks agree, for all that widths may become: slices of plans
- * with other widths are laid out here, as calls lay them out, and held to it. */
+/* Staging memory is had when ranks agree: slices of plans with many widths are laid out here, as
+ * calls lay them out, and held to it. */
 #include <stdlib.h>
 
 #include "coll/scratch.h"
@@ -50,13 +50,12 @@ static void few(struct cgx_layer_list *list, unsigned bucket)
     list->layers[list->nlayers - 1].count = 1;
 }
 
-/* Segments are cut from them. */
 static void large(struct cgx_layer_list *list, unsigned bucket)
 {
     list->nlayers = 3;
-    list->layers[0] = (struct cgx_layer_size){9 * CGX_SEGMENT_ELEMENTS + 1, 0};
+    list->layers[0] = (struct cgx_layer_size){9 * 65536 + 1, 0};
     list->layers[1] = (struct cgx_layer_size){bucket + 1, 2};
-    list->layers[2] = (struct cgx_layer_size){20 * CGX_SEGMENT_ELEMENTS + 77, 0};
+    list->layers[2] = (struct cgx_layer_size){20 * 65536 + 77, 0};
 }
 
 static const struct {
@@ -69,7 +68,25 @@ static const struct {
                {"few buckets", few},
                {"large layers", large}};
 
-static struct cgx_plan *make_plan(const struct cgx_settings *settings, size_t buffer)
+/* What becomes of the widths that BUFFERS leave open. */
+enum { LEAST, MOST, LEAST_FIRST, MOST_FIRST, MIXED, CHOICES };
+
+static void choose(struct cgx_layer_list *list, unsigned choice)
+{
+    for (size_t i = 0; i < list->nlayers; i++) {
+        bool first = i < list->nlayers / 2;
+
+        if (list->layers[i].bits == 0)
+            list->layers[i].bits = choice == LEAST         ? 1
+                                   : choice == MOST        ? 8
+                                   : choice == LEAST_FIRST ? (first ? 1 : 8)
+                                   : choice == MOST_FIRST  ? (first ? 8 : 1)
+                                                           : 1 + (unsigned)(i * i * 7 + i / 3) % 8;
+    }
+}
+
+static struct cgx_plan *make_plan(const struct cgx_settings *settings, size_t buffer,
+                                  unsigned choice)
 {
     struct cgx_layer_list *list = malloc(sizeof *list + LAYERS * sizeof list->layers[0]);
     const struct cgx_override override = {.layers = list};
@@ -77,7 +94,10 @@ static struct cgx_plan *make_plan(const struct cgx_settings *settings, size_t bu
 
     list->nlayers = LAYERS;
     list->total = 0;
-    buffers[buffer].fill(list, settings->bucket_size);
+    buffers[buffer].fill(list, cgx_quantisers[settings->codec].bucket > 0
+                                   ? cgx_quantisers[settings->codec].bucket
+                                   : settings->bucket_size);
+    choose(list, choice);
     for (size_t i = 0; i < list->nlayers; i++)
         list->total += list->layers[i].count;
     plan =
@@ -86,68 +106,19 @@ static struct cgx_plan *make_plan(const struct cgx_settings *settings, size_t bu
     return plan;
 }
 
-/* ---- widths ---- */
-
-enum { LEAST, MOST, LEAST_FIRST, MOST_FIRST, MIXED, TURNED, CHOICES };
-
-static void choose(struct cgx_plan *plan, unsigned choice)
-{
-    uint8_t widths[PIECES];
-
-    for (size_t i = 0; i < plan->nsegments; i++) {
-        const struct cgx_segment *segment = &plan->segments[i];
-        bool first = i < plan->nsegments / 2;
-        unsigned span = segment->most - segment->least;
-        unsigned more = choice == LEAST         ? 0
-                        : choice == MOST        ? span
-                        : choice == LEAST_FIRST ? (first ? 0 : span)
-                        : choice == MOST_FIRST  ? (first ? span : 0)
-                                                : (unsigned)(i * i * 7 + i / 3) % (span + 1);
-
-        widths[i] = (uint8_t)(segment->least + more);
-        if (cgx_segment_has_alternative(segment) &&
-            (choice == TURNED || (choice == MIXED && i % 5 == 0)))
-            widths[i] = (uint8_t)cgx_encoding_of(CGX_FAMILY_ROTATED,
-                                                 segment->alternatives[CGX_FAMILY_ROTATED].least);
-    }
-    cgx_plan_set(plan, widths);
-}
-
 /* ---- what slices need ---- */
 
-static size_t samples_of(const struct cgx_slice *slice, size_t first, size_t npieces)
-{
-    unsigned bucket = slice->coding.bucket_size;
-    size_t samples = 0;
-
-    for (size_t i = first; i < first + npieces; i++) {
-        const struct cgx_piece *piece = &slice->slot->pieces[i];
-
-        if (piece->bits != CGX_BITS_EXACT)
-            samples +=
-                cgx_sample_count((piece->count + bucket - 1) / bucket, slice->coding.sampling);
-    }
-    return samples;
-}
-
-/* What a rank measures at once: all that it sends in a stage, or its part. */
-static size_t most_samples(const struct cgx_slice *slice)
+/* Where what SLICE inspects ends, behind all else. */
+static size_t end_of(const struct cgx_slice *slice)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
-    size_t own = slice->is_owner ? cgx_slice_own_part(slice)->first_piece : slice->pieces;
-    size_t most = samples_of(slice, own, slice->pieces - own);
-    size_t sent = samples_of(slice, 0, own);
+    size_t end = slice->inspections;
 
-    most = sent > most ? sent : most;
-    for (unsigned i = 0; i < cgx_schedule_chunks(schedule) + schedule->shards; i++) {
-        const struct cgx_block *block = &slice->slot->blocks[i];
-        size_t samples = samples_of(slice, block->first_piece, block->npieces);
-
-        if (i >= cgx_schedule_chunks(schedule) && schedule->nodes->most == 1)
-            continue; /* a shard is never measured as a whole */
-        most = samples > most ? samples : most;
+    for (int i = 0; slice->number == 0 && i < CGX_TRAILERS; i++) {
+        if (schedule->trailers[i])
+            end += cgx_trailers[i]->room(schedule);
     }
-    return most;
+    return end;
 }
 
 /* Raises NEEDS to what all slices of RANK need; none is empty where *FULL remains. */
@@ -165,9 +136,7 @@ static void add_needs(const struct cgx_schedule *schedule, unsigned rank, struct
         size_t staging, again = 0;
 
         cgx_slice_begin(&coll, number, &slice);
-        staging = slice.samples;
-        if (schedule->plan->adaptive)
-            staging += most_samples(&slice) * sizeof(struct cgx_sample);
+        staging = end_of(&slice);
         for (unsigned i = 0; i < cgx_schedule_chunks(schedule) + schedule->shards; i++)
             again = blocks[i].npieces > again ? blocks[i].npieces : again;
         *full = *full && slice.pieces > 0;
@@ -191,17 +160,15 @@ static bool is_apart(const struct cgx_schedule *schedule, unsigned rank)
     for (unsigned number = 0; number < schedule->slices; number++) {
         struct cgx_slice slice;
         const struct cgx_block *shard;
-        size_t samples;
 
         cgx_slice_begin(&coll, number, &slice);
         if (slice.pull != CGX_PULL_DEVICE || !slice.is_shard_owner)
             continue;
         shard = &slice.shards[slice.local];
-        samples = schedule->plan->adaptive ? most_samples(&slice) * sizeof(struct cgx_sample) : 0;
-        end = slice.samples + samples > end ? slice.samples + samples : end;
+        end = end_of(&slice) > end ? end_of(&slice) : end;
         first = shard->message < first ? shard->message : first;
         fits = fits && shard->message % CGX_PIECE_ALIGNMENT == 0 &&
-               cgx_slice_own_part(&slice)->message >= shard->message &&
+               (!slice.is_owner || cgx_slice_own_part(&slice)->message >= shard->message) &&
                shard->message + CGX_MESSAGE_HEADER_BYTES + shard->bytes <= schedule->needs.staging;
     }
     return fits && end <= first;
@@ -213,16 +180,17 @@ struct verdict {
     size_t schedules;
 };
 
-/* All that PLAN may become, on RANKS ranks, PER_NODE of them to a node. */
-static void test_shape(struct cgx_plan *plan, enum cgx_reduction reduction, unsigned ranks,
+/* PLAN on RANKS ranks, PER_NODE of them to a node. */
+static void test_shape(const struct cgx_plan *plan, enum cgx_reduction reduction, unsigned ranks,
                        unsigned per_node, size_t staging, struct verdict *verdict)
 {
     static const char *const names[] = {"SRA", "grid"};
-    struct cgx_plan *widest = cgx_plan_widest(plan);
     struct cgx_scheme scheme = {.inter = reduction,
+                                .watched = ranks % 2 == 0,
                                 .network = cgx_cost_network(UINT64_C(10000000000), false)};
     struct cgx_nodes *nodes, *flat = cgx_nodes_create(NULL, ranks);
     struct cgx_schedule schedule;
+    struct cgx_needs needs = {0};
     int keys[RANKS];
 
     for (unsigned rank = 0; rank < ranks; rank++)
@@ -230,77 +198,62 @@ static void test_shape(struct cgx_plan *plan, enum cgx_reduction reduction, unsi
     nodes = cgx_nodes_create(keys, ranks);
     scheme.nodes = nodes;
     scheme.flat = flat;
-    schedule = cgx_coll_schedule(plan, widest, &scheme, staging);
-    for (unsigned choice = ranks % one_of(3); choice < CHOICES; choice += one_of(3)) {
-        struct cgx_needs needs = {0};
-
-        choose(plan, choice);
-        cgx_coll_follow(&schedule, plan);
-        add_needs(&schedule, 0, &needs, &verdict->full);
-        add_needs(&schedule, ranks / 2, &needs, &verdict->full);
-        add_needs(&schedule, ranks - 1, &needs, &verdict->full);
-        if (needs.staging > schedule.needs.staging && verdict->staged)
-            diag("%u ranks, %u to a node, %s, %zu bytes, %u slices, choice %u: %zu bytes of %zu",
-                 ranks, per_node, names[reduction], staging, schedule.slices, choice, needs.staging,
-                 schedule.needs.staging);
-        verdict->staged = verdict->staged && needs.staging <= schedule.needs.staging;
-        verdict->listed = verdict->listed && needs.pieces <= schedule.needs.pieces;
-        if ((double)needs.staging > verdict->worst * (double)schedule.needs.staging)
-            verdict->worst = (double)needs.staging / (double)schedule.needs.staging;
-        verdict->apart = verdict->apart && is_apart(&schedule, choice % ranks);
-        verdict->schedules++;
-    }
+    schedule = cgx_coll_schedule(plan, &scheme, staging);
+    add_needs(&schedule, 0, &needs, &verdict->full);
+    add_needs(&schedule, ranks / 2, &needs, &verdict->full);
+    add_needs(&schedule, ranks - 1, &needs, &verdict->full);
+    if (needs.staging > schedule.needs.staging && verdict->staged)
+        diag("%u ranks, %u to a node, %s, %zu bytes, %u slices: %zu bytes of %zu", ranks, per_node,
+             names[reduction], staging, schedule.slices, needs.staging, schedule.needs.staging);
+    verdict->staged = verdict->staged && needs.staging <= schedule.needs.staging;
+    verdict->listed = verdict->listed && needs.pieces <= schedule.needs.pieces;
+    if ((double)needs.staging > verdict->worst * (double)schedule.needs.staging)
+        verdict->worst = (double)needs.staging / (double)schedule.needs.staging;
+    verdict->apart = verdict->apart && is_apart(&schedule, (unsigned)staging % ranks);
+    verdict->schedules++;
     cgx_nodes_free(nodes);
     cgx_nodes_free(flat);
-    cgx_plan_free(widest);
 }
 
 static void test_buffer(const struct cgx_settings *settings, size_t buffer)
 {
     static const size_t stagings[] = {64u << 20, 1u << 20, 256u << 10};
+    static const char *const families[] = {"max-min", "rotated", "uniform"};
     struct verdict verdict = {true, true, true, true, 0, 0};
-    struct cgx_plan *plan = make_plan(settings, buffer);
 
-    for (unsigned ranks = 2; ranks <= RANKS; ranks++) {
-        for (size_t i = 0; i < sizeof stagings / sizeof stagings[0]; i++) {
-            unsigned per_node = ranks % 3 == 0 ? 1 : ranks % 8;
+    for (unsigned choice = (unsigned)buffer % one_of(3); choice < CHOICES; choice += one_of(3)) {
+        struct cgx_plan *plan = make_plan(settings, buffer, choice);
 
-            per_node = per_node == 0 ? ranks : per_node;
-            test_shape(plan, CGX_REDUCTION_SRA, ranks, per_node, stagings[i], &verdict);
-            test_shape(plan, CGX_REDUCTION_GRID, ranks, per_node, stagings[i], &verdict);
+        for (unsigned ranks = 2; ranks <= RANKS; ranks++) {
+            for (size_t i = 0; i < sizeof stagings / sizeof stagings[0]; i++) {
+                unsigned per_node = ranks % 3 == 0 ? 1 : ranks % 8;
+
+                per_node = per_node == 0 ? ranks : per_node;
+                test_shape(plan, CGX_REDUCTION_SRA, ranks, per_node, stagings[i], &verdict);
+                test_shape(plan, CGX_REDUCTION_GRID, ranks, per_node, stagings[i], &verdict);
+            }
         }
+        cgx_plan_free(plan);
     }
-    ok((settings->codec == CGX_FAMILY_AUTO || plan->adaptive == settings->adaptive) &&
-           verdict.staged,
-       "%s, buckets of %u, %s widths from %u%s: staging memory is never short",
-       buffers[buffer].name, settings->bucket_size, settings->adaptive ? "chosen" : "fixed",
-       cgx_settings_least(settings), plan->has_alternatives ? ", chosen families" : "");
+    ok(verdict.staged, "%s, %s, buckets of %u: staging memory is never short", buffers[buffer].name,
+       families[settings->codec], settings->bucket_size);
     ok(verdict.listed, "nor are lists of pieces");
     ok(verdict.apart, "what local peers decode in its place is apart from all else");
     ok(verdict.full, "nor is a slice empty, or without a slot");
     diag("%zu schedules use at most %.3f of it", verdict.schedules, verdict.worst);
-    cgx_plan_free(plan);
 }
 
 int main(void)
 {
     static const unsigned sizes[] = {64, 512, 2048};
-    static const uint32_t limits[] = {1u << 16 | 8, 3u << 16 | 8};
 
     for (size_t b = 0; b < sizeof buffers / sizeof buffers[0]; b++) {
         for (size_t i = 0; i < 3; i++) {
-            for (size_t l = i == 2 ? 3 : 0; l < 5; l++) {
-                const struct cgx_settings settings = {.bits = l == 1   ? 1
-                                                              : l == 4 ? 3
-                                                                       : 4,
-                                                      .codec = l < 3 ? CGX_FAMILY_MAXMIN
-                                                                     : CGX_FAMILY_AUTO,
-                                                      .bucket_size = sizes[i],
-                                                      .adaptive = l < 2 || l == 3,
-                                                      .adaptive_bits = limits[l % 2]};
-
-                test_buffer(&settings, b);
-            }
+            for (int family = 0; family < CGX_FAMILIES; family++)
+                test_buffer(&(struct cgx_settings){.bits = 4,
+                                                   .codec = (enum cgx_family)family,
+                                                   .bucket_size = sizes[i]},
+                            b);
         }
     }
     return done_testing();

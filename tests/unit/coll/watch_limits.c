@@ -56,8 +56,8 @@ static void test_widths(void)
     for (unsigned way = 0; way < 32; way++) {
         struct scene scene = watch_scene(watch_nodes[way % WATCH_NODES], way % 8, 1 + way % 8);
 
-        scene.adaptive = true;
-        scene.count = 300000; /* 5 segments */
+        scene.layered = true;
+        scene.count = 300000; /* 5 layers */
         watch_fill(&scene, WATCH_SCALES, way & 1 ? 0.5 * (scene.ranks - 1) : 1e-4, way);
         scene_run(&scene);
         scene.bits = 8;

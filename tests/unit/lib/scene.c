@@ -58,49 +58,41 @@ static size_t buckets(const struct scene *scene)
     return (scene->count + scene->bucket_size - 1) / scene->bucket_size;
 }
 
-/* Of an adaptive plan: one more bit with each segment, and 1 after 8. */
-static void vary_widths(struct scene *scene)
+/* Layers of one more bit each, and 1 after the most that the family has. */
+static struct cgx_layer_list *layers_of(const struct scene *scene)
 {
-    uint8_t *widths = need(calloc(scene->plan->nsegments, 1));
+    size_t count = (scene->count + SCENE_LAYER - 1) / SCENE_LAYER;
+    struct cgx_layer_list *list = need(malloc(sizeof *list + count * sizeof list->layers[0]));
 
-    for (size_t i = 0; i < scene->plan->nsegments; i++) {
-        const struct cgx_segment *segment = &scene->plan->segments[i];
-
-        widths[i] = segment->least == segment->most
-                        ? segment->bits
-                        : (uint8_t)(1 + (scene->bits - 1 + i) % segment->most);
-    }
-    cgx_plan_set(scene->plan, widths);
-    free(widths);
+    *list = (struct cgx_layer_list){.total = scene->count, .nlayers = count};
+    for (size_t i = 0; i < count; i++)
+        list->layers[i] = (struct cgx_layer_size){
+            i + 1 < count ? SCENE_LAYER : scene->count - i * SCENE_LAYER,
+            1 + (unsigned)(scene->bits - 1 + i) % cgx_quantisers[scene->codec].widths};
+    return list;
 }
 
 void scene_prepare(struct scene *scene)
 {
-    const struct cgx_settings settings = {.bits = (int)scene->bits,
-                                          .codec = scene->codec,
-                                          .bucket_size = scene->bucket_size,
-                                          .adaptive = scene->adaptive,
-                                          .adaptive_bits = 1u << 16 | 8};
+    const struct cgx_settings settings = {
+        .bits = (int)scene->bits, .codec = scene->codec, .bucket_size = scene->bucket_size};
+    struct cgx_layer_list *layers = scene->layered ? layers_of(scene) : NULL;
+    const struct cgx_override override = {.layers = layers};
     struct cgx_scheme scheme = {.leaders = scene->leaders,
                                 .watched = scene->watched,
                                 .inter = scene->grid ? CGX_REDUCTION_GRID : CGX_REDUCTION_SRA,
                                 .network = {.message_ns = 1}};
-    struct cgx_plan *widest;
 
     scheme.nodes = scene->nodes = need(cgx_nodes_create(scene->keys, scene->ranks));
     scheme.flat = scene->flat = need(cgx_nodes_create(NULL, scene->ranks));
-    scene->plan = need(cgx_plan_create(&settings, NULL, scene->dtype, scene->count));
-    vary_widths(scene);
-    widest = need(cgx_plan_widest(scene->plan));
+    scene->plan = need(cgx_plan_create(&settings, &override, scene->dtype, scene->count));
+    free(layers);
     scene->schedule =
-        cgx_coll_schedule(scene->plan, widest, &scheme, scene->staging ? scene->staging : SIZE_MAX);
-    cgx_plan_free(widest);
+        cgx_coll_schedule(scene->plan, &scheme, scene->staging ? scene->staging : SIZE_MAX);
     for (unsigned r = 0; r < scene->ranks; r++) {
         scene->inputs[r] = need(calloc(scene->count, cgx_dtype_size(scene->dtype)));
         scene->outputs[r] = need(calloc(scene->count, cgx_dtype_size(scene->dtype)));
         scene->scales[r] = need(calloc(buckets(scene), sizeof(float)));
-        scene->energies[r] = need(calloc(scene->plan->nsegments, sizeof(double)));
-        scene->findings[r] = need(calloc(scene->plan->nsegments, sizeof(struct cgx_finding)));
     }
 }
 
@@ -120,8 +112,6 @@ void scene_free(struct scene *scene)
         free(scene->inputs[r]);
         free(scene->outputs[r]);
         free(scene->scales[r]);
-        free(scene->energies[r]);
-        free(scene->findings[r]);
     }
     cgx_plan_free(scene->plan);
     cgx_nodes_free(scene->nodes);
@@ -181,10 +171,8 @@ static void add_scales(const struct cgx_work *work)
 static enum cgx_status faulty_run(struct cgx_backend *backend, unsigned slot,
                                   const struct cgx_work *work)
 {
-    static const int faults[CGX_OPERATIONS] = {[CGX_ENCODE] = SCENE_ENCODE,
-                                               [CGX_REDUCE] = SCENE_REDUCE,
-                                               [CGX_DECODE] = SCENE_DECODE,
-                                               [CGX_MEASURE] = -1};
+    static const int faults[CGX_OPERATIONS] = {
+        [CGX_ENCODE] = SCENE_ENCODE, [CGX_REDUCE] = SCENE_REDUCE, [CGX_DECODE] = SCENE_DECODE};
     enum cgx_status status = fails(faults[work->operation])
                                  ? CGX_ERR_DEVICE
                                  : cgx_backend_host()->ops->run(backend, slot, work);
@@ -259,8 +247,6 @@ static void run_rank(void *context, unsigned rank)
     struct cgx_backend backend = {.ops = &ops};
     struct cgx_scratch scratch = {0};
     struct cgx_mpi mpi = loopback_mpi;
-    struct cgx_feedback feedback = {.energies = scene->energies[rank],
-                                    .findings = scene->measured ? scene->findings[rank] : NULL};
     struct cgx_coll coll = {.mpi = &mpi,
                             .rank = rank,
                             .pace = {.fragment = scene->fragment},
@@ -275,7 +261,6 @@ static void run_rank(void *context, unsigned rank)
                             .vote = (int)rank == scene->unrecoverable ? CGX_UNRECOVERABLE
                                     : (int)rank == scene->declined    ? CGX_DECLINED
                                                                       : CGX_ABLE,
-                            .feedback = scene->adaptive ? &feedback : NULL,
                             .watching = {.threshold = scene->consensus,
                                          .ignored = scene->ignored,
                                          .sees_input = !scene->unseen,

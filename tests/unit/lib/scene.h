@@ -10,6 +10,8 @@
 
 #define SCENE_MOST_RANKS 16
 
+#define SCENE_LAYER 65536
+
 /* The number of its call. */
 #define SCENE_CALL 3
 
@@ -42,10 +44,9 @@ struct scene {
     enum cgx_family codec;
     size_t count;
     bool in_place;
-    bool adaptive;                /* segments of different widths, beginning with BITS */
-    bool measured;                /* there are findings */
-    bool watched;                 /* owners say how far ranks are apart */
-    bool unseen;                  /* as if inputs were in a device's memory */
+    bool layered; /* layers of SCENE_LAYER elements and different widths, the first with BITS */
+    bool watched; /* owners say how far ranks are apart */
+    bool unseen;  /* as if inputs were in a device's memory */
     float steps[CGX_STEP_STAGES]; /* of uniform quantisation; 0: each piece's own */
     float consensus;              /* the distance below which the call is not compressed */
     struct cgx_recent *recent[SCENE_MOST_RANKS]; /* the last sums; NULL: not kept */
@@ -61,8 +62,6 @@ struct scene {
     struct cgx_schedule schedule;
     unsigned char *inputs[SCENE_MOST_RANKS], *outputs[SCENE_MOST_RANKS];
     float *scales[SCENE_MOST_RANKS];
-    double *energies[SCENE_MOST_RANKS];             /* by segment, if ADAPTIVE */
-    struct cgx_finding *findings[SCENE_MOST_RANKS]; /* if also MEASURED */
     enum cgx_outcome outcomes[SCENE_MOST_RANKS];
     struct cgx_verdict seen[SCENE_MOST_RANKS];
     size_t crossing; /* bytes of messages between ranks of different nodes */

@@ -57,7 +57,8 @@ static const char *ask(const char *text, uint64_t count)
 {
     static const char *const recurs[] = {"", " recurs=always", " recurs=never"};
     static const char *const consensus[] = {"", " consensus=on", " consensus=off"};
-    static const char *const codecs[] = {"", " codec=maxmin", " codec=rotated", " codec=uniform"};
+    static const char *const codecs[] = {[CGX_CODEC(CGX_FAMILY_MAXMIN)] = " codec=maxmin",
+                                         [CGX_CODEC(CGX_FAMILY_UNIFORM)] = " codec=uniform"};
     static const char *const ops[] = {"", " op=float16", " op=bfloat16"};
     static char said[256];
     struct cgx_rules_call call = {.count = count, .communicator = "", .position = UINT64_MAX};
@@ -65,16 +66,16 @@ static const char *ask(const char *text, uint64_t count)
     struct cgx_override is = cgx_override_merge(hints, rules, &call);
     char bits[32] = "", layers[64] = "", rule[32] = "";
 
-    if (is.least > 0)
-        snprintf(bits, sizeof bits, " bits=%u:%u", is.least, is.most);
+    if (is.bits > 0)
+        snprintf(bits, sizeof bits, " bits=%u", is.bits);
     if (is.layers)
         snprintf(layers, sizeof layers, " layers=%zu,%u", is.layers->nlayers,
                  is.layers->layers[0].bits);
     if (is.rule > 0)
         snprintf(rule, sizeof rule, " rule=%u", is.rule);
     snprintf(said, sizeof said, "%s%s%s%s%s%s%s%s", is.exact ? " exact" : "", bits,
-             codecs[is.codec], layers, recurs[is.recurs], consensus[is.consensus], ops[is.op],
-             rule);
+             is.codec ? codecs[is.codec] : "", layers, recurs[is.recurs], consensus[is.consensus],
+             ops[is.op], rule);
     cgx_rules_free(rules);
     return said[0] ? said + 1 : said;
 }
@@ -87,8 +88,8 @@ static const struct {
 } cases[] = {
     {"enable=0&bits=4&layers=5", "-> bits=3", 5, "exact rule=1",
      "off is exact, whatever else is said"},
-    {"bits=3:6", "", 7, "bits=3:6", "two widths are a choice"},
-    {"+bits= 5", "", 7, "bits=5:5", "one width is fixed, and takes the place of those before"},
+    {"bits=3:6", "", 7, "bits=6", "of a range the greatest width counts"},
+    {"+bits= 5", "", 7, "bits=5", "another width takes the place of those before"},
     {"+bits=Exact", "", 7, "exact", "exact is exact"},
     {"+bits=exact&layers=7:4", "", 7, "exact", "an exact call has no layers"},
     {"layers=4096,1048576:8,512:exact; 10:exact,\t10 ", "", 1053184, "layers=3,0",
@@ -97,19 +98,21 @@ static const struct {
     {"+", "", 21, "", "other buffers have no list"},
     {"+layers=20", "", 1053184, "", "new lists take the place of all before"},
     {"enable=0&bits=5&layers=20", "", 20, "exact", "several keys are read at once"},
-    {"+enable=1", "", 20, "bits=5:5 layers=1,0", "what other keys said before stays"},
+    {"+enable=1", "", 20, "bits=5 layers=1,0", "what other keys said before stays"},
     {"+bits=&layers= ", "", 20, "", "an empty value takes back what its key said"},
-    {"bits=5&layers=10,10:3", "-> bits=2:7", 20, "bits=2:7 layers=2,0 rule=1",
+    {"bits=5&layers=10,10:3", "-> bits=2:7", 20, "bits=7 layers=2,0 rule=1",
      "a rule's widths count, with the hints' layers"},
-    {"+", "-> layers=7:2,7,6", 20, "bits=5:5 layers=3,2 rule=1",
+    {"+", "-> layers=7:2,7,6", 20, "bits=5 layers=3,2 rule=1",
      "a rule's layers count, with the hints' widths"},
-    {"+", "-> layers=7:2,7", 20, "bits=5:5 layers=2,0 rule=1",
+    {"+", "-> layers=7:2,7", 20, "bits=5 layers=2,0 rule=1",
      "a rule's layers for another count leave those of the hints"},
     {"+", "count=20 -> exact", 20, "exact rule=1", "an exact rule counts"},
-    {"+", "count=21 -> exact", 20, "bits=5:5 layers=2,0", "a rule for other calls does not"},
-    {"+bits=exact", "-> bits=4", 20, "bits=4:4 layers=2,0 rule=1",
+    {"+", "count=21 -> exact", 20, "bits=5 layers=2,0", "a rule for other calls does not"},
+    {"+bits=exact", "-> bits=4", 20, "bits=4 layers=2,0 rule=1",
      "a rule's widths count where the hints say exact"},
-    {"codec=rotated", "", 20, "codec=rotated", "cgx_codec says that alone"},
+    {"codec=uniform", "", 20, "codec=uniform", "cgx_codec says that alone"},
+    {"codec=Rotated", "", 20, "codec=uniform", "a retired one is another"},
+    {"codec=auto", "", 20, "codec=uniform", "and so is auto"},
     {"+", "-> codec=maxmin", 20, "codec=maxmin rule=1", "a rule's codec counts"},
     {"+codec=", "", 20, "", "a codec can be taken back"},
     {"recurs= Always ", "", 20, "recurs=always", "cgx_recurs=always says that alone"},
@@ -118,10 +121,10 @@ static const struct {
     {"+", "-> recurs=always", 20, "recurs=always rule=1", "so does a rule's always"},
     {"+", "-> bits=4", 20, "exact recurs=never rule=1",
      "a rule that says neither leaves the hint's"},
-    {"+bits=5&recurs=", "", 20, "bits=5:5", "an empty value takes it back, and leaves the rest"},
+    {"+bits=5&recurs=", "", 20, "bits=5", "an empty value takes it back, and leaves the rest"},
     {"recurs=always", "-> exact", 20, "exact rule=1", "an exact rule counts"},
     {"+consensus=off&bits=exact", "", 20, "exact", "so do exact hints"},
-    {"+", "-> bits=4", 20, "bits=4:4 recurs=always consensus=off rule=1",
+    {"+", "-> bits=4", 20, "bits=4 recurs=always consensus=off rule=1",
      "a rule's widths bring the hints back"},
     {"+enable=0", "-> recurs=always", 20, "exact rule=1",
      "no rule compresses what is switched off"},
@@ -136,19 +139,18 @@ static const struct {
     {"op=", "", 20, "", "an empty op says nothing"},
     {"step= 24 ", "", 20, "", "cgx_step says nothing of a call"},
     {"", "", 20, "", "neither says nothing"},
-    {"", "-> bits=5", 20, "bits=5:5 rule=1", "one width of a rule is fixed"},
-    {"", "-> bits=3:6", 20, "bits=3:6 rule=1", "two are a choice"},
+    {"", "-> bits=5", 20, "bits=5 rule=1", "one width of a rule is fixed"},
+    {"", "-> bits=3:6", 20, "bits=6 rule=1", "of a range the greatest counts"},
     {"", "-> bits=exact", 20, "exact rule=1", "bits=exact is exact"},
     {"", "COUNT=20 TYPE=Float32 -> BITS=Exact", 20, "exact rule=1", "case does not matter"},
-    {"", "count=20 -> bits=3\n-> bits=2", 20, "bits=3:3 rule=1",
-     "the first rule that holds counts"},
-    {"", "count=20 -> bits=3\n-> bits=2", 21, "bits=2:2 rule=2", "and no other"},
+    {"", "count=20 -> bits=3\n-> bits=2", 20, "bits=3 rule=1", "the first rule that holds counts"},
+    {"", "count=20 -> bits=3\n-> bits=2", 21, "bits=2 rule=2", "and no other"},
     {"", "count=20 -> exact", 21, "", "nothing is said of other calls"},
     {"", "-> recurs=always", 20, "recurs=always rule=1", "recurs=always says that alone"},
     {"", "-> consensus=off", 20, "consensus=off rule=1", "so does consensus=off"},
     {"", "-> Consensus=On layers=20", 20, "layers=1,0 consensus=on rule=1",
      "two actions are both taken"},
-    {"", "-> codec=rotated bits=2", 20, "bits=2:2 codec=rotated rule=1", "a codec and its width"},
+    {"", "-> codec=rotated bits=2", 20, "bits=2 codec=uniform rule=1", "a codec and its width"},
     {"", "-> Codec=MaxMin", 20, "codec=maxmin rule=1", "the other codec"},
 };
 
@@ -187,7 +189,7 @@ static void test_memory(void)
 {
     begin("bits=5&layers=20");
     ok(parse(hints, "enable=1&bits=6&layers=20,") == NULL &&
-           strcmp(ask("", 20), "bits=5:5 layers=1,0") == 0,
+           strcmp(ask("", 20), "bits=5 layers=1,0") == 0,
        "a mistake in one key refuses all, and what was said before stays");
 }
 
@@ -214,14 +216,13 @@ static const char *const alike[][2] = {
     {"enable=0", "enable=false"},
     {"enable=1&bits=4&layers=5:4,6", "enable=true&bits= 4&layers=5:4, 6 "},
     {"bits=1", NULL},
-    {"bits=4:5", NULL},
-    {"bits=3:5", NULL},
+    {"bits=5", "bits=3:5"},
     {"layers=5,6", NULL},
     {"layers=6,5", NULL},
     {"layers=5,6:3", NULL},
     {"layers=5,6:4", NULL},
     {"layers=5;6", NULL},
-    {"codec=rotated", NULL},
+    {"codec=uniform", "codec=auto"},
     {"codec=maxmin", NULL},
     {"recurs=always", NULL},
     {"recurs=never", NULL},
@@ -265,8 +266,7 @@ static void test_mistakes(void)
          "cgx_enable: \"1\" refused: allowed: one value of 1, 0, true, false"},
         {CGX_HINT_ENABLE, "\"1\"", 1, "cgx_enable: \"\"\" refused: "},
         {CGX_HINT_ENABLE, "->", 1, "cgx_enable: \"->\" refused: "},
-        {CGX_HINT_BITS, "9", 1,
-         "cgx_bits: \"9\" refused: allowed: 1-8, MIN:MAX with both 1-8, exact"},
+        {CGX_HINT_BITS, "9", 1, "cgx_bits: \"9\" refused: allowed: 1-8, exact"},
         {CGX_HINT_BITS, "4 # wide", 3, "cgx_bits: \"#\" refused: allowed: one value of 1-8, "},
         {CGX_HINT_BITS, "4,5", 1, "cgx_bits: \"4,5\" refused: "},
         {CGX_HINT_BITS, "\x80\xff\n", 1, "cgx_bits: \"\x80\xff?\" refused: "},

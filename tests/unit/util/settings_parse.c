@@ -48,22 +48,10 @@ static void test_fields(void)
            s.log_level == CGX_LOG_DEBUG && silent(),
        "words reach their fields");
     ok(parse("CGX_BUFFERS=all").buffers == CGX_BUFFERS_ALL, "CGX_BUFFERS=all means both kinds");
-    s = parse("CGX_ADAPTIVE=bits=2:6,budget=0.25,period=7\nCGX_ENABLE=observe");
-    ok(s.adaptive && cgx_settings_least(&s) == 2 && cgx_settings_most(&s) == 6 &&
-           s.adaptive_budget == 0.25 && s.adaptive_period == 7 && s.enable == CGX_ENABLE_OBSERVE &&
-           silent(),
-       "the policy's settings reach their fields");
-    s = parse("CGX_COMPRESSION_QUANTIZATION_BITS=2");
-    ok(cgx_settings_least(&s) == 1 && cgx_settings_most(&s) == 8 && silent(),
-       "widths are chosen from one bit below the base width on");
-    parse("CGX_COMPRESSION_QUANTIZATION_BITS=2\nCGX_ADAPTIVE=bits=3:8");
-    ok(messages.warnings == 1 && strstr(messages.text, "calls begin with 3 bits") != NULL,
-       "a range without the base width is warned of");
-    s = parse("CGX_ADAPTIVE=Period=9\nCGX_CONSENSUS=0.5");
-    ok(s.adaptive && cgx_settings_least(&s) == 3 && s.adaptive_budget == 1.0 &&
-           s.adaptive_period == 9 && s.consensus == 0.5 &&
+    s = parse("CGX_ENABLE=observe\nCGX_CODEC=maxmin\nCGX_CONSENSUS=0.5");
+    ok(s.enable == CGX_ENABLE_OBSERVE && s.codec == CGX_FAMILY_MAXMIN && s.consensus == 0.5 &&
            parse("CGX_CONSENSUS=0").consensus == 0 && silent(),
-       "so do one of its words and the consensus");
+       "the policy's settings reach their fields");
     s = parse("CGX_TOPOLOGY=4x2\nCGX_INNER_COMMUNICATOR_TYPE=P2P\n"
               "CGX_CROSS_REDUCTION_TYPE=LEADERS");
     ok(s.topology == ((uint64_t)4 << 32 | 2) && s.inner_transport == CGX_TRANSPORT_P2P &&
@@ -101,11 +89,9 @@ static void test_words(void)
        "slots have names as far as there are any");
     ok(same_words("CGX_COMPRESSION_MINIMAL_SIZE=1", "CGX_COMPRESSION_MINIMAL_SIZE=1024"),
        "values that mean the same have the same word");
-    ok(same_words("CGX_ADAPTIVE=budget=1,period=100", "CGX_ADAPTIVE=1") &&
-           !same_words("CGX_ADAPTIVE=budget=0.5", "A=B") &&
-           !same_words("CGX_ADAPTIVE=bits=2:8", "A=B") &&
-           !same_words("CGX_ADAPTIVE=period=5", "A=B"),
-       "so have words within a value, and each has its own");
+    ok(same_words("CGX_CODEC=auto", "CGX_CODEC=uniform") &&
+           same_words("CGX_CODEC=rotated", "A=B") && !same_words("CGX_CODEC=maxmin", "A=B"),
+       "so have words for one family, and each family has its own");
     ok(same_words("CGX_BITS=8\nCGX_HISTORY=yes",
                   "CGX_COMPRESSION_QUANTIZATION_BITS=8\nCGX_HISTORY=1") &&
            silent(),
@@ -192,6 +178,13 @@ static void test_retired_values(void)
            messages.warnings == 1 && strstr(messages.text, "uniform is used") &&
            parse("CGX_CODEC=uniform").codec == CGX_FAMILY_UNIFORM && silent(),
        "and one that is retired with what follows its colon");
+    ok(parse("CGX_CODEC=ROTATED").codec == CGX_FAMILY_UNIFORM && messages.errors == 0 &&
+           messages.warnings == 1 && strstr(messages.text, "uniform is used"),
+       "and a family that is another one now");
+    ok(parse("CGX_ADAPTIVE=bits=3:8").valid && messages.errors == 0 && messages.warnings == 1 &&
+           strstr(messages.text, "CGX_ADAPTIVE is retired: bits follow the data") &&
+           strstr(messages.text, "CGX_ENABLE=observe"),
+       "a retired variable may have any value, and what is done instead is said");
     parse("CGX_INNER_COMMUNICATOR_TYPE=fast");
     ok(messages.errors == 1 && !strstr(messages.text, "retired"), "others were never allowed");
 }
@@ -203,7 +196,7 @@ static void test_messages(void)
 
     parse("CGX_LOG=error\nCGX_LOGS=1");
     ok(messages.log_level == CGX_LOG_ERROR, "the log level is known before the first message");
-    parse("CGX_WARMUP=x\nCGX_ADAPTIVE=y\nCGX_LOGS=1");
+    parse("CGX_WARMUP=x\nCGX_CONSENSUS=y\nCGX_LOGS=1");
     ok(messages.errors == 2 && messages.warnings == 1, "each problem has its message");
     parse(with_controls);
     ok(strstr(messages.text, "\"1?2?[31m\"") != NULL, "control characters are not repeated");
@@ -214,8 +207,6 @@ static void test_messages(void)
     ok(strstr(messages.text, "CGX_COMPRESSION_QUANTIZATION_BITS=\"10\" refused") != NULL &&
            messages.errors == 1,
        "where both are set it is the one that counts");
-    parse("CGX_BITS=2\nCGX_ADAPTIVE=bits=3:8");
-    ok(strstr(messages.text, "excludes CGX_BITS=2: ") != NULL, "also where two exclude each other");
     memset(entry, '9', sizeof entry);
     memcpy(entry, "CGX_BITS=", 9);
     entry[sizeof entry - 1] = '\0';
@@ -272,8 +263,7 @@ static void test_surroundings(void)
         setlocale(LC_NUMERIC, "fr_FR.UTF-8") == NULL)
         skip("a decimal comma in the program's locale plays no part", "no such locale here");
     else
-        ok(parse("CGX_ADAPTIVE=budget=0.5").adaptive_budget == 0.5 &&
-               !parse("CGX_ADAPTIVE=budget=0,5").valid,
+        ok(parse("CGX_CONSENSUS=0.5").consensus == 0.5 && !parse("CGX_CONSENSUS=0,5").valid,
            "a decimal comma in the program's locale plays no part");
 }
 
@@ -291,7 +281,7 @@ static char *printed(char *environment[], bool all)
 
 static void test_print(void)
 {
-    char *environment[] = {"CGX_WARMUP=4", "CGX_ADAPTIVE=x", NULL};
+    char *environment[] = {"CGX_WARMUP=4", "CGX_CONSENSUS=x", NULL};
     char *text = printed(environment, true);
     const struct cgx_setting *row;
     bool complete = true;
@@ -306,7 +296,7 @@ static void test_print(void)
     free(text);
     text = printed(environment, false);
     ok(strstr(text, "CGX_WARMUP=\"4\" (default: 2)\n") == text &&
-           strstr(text, "CGX_ADAPTIVE=\"x\" (refused; default: 1)\n") != NULL,
+           strstr(text, "CGX_CONSENSUS=\"x\" (refused; default: 0.05)\n") != NULL,
        "what is set is printed alone");
     free(text);
     environment[0] = "CGX_HISTORY=0";

@@ -40,8 +40,8 @@ static const struct variable {
      {"1", "2", "3", "5", "6", "7", "8"},
      {"0", "9", "16", "31", "33", "+4", "-4", "4x", "4.0", "0x4"}},
     {"CGX_CODEC",
-     {"rotated", "ROTATED", "maxmin"},
-     {"rotate", "maxmin,rotated", "max-min", "rotated:1", "auto:0.1"}},
+     {"maxmin", "MaxMin"},
+     {"rotate", "maxmin,uniform", "max-min", "rotated:1", "auto:0.1"}},
     {"CGX_COMPRESSION_BUCKET_SIZE",
      {"64", "256", "512", "1024", "2048", "4096"},
      {"32", "500", "8192", "0", "-512", "512k", "4097"}},
@@ -50,12 +50,6 @@ static const struct variable {
      {"18446744073709551616", "99999999999999999999", "-1", "16k", "1e6", "automatic"}},
     {"CGX_BUFFERS", {"host", "all", "HOST", "All"}, {"gpu", "hos", "hosts", "host,all", "device,"}},
     {"CGX_WARMUP", {"0", "1", "3", "1000000"}, {"1000001", "-1", "two"}},
-    {"CGX_ADAPTIVE",
-     {"0", "off"},
-     {"2",        "bits",           "bits=",      "bits=0:8",     "bits=3:9",
-      "bits=8:3", "bits=3",         "bits=3-8",   "bits=3:8:1",   "bits=3: 8",
-      "budget=0", "budget=-1",      "budget=inf", "budget=1e999", "budget=error:1",
-      "period=0", "period=1000001", "bits=3:8,",  ",period=1",    "1,period=1"}},
     {"CGX_CONSENSUS",
      {"0", "0.0", "1", "1.0", "1e-3", ".5"},
      {"1.001", "2", "-0.1", "-0", "5%", "0,05", "inf", "nan", "1e", ".", "0.05 "}},
@@ -127,16 +121,14 @@ static void test_defaults(void)
     struct cgx_settings s = parse("");
 
     ok(silent() && s.valid, "nothing is said of an empty environment");
-    ok(s.enable == CGX_ENABLE_YES && s.bits == 4 && s.codec == CGX_FAMILY_AUTO &&
+    ok(s.enable == CGX_ENABLE_YES && s.bits == 4 && s.codec == CGX_FAMILY_UNIFORM &&
            s.bucket_size == 128 && s.minimal_size == 16384 && s.minimal_kind == CGX_MINIMAL_AUTO &&
            s.buffers == CGX_BUFFERS_DEVICE && s.warmup == 2 &&
            s.fusion_buffer_bytes == (uint64_t)64 << 20 && s.cross_reduction == CGX_REDUCTION_AUTO &&
            s.log_level == CGX_LOG_WARN && *s.stats_path == '\0',
        "the settings in effect have their defaults");
-    ok(s.adaptive && cgx_settings_least(&s) == 3 && cgx_settings_most(&s) == 8 &&
-           s.adaptive_budget == 1.0 && s.consensus == 0.05 && s.adaptive_period == 100 &&
-           s.rules == 0 && *s.rules_path == '\0',
-       "widths are chosen within the budget, from 3 to 8, and there are no rules");
+    ok(s.consensus == 0.05 && s.rules == 0 && *s.rules_path == '\0',
+       "data is looked at, and there are no rules");
     ok(s.inner_transport == CGX_TRANSPORT_AUTO && !s.leaders && s.topology == CGX_TOPOLOGY_AUTO,
        "the settings not in effect have their defaults");
 }

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Plans in programs with irregular steps, with host buffers, CGX_COMPRESSION_MINIMAL_SIZE=1024 and
- * CGX_ADAPTIVE=period=4: "adaptive_streams [threads]". Every sum must keep the bound of the least
- * width, which shows a plan that is applied to the wrong call. */
+/* Histories by position in programs with irregular steps, with host buffers and
+ * CGX_COMPRESSION_MINIMAL_SIZE=1024: "irregular [threads]". Every sum must be right, which shows a
+ * history that is applied to the wrong call. */
 
 #include <pthread.h>
 #include <string.h>
@@ -13,11 +13,11 @@
 #include "lib/comms.h"
 #include "lib/steps.h"
 
-/* A model of PARTS buffers, from OFFSET elements on; the scales differ, so that widths do. */
+/* A model of PARTS buffers, from OFFSET elements on; the scales differ, so that histories do. */
 #define PARTS 6
 
-/* Steps up to the first plan, and one with it. */
-#define PLANNED (3 + STEPS_AT_BASE + 1)
+/* Steps up to compressed ones with history, and some of them. */
+#define SETTLED 20
 
 static void begin(struct steps *steps, size_t offset)
 {
@@ -29,26 +29,17 @@ static void begin(struct steps *steps, size_t offset)
     steps_begin(steps, MPI_COMM_WORLD, parts, PARTS);
 }
 
-/* Whether a plan is in force: the buffers of small values have three bits then, and for their scale
- * five times the error. */
-static bool planned(const struct steps *steps)
-{
-    double large = steps->found[0].square, small = steps->found[1].square;
-
-    return small > 2.5 * large * 0.03 * 0.03;
-}
-
-static void check_planned(const struct steps *steps, bool right, const char *name)
+static void check_settled(const struct steps *steps, bool right, const char *name)
 {
     check(right, "%s: right, and the same on all ranks", name);
-    check(steps_exact(steps) == 0 && planned(steps), "%s: a plan is in force at the end", name);
+    check(steps_exact(steps) == 0, "%s: compressed at the end", name);
 }
 
 /* The last steps of a program, COUNT of them; RIGHT: all before were. */
 static void finish(struct steps *steps, int count, bool right, const char *name)
 {
     right &= steps_take_all(steps, count);
-    check_planned(steps, right, name);
+    check_settled(steps, right, name);
     steps_end(steps);
 }
 
@@ -62,18 +53,18 @@ static void test_metric(void)
     bool right, exact = true, kept = true;
 
     begin(&steps, 0);
-    right = steps_take_all(&steps, PLANNED);
+    right = steps_take_all(&steps, SETTLED);
     for (size_t i = 0; i < 5; i++) {
         right &= steps_stray(&steps, 1025);
         exact = exact && steps.found[0].exact;
         for (int k = 0; k < gaps[i]; k++) {
             right &= steps_take(&steps);
-            kept = kept && steps_exact(&steps) == 0 && planned(&steps);
+            kept = kept && steps_exact(&steps) == 0;
         }
     }
     check(exact, "metric: it is exact itself");
     check(right, "metric: right, and the same on all ranks");
-    check(kept, "metric: the plan stays in force all the time");
+    check(kept, "metric: the step stays compressed all the time");
     steps_end(&steps);
 }
 
@@ -84,15 +75,15 @@ static void test_regular_metric(void)
     bool right, kept = true;
 
     begin(&steps, 0);
-    right = steps_take_all(&steps, PLANNED);
+    right = steps_take_all(&steps, SETTLED);
     for (int i = 0; i < 40; i++) {
         right &= steps_take(&steps);
-        kept = kept && planned(&steps);
+        kept = kept && steps_exact(&steps) == 0;
         if (i % 10 == 0)
             right &= steps_stray(&steps, 5001);
     }
     check(right, "regular metric: right, and the same on all ranks");
-    check(kept, "regular metric: a plan is in force all the time");
+    check(kept, "regular metric: compressed all the time");
     steps_end(&steps);
 }
 
@@ -103,16 +94,16 @@ static void test_validation(void)
     bool right;
 
     begin(&steps, 0);
-    right = steps_take_all(&steps, PLANNED);
+    right = steps_take_all(&steps, SETTLED);
     for (int pass = 0; pass < 3; pass++) {
         for (size_t i = 0; i < 9; i++)
             right &= steps_stray(&steps, i % 4 == 3 ? steps.parts[i % PARTS].count : 7000 + i);
         right &= steps_take_all(&steps, 3);
     }
-    finish(&steps, PLANNED, right, "validation");
+    finish(&steps, SETTLED, right, "validation");
 }
 
-/* Now and then a step ends early, or begins in its middle: also one that is measured. */
+/* Now and then a step ends early, or begins in its middle. */
 static void test_cut_short(void)
 {
     struct steps steps;
@@ -121,7 +112,7 @@ static void test_cut_short(void)
 
     begin(&steps, 0);
     memcpy(parts, steps.parts, sizeof parts);
-    right = steps_take_all(&steps, PLANNED);
+    right = steps_take_all(&steps, SETTLED);
     for (size_t n = 1; n < PARTS; n++) {
         steps.nparts = n;
         right &= steps_take(&steps);
@@ -134,7 +125,7 @@ static void test_cut_short(void)
         steps.nparts = PARTS;
         right &= steps_take_all(&steps, 3);
     }
-    finish(&steps, PLANNED, right, "cut short");
+    finish(&steps, SETTLED, right, "cut short");
 }
 
 /* ---- other beginnings, and changes ---- */
@@ -147,11 +138,11 @@ static void test_irregular_first(void)
     begin(&steps, 0);
     for (size_t i = PARTS; i-- > 0;)
         right &= steps_stray(&steps, steps.parts[i].count);
-    finish(&steps, PLANNED + 2, right, "irregular first step");
+    finish(&steps, SETTLED + 2, right, "irregular first step");
 }
 
-/* The step changes when a plan is in force: a buffer more, one less, others, one of another size,
- * the same in another order; there is a new plan for each. */
+/* The step changes when it is compressed: a buffer more, one less, others, one of another size,
+ * the same in another order. */
 static void test_changes(void)
 {
     static const char *const names[] = {"a buffer more", "one less", "another size",
@@ -162,7 +153,7 @@ static void test_changes(void)
 
     begin(&steps, 0);
     memcpy(first, steps.parts, sizeof first);
-    right = steps_take_all(&steps, PLANNED);
+    right = steps_take_all(&steps, SETTLED);
     for (int change = 0; change < 5; change++) {
         switch (change) {
         case 0:
@@ -183,14 +174,14 @@ static void test_changes(void)
             steps.nparts = PARTS;
         }
         /* A step of few kinds of calls must go by sixteen times before it takes another's place. */
-        right &= steps_take_all(&steps, 16 + PLANNED + 8);
-        check_planned(&steps, right, names[change]);
+        right &= steps_take_all(&steps, 16 + SETTLED + 8);
+        check_settled(&steps, right, names[change]);
     }
     steps_end(&steps);
 }
 
-/* Buffers of one size in a step, whose values differ: each position has a plan of its own. A hint
- * names the step, which pauses on busy processors can split where counts do not tell. */
+/* Buffers of one size in a step, whose values differ: each position has a history of its own. A
+ * hint names the step, which pauses on busy processors can split where counts do not tell. */
 static void test_same_size(void)
 {
     struct steps steps;
@@ -200,7 +191,7 @@ static void test_same_size(void)
         steps.parts[i].count = 5000;
     steps.parts[PARTS - 1].count = 5001;
     comms_hint(steps.comm, "cgx_step", "6");
-    finish(&steps, PLANNED + 3, true, "buffers of one size");
+    finish(&steps, SETTLED + 3, true, "buffers of one size");
 }
 
 /* ---- several communicators ---- */
@@ -213,7 +204,7 @@ static void test_two_models(void)
 
     begin(&one, 0);
     begin(&two, 5000);
-    for (int i = 0; i < PLANNED + 3; i++) {
+    for (int i = 0; i < SETTLED + 3; i++) {
         right &= steps_take(&one);
         if (i % 3 != 1)
             right &= steps_take_all(&two, 2);
@@ -222,7 +213,7 @@ static void test_two_models(void)
     finish(&two, 0, right, "two models, the second");
 }
 
-/* Of a part of the ranks, and of all; freed while plans are in force, and made again. */
+/* Of a part of the ranks, and of all; freed while they are in use, and made again. */
 static void test_subset(void)
 {
     struct steps all, some;
@@ -233,12 +224,13 @@ static void test_subset(void)
     for (int round = 0; round < 2; round++) {
         begin(&all, 0);
         steps_begin(&some, half, all.parts, PARTS);
-        for (int i = 0; i < PLANNED + 1; i++) {
+        for (int i = 0; i < SETTLED + 1; i++) {
             right &= steps_take(&all);
             right &= steps_take(&some);
         }
-        check_planned(&all, right, "sub-communicator, beside it");
-        check(check_rank == 0 || check_size < 3 || planned(&some), "sub-communicator: a plan");
+        check_settled(&all, right, "sub-communicator, beside it");
+        check(check_rank == 0 || check_size < 3 || steps_exact(&some) == 0,
+              "sub-communicator: compressed");
         steps_end(&some);
         steps_end(&all);
     }
@@ -255,7 +247,7 @@ static void *work(void *argument)
 {
     struct worker *worker = argument;
 
-    worker->right = steps_take_all(&worker->steps, PLANNED + 5);
+    worker->right = steps_take_all(&worker->steps, SETTLED + 5);
     return NULL;
 }
 

@@ -1,15 +1,14 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Adaptive widths are the same for device buffers and host buffers, with CGX_BUFFERS=all,
- * CGX_COMPRESSION_MINIMAL_SIZE=1024 and CGX_ADAPTIVE=period=3:
+/* Steps have the same results for device buffers and host buffers, with CGX_BUFFERS=all and
+ * CGX_COMPRESSION_MINIMAL_SIZE=1024:
  *
- *   device_adaptive same [TYPE] | mixed | faults KIND | refused
+ *   device_steps same [TYPE] | mixed | faults KIND
  *
- * and "fixed [TYPE]", as same, with CGX_ADAPTIVE=0, and "peers [TYPE]", as same, over more steps,
- * where payloads of device buffers go from device to device, so that messages are others. */
+ * and "peers [TYPE]", as same, over more steps, where payloads of device buffers go from device to
+ * device, so that messages are others. */
 
-#include <math.h>
 #include <string.h>
 
 #include "../lib/tap.h"
@@ -20,10 +19,10 @@
 
 #define PARTS 8
 
-static bool adapts = true, by_peers;
+static bool by_peers;
 
-/* Steps up to the first plan, and two with it. */
-#define PLANNED (3 + STEPS_AT_BASE + 2)
+/* Steps up to compressed ones, and some of them. */
+#define SETTLED 12
 
 static void begin(struct steps *steps, enum element type, enum place place)
 {
@@ -41,24 +40,22 @@ static void begin(struct steps *steps, enum element type, enum place place)
 
 /* ---- the same bytes ---- */
 
-/* In the first step with a plan there are values that are not finite. */
+/* In one step there are values that are not finite. */
 static void compare(struct steps *here, struct steps *there, const char *name)
 {
-    bool right = true, same = true, traffic = true, plans = false;
+    bool right = true, same = true, traffic = true;
     int others = 0; /* steps with other collectives: the one in which HERE needs a private
                      * communicator, which is made then and THERE has too */
 
-    for (int i = 0; i < (by_peers ? 50 : PLANNED + 6); i++) {
-        here->parts[0].kind = there->parts[0].kind = i == PLANNED ? DATA_NONFINITE : DATA_GAUSSIAN;
-        here->parts[2].scale = there->parts[2].scale = i > PLANNED ? 30 : 1;
+    for (int i = 0; i < (by_peers ? 50 : SETTLED + 6); i++) {
+        here->parts[0].kind = there->parts[0].kind = i == SETTLED ? DATA_NONFINITE : DATA_GAUSSIAN;
+        here->parts[2].scale = there->parts[2].scale = i > SETTLED ? 30 : 1;
         right &= steps_take_both(here, there, 1);
         same = same && here->digest == there->digest;
         traffic = traffic && here->bytes == there->bytes && here->messages == there->messages;
         others += here->collectives != there->collectives;
-        plans = plans || here->measurements > 0;
     }
     check(right, "%s: right, and the same on all ranks", name);
-    check(plans == adapts, "%s: plans are made, if widths adapt", name);
     check(same, "%s: the results of host buffers, to the bit", name);
     if (!by_peers)
         check(traffic && others <= 1, "%s: the messages of host buffers, to the byte", name);
@@ -125,8 +122,8 @@ static void fail(bool before)
     fault.nth = 0;
 }
 
-/* In the steps up to a plan, the measured one included, one call fails on one rank: it is exact
- * then, unless what failed was a copy of that. */
+/* In each of some steps one call fails on one rank: it is exact then, unless what failed was a copy
+ * of that. */
 static void test_faults(enum softcuda_kind kind, const char *name, unsigned most)
 {
     struct steps steps;
@@ -135,63 +132,23 @@ static void test_faults(enum softcuda_kind kind, const char *name, unsigned most
     begin(&steps, ELEMENT_FLOAT32, PLACE_DEVICE);
     steps.around = fail;
     fault.kind = kind;
-    right &= steps_take_all(&steps, PLANNED);
+    right &= steps_take_all(&steps, SETTLED);
     for (unsigned nth = 1; nth <= most; nth++) {
         fault.nth = check_rank == (int)nth % check_size ? nth : 0;
         fault.call = nth * 5 % CALLS;
-        do
+        for (int i = 0; i < 3; i++)
             right &= steps_take(&steps) || (steps.failed && kind == SOFTCUDA_COPY);
-        while (steps.measurements == 0);
         fault.nth = 0;
         right &= steps_take(&steps);
     }
     /* What failed is tried again after more and more calls. */
     for (int i = 0; i < 70 && (i < 4 || steps_exact(&steps) > 1); i++)
         right &= steps_take(&steps);
-    check(right, "%s fails while widths are measured: right, and the same on all ranks", name);
-    check(steps_exact(&steps) <= 1, "%s fails while widths are measured: compressed again", name);
+    check(right, "%s fails: right, and the same on all ranks", name);
+    check(steps_exact(&steps) <= 1, "%s fails: compressed again", name);
     check(check_rank != 1 || fault.failed > 0 || kind == SOFTCUDA_ALLOC, "%s has failed", name);
     check_note("%s failed %u times on rank 0", name, fault.failed);
     steps_end(&steps);
-}
-
-/* A call that is exact for a while, since a rank could not serve it once, has no error that the
- * others could make up for. */
-static void test_refused(void)
-{
-    static const struct steps_part parts[CALLS] = {
-        {20011, DATA_GAUSSIAN, 4, 0, false},  {9000, DATA_GAUSSIAN, 1, 0, false},
-        {9001, DATA_GAUSSIAN, 0.5, 0, false}, {9002, DATA_GAUSSIAN, 1, 0, false},
-        {9003, DATA_GAUSSIAN, 0.7, 0, false}, {9004, DATA_GAUSSIAN, 1.2, 0, false}};
-    struct steps steps, base;
-    bool right, exact = true;
-    double worst = 0;
-
-    steps_begin(&steps, MPI_COMM_WORLD, parts, CALLS);
-    steps_begin_at(&base, &steps, "4");
-    steps.place = PLACE_DEVICE;
-    steps.around = fail;
-    fault.kind = SOFTCUDA_LAUNCH;
-    right = steps_take_both(&steps, &base, PLANNED);
-    fault.call = 0;
-    fault.nth = check_rank == 0;
-    right &= steps_take_both(&steps, &base, 1);
-    fault.nth = 0;
-    for (int i = 0; i < 4; i++) {
-        right &= steps_take_both(&steps, &base, 1);
-        exact = exact && steps.found[0].exact;
-        if (i > 0)
-            worst = fmax(worst, steps.square / (base.square - base.found[0].square));
-    }
-    check(right && exact, "one call is exact: right");
-    check(worst <= 1.1,
-          "one call is exact: the others keep to what the base width would do to them");
-    check_note("error up to %.3f of that of the others at 4 bits", worst);
-    right = steps_take_both(&steps, &base, 5 + STEPS_AT_BASE + 2);
-    check(right && steps_exact(&steps) == 0 && steps.square <= base.square,
-          "one call was exact: compressed again, and within the budget");
-    steps_end(&steps);
-    steps_end(&base);
 }
 
 int main(int argc, char **argv)
@@ -205,11 +162,7 @@ int main(int argc, char **argv)
         return check_end();
     if (strcmp(mode, "mixed") == 0) {
         test_mixed();
-    } else if (strcmp(mode, "refused") == 0 && device_is_soft()) {
-        test_refused();
-    } else if (strcmp(mode, "same") == 0 || strcmp(mode, "fixed") == 0 ||
-               strcmp(mode, "peers") == 0) {
-        adapts = strcmp(mode, "fixed") != 0;
+    } else if (strcmp(mode, "same") == 0 || strcmp(mode, "peers") == 0) {
         by_peers = strcmp(mode, "peers") == 0;
         element_parse(what, &type);
         if (element_has_datatype(type))
