@@ -9,6 +9,7 @@
 #include "codec/encoding.h"
 #include "coll/scratch.h"
 #include "coll/stage.h"
+#include "util/float_state.h"
 #include "util/hash.h"
 #include "util/trace.h"
 
@@ -136,6 +137,9 @@ static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
  * all quantisations that went into them. */
 static void add_quantised(struct cgx_coll *coll, const struct cgx_slice *slice)
 {
+    union cgx_float_state caller;
+
+    cgx_float_enter(&caller);
     for (size_t i = 0; i < slice->pieces; i++) {
         const struct cgx_piece *piece = &slice->slot->pieces[i];
         struct cgx_uniform_head head;
@@ -148,6 +152,7 @@ static void add_quantised(struct cgx_coll *coll, const struct cgx_slice *slice)
         coll->quantised.noise +=
             CGX_ROUNDING_VARIANCE * (double)head.elements * (double)head.step * (double)head.step;
     }
+    cgx_float_leave(&caller);
 }
 
 /* Takes the results of SLICE, whose stages are over; returns the outcome so far. */
