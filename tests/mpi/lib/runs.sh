@@ -20,7 +20,6 @@
     together=$top_srcdir/tests/mpi/lib/together
     bucket=CGX_COMPRESSION_BUCKET_SIZE
     in_grid=CGX_CROSS_REDUCTION_TYPE=GRID
-    rotated=CGX_CODEC=rotated
     slices=CGX_FUSION_BUFFER_SIZE_MB=1
     small=CGX_COMPRESSION_MINIMAL_SIZE=1024
     # For the linker, where a script builds programs with what is in this folder: first.c.
