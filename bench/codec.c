@@ -7,7 +7,7 @@
  *         [CSV]
  *   codec --device ...    the kernels on a GPU instead: see codec_device.c
  *
- * Widths 1 to 8 are of max-min quantisation, r1 to r5 of rotated and u1 to u8 of uniform, at the
+ * Widths 1 to 8 are of max-min quantisation, u1 to u8 of uniform, at the
  * step of the same error, as in --bits 4,r4. --history: and with the history of sums, in rows of
  * their own.
  *
@@ -77,7 +77,7 @@ static void fill_input(struct bench *bench)
     }
 }
 
-/* "4", "r4" or "u4". */
+/* "4" or "u4". */
 static const char *encoding_name(unsigned encoding)
 {
     static char name[3];
@@ -91,8 +91,6 @@ static const char *rounding_name(const struct bench *bench)
 {
     if (bench->history.scales)
         return "history";
-    if (cgx_encoding_family(bench->piece.bits) == CGX_FAMILY_ROTATED)
-        return "rotated";
     if (cgx_encoding_family(bench->piece.bits) == CGX_FAMILY_UNIFORM)
         return "dithered";
     return "nearest";
@@ -174,11 +172,6 @@ static double limit_of(const struct bench *bench, enum operation operation)
         return 0;
     if (operation == PACKING_PAYS)
         return 50;
-    if (cgx_encoding_family(bench->piece.bits) == CGX_FAMILY_ROTATED) {
-        bool words = cgx_encoding_width(bench->piece.bits) % 2 == 0; /* of whole codes */
-
-        return bench->set == cgx_codec_host() && float32 && words && operation != REDUCE ? 0.8 : 0;
-    }
     if (bench->set != cgx_codec_host() ||
         cgx_encoding_family(bench->piece.bits) == CGX_FAMILY_UNIFORM)
         return 0;
@@ -356,7 +349,7 @@ int main(int argc, char *argv[])
         fprintf(stderr,
                 "usage: %s [--bits LIST] [--dtype LIST] "
                 "[--kernels LIST] [--size MIB] [--history] [CSV]\n"
-                "widths: 1 to 8, r1 to r5 of rotated and u1 to u8 of uniform quantisation\n",
+                "widths: 1 to 8, u1 to u8 of uniform quantisation\n",
                 argv[0]);
         return 2;
     }

@@ -45,13 +45,6 @@ libcgxcore_la_SOURCES = \
 	src/codec/quantiser.c src/codec/quantiser.h \
 	src/codec/squares.c src/codec/squares.h \
 	src/codec/maxmin/host_maxmin.c src/codec/maxmin/host_maxmin.h \
-	src/codec/rotated/host_rotated.c \
-	src/codec/rotated/rotated.h \
-	src/codec/rotated/rotated_kernels.h \
-	src/codec/rotated/rotated_kernels_body.h \
-	src/codec/rotated/rotated_model.h \
-	src/codec/rotated/rotated_portable.c \
-	src/codec/rotated/rotated_vectors.h \
 	src/codec/uniform/host_uniform.c \
 	src/codec/uniform/uniform.c src/codec/uniform/uniform.h \
 	src/codec/uniform/uniform_kernels.h \
@@ -180,8 +173,7 @@ cuda_headers = src/cuda/context.h src/cuda/driver.h src/cuda/exported.h src/cuda
 	src/cuda/launch.h src/cuda/module.h src/cuda/work.h
 kernel_sources = src/cuda/kernels.cu src/cuda/codes.cuh src/cuda/elements.cuh \
 	src/cuda/encode.cuh src/cuda/history.cuh \
-	src/cuda/inspect.cuh src/cuda/norms.cuh src/cuda/rotated.cuh src/cuda/rotated_codes.cuh \
-	src/cuda/rotated_tile.cuh src/cuda/rotation.cuh src/cuda/row_history.cuh src/cuda/rows.cuh \
+	src/cuda/inspect.cuh src/cuda/norms.cuh src/cuda/row_history.cuh src/cuda/rows.cuh \
 	src/cuda/scales.cuh src/cuda/sums.cuh src/cuda/tile.cuh \
 	src/cuda/uniform.cuh src/cuda/uniform_bits.cuh src/cuda/uniform_codes.cuh src/cuda/uniform_heads.cuh \
 	src/cuda/uniform_levels.cuh src/cuda/uniform_tile.cuh src/cuda/uniform_words.cuh
@@ -199,8 +191,7 @@ NVCC_FLAGS = -O3 -fmad=false -ftz=false -prec-div=true -prec-sqrt=true
 # compiled beside each other, with or without make -j.
 src/cuda/kernels.fatbin: $(kernel_sources) src/cuda/kernels.h \
 		src/codec/format.h src/codec/history.h src/codec/inspect.h \
-		src/codec/quant.h src/codec/rotated/rotated.h \
-		src/codec/rotated/rotated_model.h src/codec/squares.h \
+		src/codec/quant.h src/codec/squares.h \
 		src/codec/uniform/uniform.h src/util/settings.h Makefile
 	@echo '  NVCC     $@: $(KERNELS)'
 	$(AM_V_at)$(MKDIR_P) src/cuda && $(NVCC) --threads=0 $(NVCC_ARCHITECTURES) $(NVCC_FLAGS) \
@@ -212,16 +203,14 @@ if X86_64
 noinst_LTLIBRARIES += libcgxavx2.la libcgxshifts.la
 libcgxcore_la_LIBADD += libcgxavx2.la libcgxshifts.la
 libcgxcore_la_SOURCES += src/codec/host_x86.c
-libcgxavx2_la_SOURCES = src/codec/host_avx2.c src/codec/rotated/rotated_avx2.c \
-	src/codec/uniform/uniform_avx2.c
+libcgxavx2_la_SOURCES = src/codec/host_avx2.c src/codec/uniform/uniform_avx2.c
 libcgxavx2_la_CFLAGS = $(libcgxcore_la_CFLAGS) -mavx2 -mfma -mf16c -mbmi2 -mpclmul
 libcgxshifts_la_SOURCES = src/codec/uniform/uniform_avx2.c
 libcgxshifts_la_CFLAGS = $(libcgxavx2_la_CFLAGS) -DCGX_UNIFORM_SHIFTS
 else
 libcgxcore_la_SOURCES += src/codec/host_generic.c
 libcgxcore_la_LIBADD += $(LIBM)
-unbuilt += src/codec/host_avx2.c src/codec/host_x86.c src/codec/rotated/rotated_avx2.c \
-	src/codec/uniform/uniform_avx2.c
+unbuilt += src/codec/host_avx2.c src/codec/host_x86.c src/codec/uniform/uniform_avx2.c
 endif
 
 libcgxpmpi_la_SOURCES =

@@ -28,8 +28,6 @@ unit_programs = \
 	tests/unit/codec/packing \
 	tests/unit/codec/quant \
 	tests/unit/codec/reduce \
-	tests/unit/codec/rotated_bytes \
-	tests/unit/codec/rotated_reduce \
 	tests/unit/codec/sets \
 	tests/unit/codec/types \
 	tests/unit/codec/uniform_bytes \
@@ -243,7 +241,7 @@ tests_lib_yield_la_SOURCES = tests/lib/yield.c
 tests_lib_yield_la_LDFLAGS = -module -avoid-version -rpath $(abs_top_builddir)/tests/lib
 tests_unit_lib_libunit_la_SOURCES = tests/unit/lib/codec_reference.c tests/unit/lib/codec_reference_sums.c \
 	tests/unit/lib/fake_mpi.c tests/unit/lib/loopback.c tests/unit/lib/mirror.c \
-	tests/unit/lib/rotated_bucket.c tests/unit/lib/rotated_reference.c tests/unit/lib/scene.c \
+	tests/unit/lib/scene.c \
 	tests/unit/lib/stages_reference.c tests/unit/lib/watch_scene.c
 tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/bound.c tests/mpi/lib/bound_study.c \
 	tests/mpi/lib/check.c tests/mpi/lib/comms.c tests/mpi/lib/data.c tests/mpi/lib/device.c \

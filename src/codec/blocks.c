@@ -10,8 +10,7 @@ struct cgx_blocks cgx_blocks_of(const struct cgx_piece *piece, unsigned bucket_s
 {
     struct cgx_layout layout = cgx_piece_layout(piece->count, piece->bits, bucket_size,
                                                 CGX_FLOAT32 /* it has no effect */);
-    const struct cgx_quantiser *quantiser = cgx_encoding_quantiser(piece->bits);
-    size_t elements = quantiser->whole ? quantiser->bucket : CGX_CODES_MULTIPLE;
+    const size_t elements = CGX_CODES_MULTIPLE;
     struct cgx_blocks blocks = {.encoding = piece->bits,
                                 .buckets = layout.buckets,
                                 .count = layout.elements / elements,
@@ -81,8 +80,7 @@ unsigned char cgx_blocks_zero(unsigned encoding, uint32_t header, int plane)
     unsigned width = cgx_encoding_plane(encoding, plane), below = 0;
     int32_t code = -cgx_header_zero(header);
 
-    if (!cgx_encoding_quantiser(encoding)->keeps_zeros || !cgx_header_is_grid(header) || code < 0 ||
-        code >= 1 << encoding || width == 0)
+    if (!cgx_header_is_grid(header) || code < 0 || code >= 1 << encoding || width == 0)
         return 0;
     for (int i = 0; i < plane; i++)
         below += cgx_encoding_plane(encoding, i);
@@ -105,8 +103,6 @@ uint64_t cgx_blocks_find(const struct cgx_blocks *blocks, const unsigned char *p
     uint32_t header = cgx_blocks_header(piece, index);
     uint64_t bits = 0;
 
-    if (!cgx_encoding_quantiser(blocks->encoding)->keeps_zeros)
-        return header != 0 ? ones(count) : 0;
     for (int i = 0; i < CGX_PLANES; i++) {
         size_t bytes = blocks->bytes[i];
         const unsigned char *codes = piece + blocks->offset[i] + first * bytes;

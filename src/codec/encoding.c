@@ -22,8 +22,6 @@ struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, unsigned buc
     }
     layout.bytes = cgx_round_up(layout.buckets * CGX_BUCKET_HEADER_BYTES, CGX_PIECE_ALIGNMENT);
     layout.plane[0] = layout.bytes;
-    if (cgx_encoding_quantiser(encoding)->whole)
-        layout.elements = layout.buckets * cgx_encoding_bucket(encoding, bucket_size);
     for (int i = 0; i < CGX_PLANES; i++) {
         layout.plane[i] = layout.bytes;
         layout.bytes += cgx_round_up(layout.elements / 8 * cgx_encoding_plane(encoding, i),

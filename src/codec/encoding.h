@@ -66,25 +66,12 @@ static inline size_t cgx_bucket_elements(const struct cgx_piece *piece, unsigned
     return rest < size ? rest : size;
 }
 
-/* Bits per element in plane I (format.h) of a piece; 0: no such plane. If codes lie bucket by
- * bucket, plane 0 has them all. */
+/* Bits per element in plane I (format.h) of a piece; 0: no such plane. */
 static inline unsigned cgx_encoding_plane(unsigned encoding, int i)
 {
     unsigned width = cgx_encoding_width(encoding);
 
-    if (cgx_encoding_quantiser(encoding)->varies)
-        return 0;
-    if (cgx_encoding_quantiser(encoding)->whole)
-        return i == 0 ? width : 0;
-    return cgx_plane_width(width, i);
-}
-
-/* Elements that the codes of a bucket of COUNT elements are padded to. */
-static inline size_t cgx_encoding_padded(unsigned encoding, size_t count)
-{
-    const struct cgx_quantiser *quantiser = cgx_encoding_quantiser(encoding);
-
-    return quantiser->whole ? quantiser->bucket : cgx_codes_padded(count);
+    return cgx_encoding_quantiser(encoding)->varies ? 0 : cgx_plane_width(width, i);
 }
 
 /* The layout of COUNT elements in ENCODING. For CGX_BITS_EXACT only bytes is meaningful; if pieces
@@ -105,34 +92,10 @@ static inline size_t cgx_encoding_bytes(unsigned encoding, unsigned bucket_size,
            count / cgx_encoding_bucket(encoding, bucket_size) * CGX_BUCKET_HEADER_BYTES;
 }
 
-/* ---- energy and error ---- */
-
-/* A piece's energy (energy.h) times this range is comparable across the encodings of a family. */
-static inline double cgx_encoding_range(unsigned encoding)
-{
-    return cgx_encoding_quantiser(encoding)->range(cgx_encoding_width(encoding));
-}
+/* ---- error ---- */
 
 /* The mean squared error of an element in units of its squared step, if elements are spread evenly
  * over steps. */
 #define CGX_ROUNDING_VARIANCE (1.0 / 12)
-
-/* The squared error of an element in units of u^2. */
-static inline double cgx_encoding_variance(unsigned encoding)
-{
-    const struct cgx_quantiser *quantiser = cgx_encoding_quantiser(encoding);
-
-    return quantiser->error
-               ? cgx_encoding_range(encoding) * quantiser->error(cgx_encoding_width(encoding))
-               : CGX_ROUNDING_VARIANCE;
-}
-
-/* The step of evenly spaced levels with the mean squared error of a bucket whose step is 1. */
-static inline float cgx_encoding_noise(unsigned encoding)
-{
-    return cgx_encoding_quantiser(encoding)->error
-               ? (float)sqrt(12 * cgx_encoding_variance(encoding))
-               : 1;
-}
 
 #endif

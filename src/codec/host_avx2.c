@@ -112,6 +112,5 @@ static void quantise(const cgx_float32 *values, size_t count, struct cgx_grid gr
 
 const struct cgx_codec cgx_host_avx2_shifts = {
     .name = "avx2-shifts",
-    .kernels = {HOST_KERNELS, .families = {[CGX_FAMILY_ROTATED] = &cgx_rotated_avx2,
-                                           [CGX_FAMILY_UNIFORM] = &cgx_uniform_avx2_shifts}},
+    .kernels = {HOST_KERNELS, .uniform = &cgx_uniform_avx2_shifts},
 };

@@ -59,15 +59,9 @@ struct cgx_host_kernels {
     void (*decode)(const unsigned char *const codes[CGX_PLANES], size_t count, unsigned bits,
                    float u, int32_t z, bool add, cgx_float32 *values);
 
-    const void *families[CGX_FAMILIES]; /* set by CGX_FAMILY_KERNELS */
+    const struct cgx_uniform_kernels *uniform;
 };
 
-/* The kernels that only one family has, by family, in the set that SET names. */
-#define CGX_FAMILY_KERNELS(set)                                                              \
-    {                                                                                        \
-        [CGX_FAMILY_ROTATED] = &set(cgx_rotated_), [CGX_FAMILY_UNIFORM] = &set(cgx_uniform_) \
-    }
-extern const struct cgx_rotated_kernels cgx_rotated_portable, cgx_rotated_avx2;
 extern const struct cgx_uniform_kernels cgx_uniform_portable, cgx_uniform_avx2,
     cgx_uniform_avx2_shifts;
 

@@ -299,5 +299,5 @@ static void decode(const unsigned char *const codes[CGX_PLANES], size_t count, u
 
 const struct cgx_codec CGX_HOST_SET(cgx_host_) = {
     .name = CGX_HOST_NAME,
-    .kernels = {HOST_KERNELS, .families = CGX_FAMILY_KERNELS(CGX_HOST_SET)},
+    .kernels = {HOST_KERNELS, .uniform = &CGX_HOST_SET(cgx_uniform_)},
 };

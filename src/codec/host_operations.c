@@ -16,9 +16,7 @@
 #include "util/float_state.h"
 
 const struct cgx_host_family *const cgx_host_families[CGX_FAMILIES] = {
-    [CGX_FAMILY_MAXMIN] = &cgx_host_maxmin,
-    [CGX_FAMILY_ROTATED] = &cgx_host_rotated,
-    [CGX_FAMILY_UNIFORM] = &cgx_host_uniform};
+    [CGX_FAMILY_MAXMIN] = &cgx_host_maxmin, [CGX_FAMILY_UNIFORM] = &cgx_host_uniform};
 
 static size_t element_size(const struct cgx_walk *walk)
 {

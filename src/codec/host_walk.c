@@ -64,7 +64,7 @@ void cgx_walk_add(const struct cgx_walk *walk, const void *elements, size_t coun
 void cgx_walk_clear(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                     unsigned char *payload)
 {
-    size_t padded = cgx_encoding_padded(walk->piece->bits, bucket->count);
+    size_t padded = cgx_codes_padded(bucket->count);
 
     for (int i = 0; i < CGX_PLANES; i++)
         memset(payload + bucket->codes[i], 0, padded / 8 * walk->plane[i]);

@@ -99,7 +99,7 @@ void cgx_walk_poison(const struct cgx_walk *walk, const struct cgx_bucket *bucke
 
 /* ---- the operations of each family ---- */
 
-extern const struct cgx_host_family cgx_host_maxmin, cgx_host_rotated, cgx_host_uniform;
+extern const struct cgx_host_family cgx_host_maxmin, cgx_host_uniform;
 
 /* By enum cgx_family. */
 extern const struct cgx_host_family *const cgx_host_families[CGX_FAMILIES];

@@ -15,22 +15,9 @@ struct cgx_quantiser {
     unsigned widths;     /* widths are 1 to WIDTHS bits */
     unsigned bucket;     /* elements of a bucket; 0: the configured size */
 
-    /* Codes lie bucket by bucket, each bucket padded to full size (BUCKET is not 0). Otherwise
-     * codes lie in bit planes (format.h). */
-    bool whole;
-
     /* The size of a piece depends on its elements; its layout gives the maximum, and cgx_piece_used
      * the size. It has no bucket headers. */
     bool varies;
-
-    /* Zeros decode as zeros. Otherwise only buckets of zeros do, whose header is 0. */
-    bool keeps_zeros;
-
-    /* A factor for each width: a piece's energy (energy.h) times it is the same at all widths. */
-    double (*range)(unsigned width);
-
-    /* The squared error relative to the squared elements. NULL: depends on the elements. */
-    double (*error)(unsigned width);
 };
 
 /* By enum cgx_family. */

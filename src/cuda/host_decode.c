@@ -69,7 +69,7 @@ static enum cgx_status copy_history(const struct cgx_cuda_work *work,
     return status == CGX_OK ? copy_down(work, decoded->fits, fits, bytes) : status;
 }
 
-/* Decodes PIECE into DECODED. Rotations and the history's random bits depend on the position in the
+/* Decodes PIECE into DECODED. Dithers and the history's random bits depend on the position in the
  * buffer, so PIECE keeps its position and DECODED stands in for that part of the buffer. */
 static enum cgx_status decode_into(const struct cgx_cuda_work *work, const struct cgx_work *request,
                                    const struct cgx_piece *piece, const struct decoded *decoded)

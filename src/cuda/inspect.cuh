@@ -10,9 +10,8 @@
 
 #include "codec/inspect.h"
 #include "codec/squares.h"
-#include "cuda/rotated_codes.cuh"
-#include "cuda/rotated_tile.cuh"
-#include "cuda/uniform.cuh"
+#include "cuda/codes.cuh"
+#include "cuda/rows.cuh"
 
 /* A bucket, with what is needed to decode it from any of the sources. */
 struct cgx_inspected_place {
@@ -28,7 +27,7 @@ CGX_DEVICE struct cgx_inspected_place place_of(const struct cgx_kernel_args &arg
 
     place.piece = &args.pieces[bucket->piece];
     place.index = bucket->index;
-    place.size = is_rotated(place.piece) ? CGX_ROTATED_BUCKET : args.bucket_size;
+    place.size = args.bucket_size;
     start = (uint64_t)place.index * place.size;
     place.count = place.piece->count - start < place.size ? (uint32_t)(place.piece->count - start)
                                                           : place.size;
@@ -44,8 +43,7 @@ CGX_DEVICE uint32_t header_in(const struct cgx_inspected_place *place, const uns
 
 /* The elements of a bucket in a payload, to be read by a warp. */
 struct cgx_inspected_view {
-    float step;    /* NaN: poisoned, and there are no elements */
-    bool is_block; /* rotated: in the room of the warp; otherwise the following */
+    float step; /* NaN: poisoned, and there are no elements */
     const unsigned char *payload;
     struct cgx_tile tile; /* begins with the bucket */
     bool has_grid;
@@ -73,8 +71,6 @@ CGX_DEVICE uint32_t code_in(const struct cgx_inspected_view *view, uint32_t i)
 
 CGX_DEVICE float value_in(const struct cgx_inspected_view *view, uint32_t i)
 {
-    if (view->is_block)
-        return cgx_bits_float(warp_room()[room_at(i)]);
     return view->has_grid ? cgx_level(code_in(view, i), view->step, view->zero) : view->constant;
 }
 
@@ -86,7 +82,6 @@ CGX_DEVICE bool view_grid(const struct cgx_inspected_place *place, uint32_t head
     uint64_t plane;
 
     lay_out(place->piece, place->index, place->size, place->size, 0, &view->tile);
-    view->is_block = false;
     view->zero = cgx_header_zero(header);
     view->has_grid = cgx_header_is_grid(header);
     if (view->has_grid)
@@ -98,52 +93,15 @@ CGX_DEVICE bool view_grid(const struct cgx_inspected_place *place, uint32_t head
     return header == CGX_BUCKET_CONSTANT && cgx_is_regular(view->constant);
 }
 
-CGX_DEVICE bool view_block(const struct cgx_kernel_args &args,
-                           const struct cgx_inspected_place *bucket, uint32_t header,
-                           struct cgx_inspected_view *view)
-{
-    const bool is_large = cgx_bits_float(header) >= CGX_ROTATED_LARGE;
-    const uint32_t in_tile = CGX_KERNEL_TILE / CGX_ROTATED_BUCKET;
-    const float step = cgx_bits_float(header) * (is_large ? CGX_ROTATED_ASIDE : 1.0f);
-    struct cgx_rotated_tile tile;
-    struct cgx_row_place place;
-    float values[CGX_LANE];
-    uint32_t *room = warp_room();
-
-    view->is_block = true;
-    if (!cgx_rotated_is_header(header) || header == CGX_BUCKET_POISON)
-        return false;
-    lay_out_rotated(bucket->piece, bucket->index / in_tile, &tile);
-    place.bucket = bucket->index % in_tile;
-    place.lane = threadIdx.x % 32;
-    place.count = bucket->count;
-    read_levels(&tile, &place, view->payload, find_level(&tile, &place) * step, values);
-    rotate_back(signs_of(args, &tile, &place), values);
-    __syncwarp();
-#pragma unroll
-    for (uint32_t i = 0; i < CGX_LANE; i++) {
-        if (is_large)
-            values[i] *= 1.0f / CGX_ROTATED_ASIDE;
-        room[i / CGX_QUAD * CGX_PITCH + place.lane * CGX_QUAD + i % CGX_QUAD] =
-            header == 0 ? 0 : cgx_float_bits(values[i]);
-    }
-    __syncwarp();
-    return true;
-}
-
-/* Views a bucket of PAYLOAD, by a warp, whose room holds it until the next one. */
-CGX_DEVICE void view_bucket(const struct cgx_kernel_args &args,
-                            const struct cgx_inspected_place *place, const unsigned char *payload,
+/* Views a bucket of PAYLOAD. */
+CGX_DEVICE void view_bucket(const struct cgx_inspected_place *place, const unsigned char *payload,
                             struct cgx_inspected_view *view)
 {
     const uint32_t header = header_in(place, payload);
-    bool is_good;
 
     view->payload = payload;
-    __syncwarp();
-    is_good = is_rotated(place->piece) ? view_block(args, place, header, view)
-                                       : view_grid(place, header, view);
-    view->step = is_good ? cgx_header_scale(header) : cgx_bits_float(CGX_NAN_FLOAT32);
+    view->step =
+        view_grid(place, header, view) ? cgx_header_scale(header) : cgx_bits_float(CGX_NAN_FLOAT32);
 }
 
 /* ---- sums over a warp ---- */
@@ -248,7 +206,7 @@ CGX_DEVICE void inspect_member(const struct cgx_kernel_args &args,
     double squared = 0;
     uint32_t nonzero = 0, count;
 
-    view_bucket(args, place, global_memory(args.sources[member]), &view);
+    view_bucket(place, global_memory(args.sources[member]), &view);
     count = view.step == view.step && sum_step == sum_step ? place->count : 0;
     for (uint32_t i = threadIdx.x % 32; i < count; i += CGX_SQUARES_LANES) {
         const float value = value_in(&view, i);
@@ -277,7 +235,7 @@ CGX_DEVICE void inspect_sampled(const struct cgx_kernel_args &args, uint32_t num
     if (warp == 0) {
         struct cgx_inspected_view view = {};
 
-        view_bucket(args, &place, global_memory(args.sources[args.nsources - 1]), &view);
+        view_bucket(&place, global_memory(args.sources[args.nsources - 1]), &view);
         for (uint32_t i = threadIdx.x; view.step == view.step && i < place.count; i += 32)
             sums[i] = value_in(&view, i);
         if (threadIdx.x == 0)

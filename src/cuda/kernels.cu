@@ -6,7 +6,6 @@
 #include "cuda/kernels.h"
 
 #include "cuda/inspect.cuh"
-#include "cuda/rotated.cuh"
 #include "cuda/sums.cuh"
 #include "cuda/uniform_heads.cuh"
 
@@ -180,14 +179,6 @@ CGX_DEVICE void reduce(const struct cgx_kernel_args &args, uint32_t number = blo
     CGX_KERNEL(cgx_decode_##type, CGX_BLOCKS, decode<cgx_type_##type, NOTHING>)                   \
     CGX_KERNEL(cgx_decode_##type##_history, 5, decode<cgx_type_##type, HISTORY>)                  \
     CGX_KERNEL(cgx_reduce_##type, 4, reduce<cgx_type_##type, NOTHING>)                            \
-    CGX_KERNEL(cgx_encode_rotated_##type, CGX_BLOCKS, encode_rotated<cgx_type_##type, NOTHING>)   \
-    CGX_KERNEL(cgx_encode_rotated_##type##_history, CGX_BLOCKS_KEEPING,                           \
-               encode_rotated<cgx_type_##type, HISTORY>)                                          \
-    CGX_KERNEL(cgx_decode_rotated_##type, CGX_BLOCKS, decode_rotated<cgx_type_##type, NOTHING>)   \
-    CGX_KERNEL(cgx_decode_rotated_##type##_history, CGX_BLOCKS_KEEPING,                           \
-               decode_rotated<cgx_type_##type, HISTORY>)                                          \
-    CGX_KERNEL(cgx_reduce_rotated_##type, 4, reduce_rotated<cgx_type_##type, NOTHING>)            \
-    CGX_KERNEL(cgx_reduce_rotated_##type##_history, 4, reduce_rotated<cgx_type_##type, HISTORY>)  \
     CGX_KERNEL(cgx_begin_uniform_##type, CGX_BLOCKS_UNIFORM,                                      \
                begin_uniform<cgx_type_##type, NOTHING>)                                           \
     CGX_KERNEL(cgx_begin_uniform_##type##_history, CGX_BLOCKS_UNIFORM,                            \

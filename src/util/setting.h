@@ -9,7 +9,7 @@
 #define CGX_BITS_EXACT 32
 
 /* Families of quantisation, in the order of their table (codec/quantiser.h). */
-enum cgx_family { CGX_FAMILY_MAXMIN, CGX_FAMILY_ROTATED, CGX_FAMILY_UNIFORM, CGX_FAMILIES };
+enum cgx_family { CGX_FAMILY_MAXMIN, CGX_FAMILY_UNIFORM, CGX_FAMILIES };
 #define CGX_CODECS "auto, uniform, maxmin" /* auto: uniform */
 
 /* Space for the paths in CGX_RULES, CGX_STATS and CGX_TRACE; longer ones are refused. */

@@ -4,14 +4,11 @@
 #include "fuzz/fuzz.h"
 
 #include "codec/encoding.h"
-#include "codec/rotated/rotated.h"
 #include "util/hash.h"
 
 unsigned fuzz_encoding(struct fuzz_input *input)
 {
-    unsigned which = fuzz_take(input, CGX_WIDTHS + CGX_ROTATED_WIDTHS);
-
-    return which < CGX_WIDTHS ? 1 + which : CGX_ROTATED + 1 + which - CGX_WIDTHS;
+    return 1 + fuzz_take(input, CGX_WIDTHS);
 }
 
 /* ---- whose turn it is ---- */

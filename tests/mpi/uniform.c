@@ -3,7 +3,7 @@
 
 /* Sums with CGX_CODEC=uniform, "uniform HOPS [STEPS [device]]": steps of two calls, of a large
  * buffer and of one that is a hundred times smaller in magnitude and has zeros. At the end both
- * have the same quantisation step, and together the error of rotated quantisation at the width that
+ * have the same quantisation step, and together the error of the width that
  * is set; in sums that are quantised HOPS times, HOPS times as much. */
 
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
@@ -223,7 +223,7 @@ int main(int argc, char **argv)
     /* From 3 bits on the quiet sums have smaller steps: nearly all of the error is that of others.
      */
     check(share > (wanted < 0.1 ? 0.35 : 0.6) && share < 1.1 * hops,
-          "the error is that of rotated quantisation (%.3f of it)", share);
+          "the error is that of the width (%.3f of it)", share);
     check(fabs(loud.mean) < 5 * sqrt(loud.error), "the mean of all errors is 0 (%.1f deviations)",
           loud.mean / sqrt(loud.error));
     check(fabs(loud.shrunk) < 5 * sqrt(loud.shrunk_squares),

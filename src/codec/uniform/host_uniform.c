@@ -14,7 +14,7 @@
 
 static const struct cgx_uniform_kernels *kernels_of(const struct cgx_walk *walk)
 {
-    return walk->kernels->families[CGX_FAMILY_UNIFORM];
+    return walk->kernels->uniform;
 }
 
 /* Where a group is. Offsets are from the start of the payload area. */

@@ -42,9 +42,9 @@ static double noise_of(uint32_t nonzero, float scale)
  * levels, and SQUARED = u sum |d_i|. If the d_i are distributed as the elements of the sum, sum
  * d_i^2 = (sum |d_i|)^2 sum s^2 / (sum |s|)^2. CAUTION covers the rest. */
 static double before_crossings(double squared, float scale, const struct cgx_inspected_sum *sum,
-                               float sum_scale, double share)
+                               double share)
 {
-    double step = share * (double)sum_scale, before;
+    double step = share * (double)sum->step, before;
 
     if (step < (double)scale)
         step = (double)scale;
@@ -86,24 +86,23 @@ static void add_bucket(struct sample *sample, size_t number)
     /* Ranks with equal elements make equal errors; with a dither errors are independent. */
     const bool are_alike = !cgx_encoding_quantiser(bits)->varies;
     const double ranks = sample->slice->coll->schedule->ranks;
-    const float noise = cgx_encoding_noise(bits), sum_scale = sum->step * noise;
     double others = 0;
 
     if (is_void(sample, number))
         return;
     for (unsigned i = 0; i < sample->count; i++) {
         struct member *member = &sample->sampled[i];
-        float scale = seen[i].step * noise;
+        float scale = seen[i].step;
 
         member->noise = noise_of(seen[i].nonzero, scale);
         member->least =
-            are_alike ? before_crossings(seen[i].squared, scale, sum, sum_scale, member->share) : 0;
+            are_alike ? before_crossings(seen[i].squared, scale, sum, member->share) : 0;
         others += member->noise;
     }
     others *= (sample->members.count - 1.0) / sample->count;
     /* Of a bucket that is quiet beside others the errors may be louder than the sum. */
     if (!are_alike &&
-        2 * CGX_ROUNDING_VARIANCE * (noise_of(sum->nonzero, sum_scale) + others) > sum->squares)
+        2 * CGX_ROUNDING_VARIANCE * (noise_of(sum->nonzero, sum->step) + others) > sum->squares)
         return;
     for (unsigned i = 0; i < sample->count; i++) {
         struct member *member = &sample->sampled[i];
@@ -112,7 +111,7 @@ static void add_bucket(struct sample *sample, size_t number)
         double deviation =
             seen[i].squared -
             CGX_ROUNDING_VARIANCE * ((1 - 2 * share) * member->noise +
-                                     share * share * (noise_of(sum->nonzero, sum_scale) + others));
+                                     share * share * (noise_of(sum->nonzero, sum->step) + others));
         double mean = (1 - share) * (1 - share) * sum->squares;
 
         deviation = weight * (deviation > member->least ? deviation : member->least);

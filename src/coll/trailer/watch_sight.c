@@ -56,14 +56,12 @@ void cgx_sight_members(const struct cgx_slice *slice, const struct cgx_watch_res
 
 /* ---- the sum ---- */
 
-/* The mean squared error of the elements of a sampled bucket of the sum, in PIECE, if the share
- * NONZERO of them is not zero: that of the bucket's own quantisation, and as much again for its
- * sources, if ranks are independent. */
-static double variance_of(const struct cgx_piece *piece, double nonzero, float step)
+/* The mean squared error of the elements of a sampled bucket of the sum if the share NONZERO of
+ * them is not zero: that of the bucket's own quantisation, and as much again for its sources, if
+ * ranks are independent. */
+static double variance_of(double nonzero, float step)
 {
-    double scale = (double)(step * cgx_encoding_noise(piece->bits));
-
-    return 2 * CGX_ROUNDING_VARIANCE * scale * scale * nonzero;
+    return 2 * CGX_ROUNDING_VARIANCE * (double)step * (double)step * nonzero;
 }
 
 /* Takes the sampled elements; *NONZERO: the share of them that is not zero. False: a bucket is
@@ -86,7 +84,7 @@ static bool take(const struct cgx_slice *slice, const struct cgx_watch_results *
         filled += sum->nonzero;
         all += count;
         cgx_recent_take_run(taking, results->kept + bucket->at, bucket->run,
-                            variance_of(piece, (double)sum->nonzero / (double)count, sum->step));
+                            variance_of((double)sum->nonzero / (double)count, sum->step));
     }
     *nonzero = all > 0 ? (double)filled / (double)all : 0;
     return true;

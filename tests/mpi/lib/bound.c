@@ -25,11 +25,6 @@ struct scheme scheme_from_environment(enum element type)
         .widest = history ? 252 : 1,
     };
 
-    if (check_set("CGX_CODEC", "rotated") && scheme.bits <= 5) {
-        scheme.rotated =
-            (const double[]){0.5708, 0.1331, 0.0358, 0.00963, 0.00252}[scheme.bits - 1];
-        scheme.bucket = 1024;
-    }
     return scheme;
 }
 
@@ -48,8 +43,7 @@ static void compare(const struct bucket *bucket, size_t i, double result, struct
     allowed += element_half_ulp(bucket->scheme->type, fabs(bucket->sum[i]) + allowed);
     if (!(error <= INFINITY)) /* NaN */
         error = INFINITY;
-    if (bucket->scheme->rotated == 0)
-        outcome->worst = fmax(outcome->worst, error / allowed);
+    outcome->worst = fmax(outcome->worst, error / allowed);
     outcome->square += error * error;
 }
 
@@ -97,24 +91,9 @@ static void find_laundered(const struct bucket *bucket, size_t first, const void
     }
 }
 
-/* SQUARES of the errors of a bucket, with what rounding to the type adds. */
-static void compare_rotated(const struct bucket *bucket, double squares, struct outcome *outcome)
-{
-    double allowed = bound_share(bucket->scheme) * bucket->steps, rounding = 0;
-
-    for (size_t i = 0; i < bucket->count; i++)
-        rounding += pow(element_half_ulp(bucket->scheme->type, fabs(bucket->sum[i]) + allowed), 2);
-    allowed += sqrt(rounding) + bucket->ranks * 0x1p-20 * bound_norm(bucket, bucket->sum);
-    if (squares > 0)
-        outcome->worst = fmax(outcome->worst, sqrt(squares) / allowed);
-    outcome->model += bucket->model;
-}
-
 static void compare_bucket(struct bucket *bucket, enum data_kind kind, uint64_t seed, size_t first,
                            const void *result, struct outcome *outcome)
 {
-    double before;
-
     for (int p = 0; p < bucket->ranks; p++)
         data_values(kind, bucket->scheme->type, seed, p, first, bucket->count,
                     bucket->inputs + (size_t)p * bucket->scheme->bucket);
@@ -123,13 +102,9 @@ static void compare_bucket(struct bucket *bucket, enum data_kind kind, uint64_t 
         find_laundered(bucket, first, result, outcome);
         return;
     }
-    before = outcome->square;
     for (size_t i = 0; i < bucket->count; i++)
         compare(bucket, i, element_load(bucket->scheme->type, result, first + i), outcome);
-    if (bucket->scheme->rotated > 0)
-        compare_rotated(bucket, outcome->square - before, outcome);
-    else
-        outcome->model += bucket->model * (double)bucket->count;
+    outcome->model += bucket->model * (double)bucket->count;
 }
 
 void bound_compare(const struct scheme *scheme, enum data_kind kind, uint64_t seed, size_t count,

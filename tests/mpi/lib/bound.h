@@ -4,9 +4,7 @@
 /* The error that a compressed sum may have, worked out in double precision from the contract:
  * bucket k holds elements [kB, (k+1)B); |result - exact sum| <= half the sum of the steps of
  * all quantisations that the element went through, * (1 + 2^-8), plus float32 rounding and half an
- * ulp of the output. Of rotated quantisation, in buckets of 1024, there is an expected error,
- * relative to the square of what was quantised; the root of a bucket's squared errors is to be
- * within four times the root of that, of all quantisations. Shares nothing with the library. */
+ * ulp of the output. Shares nothing with the library. */
 #ifndef TESTS_MPI_LIB_BOUND_H
 #define TESTS_MPI_LIB_BOUND_H
 
@@ -24,7 +22,6 @@ struct scheme {
     enum element type;
     unsigned bits; /* 32: exact */
     size_t bucket;
-    double rotated; /* the expected error of rotated quantisation; 0: max-min quantisation */
     double uniform; /* the largest step of uniform quantisation; 0: another one */
     bool grid;      /* nodes stand in one, of two rows or more */
     int per_node;   /* ranks, as CGX_TOPOLOGY says; 0: all on one node */

@@ -29,18 +29,7 @@ double bound_step(const struct scheme *scheme, double min, double max)
 
 double bound_share(const struct scheme *scheme)
 {
-    if (scheme->rotated > 0)
-        return 4;
     return scheme->widest * 0.5 * (1 + 0x1p-8);
-}
-
-double bound_norm(const struct bucket *bucket, const double *values)
-{
-    double squares = 0;
-
-    for (size_t i = 0; i < bucket->count; i++)
-        squares += values[i] * values[i];
-    return sqrt(squares);
 }
 
 /* The step of values that lie within ERROR of VALUES, but for float32 rounding. */
@@ -48,10 +37,6 @@ static double step_near(const struct bucket *bucket, const double *values, doubl
 {
     double min = values[0], max = min;
 
-    if (bucket->scheme->rotated > 0) {
-        error += bound_norm(bucket, values);
-        return sqrt(bucket->scheme->rotated) * error + fmin(error, 0x1p-102); /* steps of 0 */
-    }
     for (size_t i = 1; i < bucket->count; i++) {
         min = values[i] < min ? values[i] : min;
         max = values[i] > max ? values[i] : max;
@@ -61,10 +46,8 @@ static double step_near(const struct bucket *bucket, const double *values, doubl
     return bound_step(bucket->scheme, min - error, max + error);
 }
 
-static double variance(const struct scheme *scheme, double step)
+static double variance(double step)
 {
-    if (scheme->rotated > 0)
-        return step * step;
     return step * step / 12;
 }
 
@@ -79,11 +62,11 @@ static void study_flat(struct bucket *bucket)
 
         total += step;
         least = fmin(least, step);
-        model += variance(scheme, step) * (bucket->ranks - 1) / bucket->ranks;
+        model += variance(step) * (bucket->ranks - 1) / bucket->ranks;
     }
     total -= least;
     bucket->steps = total + step_near(bucket, bucket->sum, bound_share(scheme) * total);
-    bucket->model = model + variance(scheme, step_near(bucket, bucket->sum, 0));
+    bucket->model = model + variance(step_near(bucket, bucket->sum, 0));
 }
 
 /* Adds up the inputs of node NODE into the partial sum; the sum of their steps. */
@@ -100,7 +83,7 @@ static double sum_node(struct bucket *bucket, int node, double *model)
         for (size_t i = 0; i < bucket->count; i++)
             bucket->partial[i] += input[i];
         total += step;
-        *model += variance(scheme, step) * (scheme->per_node - 1) / scheme->per_node;
+        *model += variance(step) * (scheme->per_node - 1) / scheme->per_node;
     }
     return total;
 }
@@ -115,12 +98,11 @@ static void study_nodes(struct bucket *bucket)
     for (int node = 0; node < nodes; node++) {
         double steps = sum_node(bucket, node, &bucket->model);
 
-        bucket->model +=
-            variance(scheme, step_near(bucket, bucket->partial, 0)) * (nodes - 1) / nodes;
+        bucket->model += variance(step_near(bucket, bucket->partial, 0)) * (nodes - 1) / nodes;
         total += steps + step_near(bucket, bucket->partial, bound_share(scheme) * steps);
     }
     bucket->steps = total + step_near(bucket, bucket->sum, bound_share(scheme) * total);
-    bucket->model += variance(scheme, step_near(bucket, bucket->sum, 0));
+    bucket->model += variance(step_near(bucket, bucket->sum, 0));
 }
 
 /* The steps of nodes FIRST to END - 1, of which several have a sum of a row. */
@@ -139,7 +121,7 @@ static double row_steps(struct bucket *bucket, int first, int end, double *model
         for (size_t i = 0; i < bucket->count; i++)
             bucket->row[i] += bucket->partial[i];
     }
-    *model += variance(bucket->scheme, step_near(bucket, bucket->row, 0));
+    *model += variance(step_near(bucket, bucket->row, 0));
     return total + step_near(bucket, bucket->row, bound_share(bucket->scheme) * total);
 }
 
@@ -154,7 +136,7 @@ static void study_grid(struct bucket *bucket)
         for (int row = 0; row < rows; row++)
             total += row_steps(bucket, row * nodes / rows, (row + 1) * nodes / rows, &model);
         total += step_near(bucket, bucket->sum, bound_share(bucket->scheme) * total);
-        model += variance(bucket->scheme, step_near(bucket, bucket->sum, 0));
+        model += variance(step_near(bucket, bucket->sum, 0));
         bucket->steps = fmax(bucket->steps, total);
         bucket->model = fmax(bucket->model, model);
     }

@@ -15,14 +15,12 @@ struct bucket {
     double *inputs; /* of rank p: [p * scheme->bucket, ...) */
     double *sum;
     double *partial, *row; /* room for sums of some ranks, and of a row of nodes */
-    double steps;          /* upper bound of the sum of the steps; rotated: expected errors */
+    double steps;          /* upper bound of the sum of the steps */
     double model;          /* expected squared error */
 };
 
 /* The share of a step that one quantisation may be off. */
 double bound_share(const struct scheme *scheme);
-
-double bound_norm(const struct bucket *bucket, const double *values);
 
 /* Sets SUM, STEPS and MODEL. */
 void bound_study(struct bucket *bucket);

@@ -38,11 +38,12 @@ static double bucket_steps(const struct judge *judge, size_t first, size_t end)
     return inputs + bound_step(&judge->scheme, low - inputs, high + inputs);
 }
 
-/* How far elements from FIRST on may be off if they are rotated: four times the error that is
+/* How far elements from FIRST on may be off in uniform quantisation: four times the error that is
  * expected of all quantisations of their bucket; not finite where an input is not. */
-static double rotated_error(const struct judge *judge, size_t first)
+static double uniform_error(const struct judge *judge, size_t first)
 {
-    static const double errors[] = {0.5708, 0.1331, 0.0358, 0.00963, 0.00252};
+    static const double errors[] = {0.5708,  0.1331, 0.0358, 0.00963,
+                                    0.00252, 6.5e-4, 1.6e-4, 3.5e-5};
     const char *codec = getenv("CGX_CODEC");
     size_t end = (first / 1024 + 1) * 1024;
     double power = 0;
@@ -63,7 +64,7 @@ static double rotated_error(const struct judge *judge, size_t first)
     }
     if (!isfinite(power))
         return INFINITY;
-    return 4 * sqrt(errors[judge->scheme.bits < 5 ? judge->scheme.bits - 1 : 4] * power);
+    return 4 * sqrt(errors[judge->scheme.bits - 1] * power);
 }
 
 static void judge_element(const struct judge *judge, size_t element, size_t part, double allowed)
@@ -106,12 +107,12 @@ void judge_all(const struct judge *judge, int rank)
          first += bucket * (size_t)judge->ranks) {
         size_t end = first + bucket < judge->call->count ? first + bucket : judge->call->count;
         double allowed = judge->scheme.widest * bucket_steps(judge, first, end) * (1 + 0x1p-8);
-        double rotated = rotated_error(judge, first);
+        double uniform = uniform_error(judge, first);
 
         for (size_t i = first; i < end; i++) {
             while (i >= part_end)
                 part_end += judge->steps->parts[++part].count;
-            judge_element(judge, i, part, allowed / 2 + rotated);
+            judge_element(judge, i, part, allowed / 2 + uniform);
         }
     }
 }

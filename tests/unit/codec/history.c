@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "codec/rotated/rotated.h"
+#include "codec/uniform/uniform.h"
 #include "lib/tap.h"
 #include "unit/lib/codec_data.h"
 #include "unit/lib/codec_reference.h"
@@ -178,7 +178,6 @@ static bool decodes(const struct cgx_codec *codec, const struct cgx_coding *codi
            memcmp(&kept[0], &kept[1], sizeof kept[0]) == 0;
 }
 
-/* Every other call is rotated. */
 static bool is_same(const struct cgx_codec *codec, enum cgx_dtype dtype, unsigned bucket_size,
                     unsigned bits, enum data_kind kind)
 {
@@ -188,7 +187,7 @@ static bool is_same(const struct cgx_codec *codec, enum cgx_dtype dtype, unsigne
     memset(kept, 0, sizeof kept);
     for (; coding.call < CALLS; coding.call++) {
         history.age = coding.call + 20; /* it ceases to be young */
-        piece.bits = (coding.call + bits) % 2 == 0 ? bits : CGX_ROTATED + (bits < 5 ? bits : 5);
+        piece.bits = bits;
         make_elements(dtype, kind, coding.call + bits);
         if (!encodes(codec, &coding, &piece) || !reduces(codec, &coding, &piece) ||
             !decodes(codec, &coding, &piece))
@@ -346,10 +345,9 @@ int main(void)
                              "payloads, elements, scales and fits");
     }
     test_gain(4);
-    test_gain(CGX_ROTATED + 4);
     for (int scene = 0; scene < SCENES; scene++) {
         test_change(4, (enum scene)scene);
-        test_change(CGX_ROTATED + 4, (enum scene)scene);
+        test_change(CGX_UNIFORM + 4, (enum scene)scene);
     }
     test_zeros_and_nan();
     return done_testing();

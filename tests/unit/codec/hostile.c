@@ -1,15 +1,17 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Payloads that no encoder wrote, of both families: what is refused, what others mean whatever the
- * codes are, and that nothing outside is read or written (every block is as large as it must be, so
- * that AddressSanitizer sees more than the guards). */
+/* Payloads of max-min quantisation that no encoder wrote: what is refused, what others mean
+ * whatever the codes are, and that nothing outside is read or written (every block is as large as
+ * it must be, so that AddressSanitizer sees more than the guards). */
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/encoding.h"
 #include "lib/tap.h"
-#include "unit/lib/rotated_data.h"
+#include "unit/lib/codec_data.h"
+#include "unit/lib/codec_reference.h"
 
 #define GUARD 64
 
@@ -226,138 +228,6 @@ static void test_random(const struct cgx_codec *codec)
     diag("%u of 6000 accepted", accepted);
 }
 
-/* ---- rotated quantisation ---- */
-
-static const uint32_t rotated_refused[] = {0x00000001u, 0x00008000u, 0x00010000u, 0x007F0000u,
-                                           0x00800001u, 0x3F808000u, 0x3F80FFFFu, 0x7F7FFFFFu,
-                                           0x7F800000u, 0x7F810000u, 0x7FC00001u, 0x7FC10000u,
-                                           0x80000000u, 0x80800000u, 0xBF800000u, 0xFFC00000u};
-static const uint32_t rotated_accepted[] = {0x00000000u, 0x00800000u, 0x3F800000u, 0x67000000u,
-                                            0x67800000u, 0x7F000000u, 0x7F7F0000u, 0x7FC00000u};
-
-/* Random codes, each bucket with HEADER. */
-static void make_rotated(uint64_t *state, const struct cgx_piece *piece, uint32_t header,
-                         unsigned char *payload)
-{
-    fill(state, payload, reference_bytes(piece->count, piece->bits, 0, 0));
-    for (size_t i = 0; i < cgx_piece_buckets(piece, 64); i++)
-        memcpy(payload + 4 * i, &header, sizeof header);
-}
-
-/* Three buckets, the second with this HEADER. */
-static bool rotated_accepts(const struct cgx_codec *codec, enum cgx_dtype dtype, unsigned width,
-                            uint32_t header)
-{
-    const struct cgx_coding coding = {.dtype = dtype, .bucket_size = 64};
-    const struct cgx_piece piece = {.count = 2100, .bits = CGX_ROTATED + width};
-    unsigned char *payload = aligned_alloc(16, bytes_of(&coding, &piece));
-    uint64_t state = header;
-    bool accepted;
-
-    make_rotated(&state, &piece, 0x3F800000u, payload);
-    memcpy(payload + 4, &header, sizeof header);
-    accepted = accepts(codec, &coding, &piece, payload);
-    free(payload);
-    return accepted;
-}
-
-static void test_rotated_headers(const struct cgx_codec *codec)
-{
-    bool refused = true, accepted = true;
-
-    for (unsigned width = 1; width <= CGX_ROTATED_WIDTHS; width++)
-        for (int dtype = 0; dtype < 3; dtype++) {
-            for (size_t i = 0; i < sizeof rotated_refused / sizeof *rotated_refused; i++)
-                refused = refused &&
-                          !rotated_accepts(codec, (enum cgx_dtype)dtype, width, rotated_refused[i]);
-            for (size_t i = 0; i < sizeof rotated_accepted / sizeof *rotated_accepted; i++)
-                accepted = accepted && rotated_accepts(codec, (enum cgx_dtype)dtype, width,
-                                                       rotated_accepted[i]);
-        }
-    ok(refused, "%s: headers that no encoder writes are refused", codec->name);
-    ok(accepted, "%s: those that an encoder writes are accepted", codec->name);
-}
-
-/* Whether decode and reduce make of two random payloads with these headers what the reference
- * does. */
-static bool rotated_survives(const struct cgx_codec *codec, uint64_t *state, uint32_t header,
-                             uint32_t other)
-{
-    const struct cgx_coding coding = {.dtype = (enum cgx_dtype)(data_random(state) % 3),
-                                      .bucket_size = 64};
-    const struct cgx_piece piece = {.count = 1 + data_random(state) % 2500,
-                                    .bits = CGX_ROTATED + 1 + (unsigned)(data_random(state) % 5)};
-    struct blocks blocks = blocks_of(&coding, &piece);
-    const unsigned char *sources[] = {blocks.payloads[0], blocks.payloads[1]};
-    bool same;
-
-    make_rotated(state, &piece, header, blocks.payloads[0]);
-    make_rotated(state, &piece, other, blocks.payloads[1]);
-    reference_decode(&coding, &piece, blocks.payloads[0], blocks.elements[1] + GUARD);
-    reference_reduce(&coding, &piece, sources, 2, NULL, blocks.sums[1] + GUARD);
-    same = decode(codec, &coding, &piece, &blocks, 0) == CGX_OK &&
-           reduce(codec, &coding, &piece, &blocks, 0) == CGX_OK && are_elements_same(&blocks) &&
-           are_sums_same(&blocks) && are_guarded(&blocks);
-    blocks_free(&blocks);
-    return same;
-}
-
-static void test_codes(const struct cgx_codec *codec)
-{
-    size_t n = sizeof rotated_accepted / sizeof *rotated_accepted;
-    uint64_t state = 1;
-    bool survived = true;
-
-    for (size_t i = 0; i < n * n; i++)
-        survived = survived && rotated_survives(codec, &state, rotated_accepted[i % n],
-                                                rotated_accepted[i / n]);
-    for (int i = 0; i < 100; i++) {
-        uint32_t header = (uint32_t)(data_random(&state) % 0x7F00u + 0x0080u) << 16;
-
-        survived =
-            survived && rotated_survives(codec, &state, header,
-                                         header + 0x40000u * (i % 3 == 0 && header < 0x7F000000u));
-    }
-    ok(survived, "%s: random codes touch nothing outside, and are what they say", codec->name);
-}
-
-/* Whether a bucket with HEADER means the same with other codes. */
-static bool ignores_codes(const struct cgx_codec *codec, uint64_t *state, unsigned width,
-                          uint32_t header)
-{
-    const struct cgx_coding coding = {.dtype = CGX_FLOAT32, .bucket_size = 64};
-    const struct cgx_piece piece = {.count = 2500, .bits = CGX_ROTATED + width};
-    struct blocks blocks = blocks_of(&coding, &piece);
-    size_t bucket = (blocks.bytes - 16) / 3;
-    bool same = true;
-
-    make_rotated(state, &piece, 0x3F800000u, blocks.payloads[1]);
-    make_rotated(state, &piece, 0x3F800000u, blocks.payloads[0]);
-    memcpy(blocks.payloads[0] + 4, &header, sizeof header);
-    for (int i = 0; i < 2; i++) {
-        if (i == 1)
-            memset(blocks.payloads[0] + 16 + bucket, 0, bucket);
-        same = decode(codec, &coding, &piece, &blocks, i) == CGX_OK &&
-               reduce(codec, &coding, &piece, &blocks, i) == CGX_OK && same;
-    }
-    same = same && are_elements_same(&blocks) && are_sums_same(&blocks);
-    blocks_free(&blocks);
-    return same;
-}
-
-static void test_ignored(const struct cgx_codec *codec)
-{
-    uint64_t state = 2;
-    bool ignored = true;
-
-    for (unsigned width = 1; width <= CGX_ROTATED_WIDTHS; width++) {
-        ignored = ignored && ignores_codes(codec, &state, width, 0);
-        ignored = ignored && ignores_codes(codec, &state, width, CGX_BUCKET_POISON);
-    }
-    ok(ignored, "%s: codes of zeros and of poisoned buckets mean nothing", codec->name);
-    ok(!ignores_codes(codec, &state, 4, 0x3F800000u), "%s: those of others do", codec->name);
-}
-
 int main(void)
 {
     for (int set = 0; set < DATA_SETS; set++) {
@@ -367,9 +237,6 @@ int main(void)
             continue;
         test_maxmin_headers(codec);
         test_random(codec);
-        test_rotated_headers(codec);
-        test_codes(codec);
-        test_ignored(codec);
     }
     return done_testing();
 }

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/rotated/rotated.h"
 #include "lib/tap.h"
 #include "unit/lib/codec_data.h"
 
@@ -129,17 +128,6 @@ static void test_tables(void)
         ok(least >= 5, "max-min, nine of ten rows zeros, %s: at least %.2f times less",
            tables[t].name, least);
     }
-    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t += 2) {
-        double least = INFINITY;
-
-        for (unsigned width = 1; width <= CGX_ROTATED_WIDTHS; width++)
-            least = fmin(least, gain(CGX_ROTATED + width, 512, 1 << 20 >> (t == 2 ? 10 : 6),
-                                     tables[t].width, tables[t].chance));
-        ok(least >= 5, "rotated, nine of ten rows zeros, %s: at least %.2f times less",
-           tables[t].name, least);
-    }
-    diag("rotated at 4 bits, rows of 64 anywhere: %.2f times less, by whole buckets",
-         gain(CGX_ROTATED + 4, 512, 1 << 14, 64, true));
 }
 
 /* ---- any payload ---- */
@@ -161,13 +149,11 @@ static struct any make_any(uint64_t *state)
     any.extent.begin = at = 16 * (data_random(state) % 4);
     any.extent.npieces = data_random(state) % 5;
     for (size_t i = 0; i < any.extent.npieces; i++) {
-        static const unsigned encodings[] = {CGX_ROTATED + 1, CGX_ROTATED + 2, CGX_ROTATED + 4,
-                                             CGX_ROTATED + 5, CGX_BITS_EXACT};
-        unsigned bits = 1 + (unsigned)(data_random(state) % 13);
+        unsigned bits = 1 + (unsigned)(data_random(state) % 9);
 
         at += 16 * (data_random(state) % 2);
         any.pieces[i] = (struct cgx_piece){.count = 1 + data_random(state) % 20000,
-                                           .bits = bits <= 8 ? bits : encodings[bits - 9],
+                                           .bits = bits <= 8 ? bits : CGX_BITS_EXACT,
                                            .offset = at};
         at += cgx_piece_layout(any.pieces[i].count, any.pieces[i].bits, any.extent.bucket_size,
                                CGX_FLOAT32)
@@ -236,7 +222,7 @@ static void test_any(void)
 
 static void test_dense(void)
 {
-    static const unsigned encodings[] = {2, 3, 4, 8, CGX_ROTATED + 1, CGX_ROTATED + 4};
+    static const unsigned encodings[] = {2, 3, 4, 8};
     bool plain = true;
 
     for (size_t e = 0; e < sizeof encodings / sizeof encodings[0]; e++) {

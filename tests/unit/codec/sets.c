@@ -1,22 +1,22 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Every set of kernels gives the bytes of the specification, for every family, type, width,
- * rounding and bucket size, for incomplete buckets and misaligned buffers. */
+/* Every set of kernels gives the bytes of the specification, for every type, width and bucket
+ * size of max-min quantisation, for incomplete buckets and misaligned buffers. */
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/tap.h"
-#include "unit/lib/rotated_data.h"
+#include "unit/lib/codec_data.h"
+#include "unit/lib/codec_reference.h"
 
 #define MOST (4 * 4096)
-#define MOST_ROTATED (30 * 1024)
 #define GUARD 64
 
 static float values[MOST];
-static unsigned char elements[4 * MOST_ROTATED + 1];
-static unsigned char decoded[2][4 * MOST_ROTATED + 2 * GUARD];
+static unsigned char elements[4 * MOST + 1];
+static unsigned char decoded[2][4 * MOST + 2 * GUARD];
 static unsigned char payloads[2][4 * MOST + 2 * GUARD] __attribute__((aligned(64)));
 
 /* Nothing but the DATA of BYTES after the guard has been written. */
@@ -46,8 +46,6 @@ static bool is_same(const struct cgx_codec *codec, const struct cgx_coding *codi
            memcmp(out + GUARD, decoded[1] + GUARD, count * size) == 0 &&
            only_within(payloads[0], bytes) && only_within(out, count * size);
 }
-
-/* ---- max-min quantisation ---- */
 
 /* Buckets of many kinds, some of them constant or poisoned; misaligned. */
 static void make_elements(enum cgx_dtype dtype, unsigned bucket_size, size_t count)
@@ -100,30 +98,6 @@ static void test_maxmin(const struct cgx_codec *set, enum cgx_dtype dtype)
     ok(same, "%s: %s: the bytes of the specification", set->name, data_dtypes[dtype]);
 }
 
-/* ---- rotated quantisation ---- */
-
-/* Buckets of all kinds, then fewer, the last incomplete; the kinds move on from one to the next. */
-static void test_rotated(const struct cgx_codec *codec, enum cgx_dtype dtype)
-{
-    static const size_t counts[] = {
-        (ROTATED_KINDS + 1) * 1024, 1, 4, 63, 1023, 1024, 1025, 5 * 1024 + 513};
-    const struct cgx_coding coding = {.dtype = dtype, .bucket_size = 64, .call = 17};
-    unsigned kind = 0;
-    bool same = true;
-
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        for (unsigned width = 1; width <= CGX_ROTATED_WIDTHS; width++, kind++) {
-            rotated_elements(dtype, kind, kind, 1024, counts[i], elements + 1);
-            if (!is_same(codec, &coding, counts[i], CGX_ROTATED + width)) {
-                if (same)
-                    diag("first at %u bits, %zu elements, the first of kind %u", width, counts[i],
-                         kind % ROTATED_KINDS);
-                same = false;
-            }
-        }
-    ok(same, "%s: %s, rotated: the bytes of the specification", codec->name, data_dtypes[dtype]);
-}
-
 int main(void)
 {
     for (int set = 0; set < DATA_SETS; set++) {
@@ -131,10 +105,8 @@ int main(void)
 
         if (codec == NULL)
             continue;
-        for (int dtype = 0; dtype < 3; dtype++) {
+        for (int dtype = 0; dtype < 3; dtype++)
             test_maxmin(codec, (enum cgx_dtype)dtype);
-            test_rotated(codec, (enum cgx_dtype)dtype);
-        }
     }
     ok(cgx_codec_host_named("none") == NULL, "there is no set of another name");
     ok(cgx_codec_host() == cgx_codec_host_named(NULL), "the host codec is that of the fastest set");

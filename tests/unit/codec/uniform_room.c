@@ -109,16 +109,14 @@ static double search(const struct cgx_codec *codec, uint64_t seed, unsigned roun
 static void test_set(const struct cgx_codec *codec)
 {
     struct cgx_codec watched = *codec;
-    const struct cgx_uniform_kernels watching = {
-        .encode = encode,
-        .decode = ((const struct cgx_uniform_kernels *)codec->kernels.families[CGX_FAMILY_UNIFORM])
-                      ->decode};
+    const struct cgx_uniform_kernels watching = {.encode = encode,
+                                                 .decode = codec->kernels.uniform->decode};
     unsigned rounds = 10000 / one_of(100);
     bool within = true;
     double most = 0;
 
-    kernels = codec->kernels.families[CGX_FAMILY_UNIFORM];
-    watched.kernels.families[CGX_FAMILY_UNIFORM] = &watching;
+    kernels = codec->kernels.uniform;
+    watched.kernels.uniform = &watching;
     for (uint64_t seed = 0; seed < 120 && within; seed++) {
         double nearest = search(&watched, seed, rounds, &within);
 

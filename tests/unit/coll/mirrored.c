@@ -99,7 +99,7 @@ int main(void)
     test("2 nodes of 2", "0011", 0);
     test_watched("3 ranks", "000", CGX_FAMILY_MAXMIN, false);
     test_watched("3 ranks, signs", "000", CGX_FAMILY_MAXMIN, true);
-    test_watched("12 ranks, rotated", "000000000000", CGX_FAMILY_ROTATED, false);
-    test_watched("2 nodes of 2", "0011", CGX_FAMILY_ROTATED, false);
+    test_watched("12 ranks, uniform", "000000000000", CGX_FAMILY_UNIFORM, false);
+    test_watched("2 nodes of 2, uniform", "0011", CGX_FAMILY_UNIFORM, false);
     return done_testing();
 }

@@ -62,14 +62,13 @@ static void fill_rows(struct scene *scene, size_t row, bool share)
 
 /* ---- bytes ---- */
 
-static void test_bytes(const char *nodes, enum cgx_family family, unsigned bits, size_t row)
+static void test_bytes(const char *nodes, unsigned bits, size_t row)
 {
     struct scene scene = scene_of(nodes, CGX_FLOAT32, (size_t)1 << 20);
     size_t plain_scattered, plain_gathered;
     double scatter, gather;
     bool done;
 
-    scene.codec = family;
     scene.bits = bits;
     scene.bucket_size = 512;
     fill_rows(&scene, row, true);
@@ -81,9 +80,9 @@ static void test_bytes(const char *nodes, enum cgx_family family, unsigned bits,
     scatter = (double)plain_scattered / (double)scattered;
     gather = (double)plain_gathered / (double)gathered;
     ok(done && scene_all_are(&scene, CGX_OUTCOME_DONE) && scatter >= 5 && gather >= 5,
-       "nodes %s, %s at %u bits, nine of ten rows of %zu zeros: %.2f times fewer bytes in the "
+       "nodes %s, %u bits, nine of ten rows of %zu zeros: %.2f times fewer bytes in the "
        "reduce-scatter, %.2f in the allgather",
-       nodes, family == CGX_FAMILY_ROTATED ? "rotated" : "max-min", bits, row, scatter, gather);
+       nodes, bits, row, scatter, gather);
     scene_free(&scene);
 }
 
@@ -128,8 +127,7 @@ static void test_results(void)
                 scene_of(topologies[t], (enum cgx_dtype)(way / 8 % 3), 30000 + way % 5 * 777);
 
             scene.leaders = (way & 4) != 0;
-            scene.codec = way % 5 < 2 ? CGX_FAMILY_ROTATED : CGX_FAMILY_MAXMIN;
-            scene.bits = 1 + way % (scene.codec == CGX_FAMILY_ROTATED ? 5 : 8);
+            scene.bits = 1 + way % 8;
             scene.bucket_size = 64u << way % 4;
             scene.shm = way % 7 < 3 && scene_has_local_peers(&scene);
             scene.layered = way % 6 == 2;
@@ -198,12 +196,10 @@ static void test_garbled(void)
 
 int main(void)
 {
-    test_bytes("0123", CGX_FAMILY_MAXMIN, 4, 64);
-    test_bytes("0123", CGX_FAMILY_MAXMIN, 1, 64);
-    test_bytes("0123", CGX_FAMILY_MAXMIN, 8, 1024);
-    test_bytes("0123", CGX_FAMILY_ROTATED, 4, 1024);
-    test_bytes("0123", CGX_FAMILY_ROTATED, 1, 4096);
-    test_bytes("0011", CGX_FAMILY_MAXMIN, 4, 64);
+    test_bytes("0123", 4, 64);
+    test_bytes("0123", 1, 64);
+    test_bytes("0123", 8, 1024);
+    test_bytes("0011", 4, 64);
     test_results();
     test_garbled();
     return done_testing();

@@ -218,7 +218,7 @@ static void test_shape(const struct cgx_plan *plan, enum cgx_reduction reduction
 static void test_buffer(const struct cgx_settings *settings, size_t buffer)
 {
     static const size_t stagings[] = {64u << 20, 1u << 20, 256u << 10};
-    static const char *const families[] = {"max-min", "rotated", "uniform"};
+    static const char *const families[] = {"max-min", "uniform"};
     struct verdict verdict = {true, true, true, true, 0, 0};
 
     for (unsigned choice = (unsigned)buffer % one_of(3); choice < CHOICES; choice += one_of(3)) {

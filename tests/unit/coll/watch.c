@@ -7,16 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/rotated/rotated.h"
 #include "lib/tap.h"
 #include "unit/lib/codec_data.h"
 #include "unit/lib/watch_scene.h"
 
-static const char *const codecs[] = {"", ", rotated"};
+static const char *const codecs[] = {"", ", uniform"};
 
 static void test_gradients(enum watch_kind kind, enum cgx_family codec)
 {
-    unsigned most_bits = codec == CGX_FAMILY_ROTATED ? CGX_ROTATED_WIDTHS : CGX_WIDTHS;
+    unsigned most_bits = cgx_quantisers[codec].widths;
     unsigned cases = 0, wrong = 0, near = 0;
 
     for (unsigned way = 0; way < 24 * most_bits; way += one_of(5)) {
@@ -45,7 +44,7 @@ static void test_gradients(enum watch_kind kind, enum cgx_family codec)
 static void test_weights(enum watch_kind kind, enum cgx_family codec)
 {
     static const double distances[] = {0, 1e-4, 1e-3};
-    unsigned most_bits = codec == CGX_FAMILY_ROTATED ? CGX_ROTATED_WIDTHS : CGX_WIDTHS;
+    unsigned most_bits = cgx_quantisers[codec].widths;
     unsigned cases[2] = {0}, found[2] = {0};
 
     for (unsigned way = 0; way < 24 * (most_bits - 2); way += one_of(5)) {

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unit/lib/family_reference.h"
-
 static size_t up(size_t value, size_t multiple)
 {
     return (value + multiple - 1) / multiple * multiple;
@@ -134,8 +132,7 @@ static int slices_of(size_t count, unsigned bits, unsigned bucket_size, struct s
     return n;
 }
 
-size_t maxmin_reference_bytes(size_t count, unsigned bits, unsigned bucket_size,
-                              enum cgx_dtype dtype)
+size_t reference_bytes(size_t count, unsigned bits, unsigned bucket_size, enum cgx_dtype dtype)
 {
     struct slice slices[3];
     size_t bytes;
@@ -240,8 +237,8 @@ static void encode_values(const struct cgx_coding *coding, const struct cgx_piec
     }
 }
 
-void maxmin_reference_encode(const struct cgx_coding *coding, const struct cgx_piece *piece,
-                             const void *buffer, unsigned char *payload)
+void reference_encode(const struct cgx_coding *coding, const struct cgx_piece *piece,
+                      const void *buffer, unsigned char *payload)
 {
     size_t size = coding->dtype == CGX_FLOAT32 ? 4 : 2;
     float *values = malloc(piece->count * sizeof *values);
@@ -290,8 +287,8 @@ static float value_at(const struct cgx_coding *coding, const struct cgx_piece *p
            (float)((int)get_code(in, slices, n, index) + (int16_t)(header & 0xFFFF));
 }
 
-void maxmin_reference_decode(const struct cgx_coding *coding, const struct cgx_piece *piece,
-                             const unsigned char *payload, void *buffer)
+void reference_decode(const struct cgx_coding *coding, const struct cgx_piece *piece,
+                      const unsigned char *payload, void *buffer)
 {
     size_t size = coding->dtype == CGX_FLOAT32 ? 4 : 2;
 
@@ -317,9 +314,9 @@ float reference_sum(const struct cgx_coding *coding, const struct cgx_piece *pie
     return sum;
 }
 
-void maxmin_reference_reduce(const struct cgx_coding *coding, const struct cgx_piece *piece,
-                             const unsigned char *const *sources, size_t nsources,
-                             const void *buffer, unsigned char *payload)
+void reference_reduce(const struct cgx_coding *coding, const struct cgx_piece *piece,
+                      const unsigned char *const *sources, size_t nsources, const void *buffer,
+                      unsigned char *payload)
 {
     float *sums = calloc(piece->count, sizeof *sums);
 
@@ -327,7 +324,7 @@ void maxmin_reference_reduce(const struct cgx_coding *coding, const struct cgx_p
         sums[i] = reference_sum(coding, piece, sources, nsources, buffer, i);
     if (piece->bits == 32) {
         memset(payload + piece->offset, 0,
-               maxmin_reference_bytes(piece->count, 32, coding->bucket_size, coding->dtype));
+               reference_bytes(piece->count, 32, coding->bucket_size, coding->dtype));
         for (size_t i = 0; i < piece->count; i++)
             reference_narrow(coding->dtype, sums[i], payload + piece->offset, i);
     } else {

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The codec once more, slowly and straight from doc/format.md: bit by bit, in double, sharing no
- * arithmetic and no layout with src/codec. The family is that of the piece or the width. */
+ * arithmetic and no layout with src/codec: max-min quantisation, and elements as they are. */
 #ifndef CGX_TESTS_CODEC_REFERENCE_H
 #define CGX_TESTS_CODEC_REFERENCE_H
 
