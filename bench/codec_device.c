@@ -6,16 +6,16 @@
  *   codec --device [--kinds LIST] [--bits LIST] [--dtype LIST] [--size LIST] [--instructions FILE]
  *         [--once] [CSV]
  *
- * Prints a row for each kind of kernels (maxmin, maxmin+history, and the same of rotated), type,
- * width, operation and size in MiB of elements, and writes it to the file CSV. Bytes are those that
- * an operation cannot do without: elements and payloads, each read or written once; a copy of as
- * many MiB reads and writes them. Both are launched in turn, on so much memory that little of it is
- * in the cache when it is needed, and timed by events, after half a second of work that lets the
- * clocks rise; all figures are medians. At the first size the results of kinds that keep nothing
- * are compared with the host codec's. FILE is what bench/issue_limit printed for this device:
- * "bound" is the ratio at which the unit of the multiprocessors that is named would be busy all the
- * time. The limits are those for the largest size. With --once each operation is launched once and
- * not timed, for profilers. */
+ * Prints a row for each kind of kernels (maxmin, maxmin+history), type, width, operation and size
+ * in MiB of elements, and writes it to the file CSV. Bytes are those that an operation cannot do
+ * without: elements and payloads, each read or written once; a copy of as many MiB reads and writes
+ * them. Both are launched in turn, on so much memory that little of it is in the cache when it is
+ * needed, and timed by events, after half a second of work that lets the clocks rise; all figures
+ * are medians. At the first size the results of kinds that keep nothing are compared with the host
+ * codec's. FILE is what bench/issue_limit printed for this device: "bound" is the ratio at which
+ * the unit of the multiprocessors that is named would be busy all the time. The limits are those
+ * for the largest size. With --once each operation is launched once and not timed, for profilers.
+ */
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -112,8 +112,7 @@ static double limit_of(const struct bench *bench, enum operation operation, doub
 {
     unsigned bits = bench->slots.width;
 
-    if (bench->slots.bytes != LARGEST * MIB || bench->slots.kind != slots_kinds ||
-        operation == MEASURE)
+    if (bench->slots.bytes != LARGEST * MIB || bench->slots.kind != slots_kinds)
         return 0;
     if (operation != REDUCE)
         return bench->slots.coding.dtype == CGX_FLOAT32 ? 0.80 : 0.65;
@@ -128,7 +127,7 @@ static double bytes_of(const struct bench *bench, enum operation operation)
 
     if (operation == REDUCE)
         return (SOURCES + 1) * payload;
-    return elements + (operation == MEASURE ? (double)slots_samples(&bench->slots) : payload);
+    return elements + payload;
 }
 
 static const struct bound *bound_of(const struct bench *bench, enum operation operation)
@@ -222,10 +221,8 @@ static void measure_width(struct bench *bench, unsigned bits)
     if (slots->bytes == bench->checked && !slots->kind->has_history)
         check(bench);
     warm_up(bench);
-    for (int operation = 0; operation < OPERATIONS; operation++) {
-        if (slots_has(slots, (enum operation)operation, bits))
-            measure(bench, (enum operation)operation);
-    }
+    for (int operation = 0; operation < OPERATIONS; operation++)
+        measure(bench, (enum operation)operation);
 }
 
 /* All kinds and widths of a type and size. */
@@ -239,7 +236,7 @@ static void measure_kinds(struct bench *bench, const struct options *options)
             continue;
         for (unsigned bits = 1; bits <= 8; bits++) {
             snprintf(name, sizeof name, "%u", bits);
-            if (codec_options_list(options->bits, name) && slots_has(&bench->slots, ENCODE, bits))
+            if (codec_options_list(options->bits, name))
                 measure_width(bench, bits);
         }
     }

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/measure.h"
 #include "codec/quant.h"
 #include "cuda/kernels.h"
 
@@ -16,29 +15,12 @@
 /* A long time on, so that histories are what they come to be. */
 #define AGE 64
 
-static const enum cgx_operation operations[OPERATIONS] = {CGX_ENCODE, CGX_DECODE, CGX_REDUCE,
-                                                          CGX_MEASURE};
+static const enum cgx_operation operations[OPERATIONS] = {CGX_ENCODE, CGX_DECODE, CGX_REDUCE};
 
 const struct slots_kind slots_kinds[SLOTS_KINDS] = {
     {"maxmin", CGX_FAMILY_MAXMIN, false, BUCKET_SIZE},
     {"maxmin+history", CGX_FAMILY_MAXMIN, true, LEAST_BUCKET_SIZE},
-    {"rotated", CGX_FAMILY_ROTATED, false, BUCKET_SIZE},
-    {"rotated+history", CGX_FAMILY_ROTATED, true, LEAST_BUCKET_SIZE},
 };
-
-bool slots_has(const struct slots *slots, enum operation operation, unsigned width)
-{
-    const struct cgx_quantiser *quantiser = &cgx_quantisers[slots->kind->family];
-
-    return width <= quantiser->widths && (operation != MEASURE || quantiser->is_measured);
-}
-
-size_t slots_samples(const struct slots *slots)
-{
-    size_t buckets = cgx_bucket_count(slots->piece.count, slots->coding.bucket_size);
-
-    return cgx_sample_count(buckets, slots->coding.sampling) * sizeof(struct cgx_sample);
-}
 
 /* What SLOT keeps, as the kernels are given it and as WORK, which says which kernel it is. */
 static void keep(const struct slots *slots, unsigned slot, struct cgx_kernel_args *args,
@@ -54,13 +36,6 @@ static void keep(const struct slots *slots, unsigned slot, struct cgx_kernel_arg
     }
 }
 
-static unsigned tiles_of(const struct slots *slots, enum operation operation)
-{
-    return (unsigned)(operation == MEASURE
-                          ? cgx_kernel_measured_tiles(&slots->piece, slots->coding.sampling)
-                          : cgx_kernel_tiles(&slots->piece));
-}
-
 CUdeviceptr slots_payload(const struct slots *slots, unsigned slot, unsigned source)
 {
     return slots->payloads + ((size_t)slot * (SOURCES + 1) + source) * slots->stride;
@@ -69,9 +44,9 @@ CUdeviceptr slots_payload(const struct slots *slots, unsigned slot, unsigned sou
 void slots_launch(const struct slots *slots, enum operation operation, unsigned slot,
                   unsigned payload)
 {
-    bool reads = operation == ENCODE || operation == MEASURE;
     CUdeviceptr table = slots->tables + (size_t)slot * SLOTS_TABLE_BYTES;
-    CUdeviceptr buffer = (reads ? slots->elements : slots->results) + slot * slots->bytes;
+    CUdeviceptr buffer =
+        (operation == ENCODE ? slots->elements : slots->results) + slot * slots->bytes;
     struct cgx_kernel_args args = {
         .pieces = (const void *)(uintptr_t)table,
         .sources = (const void *)(uintptr_t)(table + TABLE_SOURCES),
@@ -81,17 +56,16 @@ void slots_launch(const struct slots *slots, enum operation operation, unsigned 
         .npieces = 1,
         .nsources = operation == REDUCE ? SOURCES : 0,
         .bucket_size = slots->coding.bucket_size,
-        .key = cgx_call_key(slots->coding.call),
-        .sampling = slots->coding.sampling};
+        .key = cgx_call_key(slots->coding.call)};
     struct cgx_work work = {.operation = operations[operation], .coding = &slots->coding};
     void *parameters[] = {&args};
     CUfunction kernel;
 
     keep(slots, slot, &args, &work);
     kernel = cgx_cuda_module_kernel(slots->module, slots->kind->family, &work);
-    bench_must(slots->device.cuda->cuLaunchKernel(kernel, tiles_of(slots, operation), 1, 1,
-                                                  CGX_KERNEL_THREADS, 1, 1, 0, NULL, parameters,
-                                                  NULL),
+    bench_must(slots->device.cuda->cuLaunchKernel(kernel, (unsigned)cgx_kernel_tiles(&slots->piece),
+                                                  1, 1, CGX_KERNEL_THREADS, 1, 1, 0, NULL,
+                                                  parameters, NULL),
                "cuLaunchKernel");
 }
 

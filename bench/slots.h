@@ -16,7 +16,7 @@
 #define LEAST_BUCKET_SIZE 128 /* with history */
 #define SLOTS_TABLE_BYTES 256 /* the piece, then the sources */
 
-enum operation { ENCODE, DECODE, REDUCE, MEASURE, OPERATIONS };
+enum operation { ENCODE, DECODE, REDUCE, OPERATIONS };
 
 /* Which kernels: those of a family, with a history or without. */
 struct slots_kind {
@@ -25,7 +25,7 @@ struct slots_kind {
     bool has_history;
     unsigned bucket_size; /* by default */
 };
-#define SLOTS_KINDS 4
+#define SLOTS_KINDS 2
 extern const struct slots_kind slots_kinds[SLOTS_KINDS];
 
 /* One type, width and size. Each slot has elements, results, payloads and a table of its own. */
@@ -48,23 +48,16 @@ struct slots {
 void slots_allocate(struct slots *slots);
 void slots_release(const struct slots *slots);
 
-/* Whether the kind has kernels of WIDTH for OPERATION. */
-bool slots_has(const struct slots *slots, enum operation operation, unsigned width);
-
 /* All payloads are then those of WIDTH, and what is kept is as from such calls before. */
 void slots_encode(struct slots *slots, unsigned width);
 
-/* Queues OPERATION, with payload PAYLOAD, on the legacy default stream. Encode and measure read
- * elements, decode writes results, reduce sums all payloads but the last; samples are written over
- * the payload. */
+/* Queues OPERATION, with payload PAYLOAD, on the legacy default stream. Encode reads elements,
+ * decode writes results, reduce sums all payloads but the last. */
 void slots_launch(const struct slots *slots, enum operation operation, unsigned slot,
                   unsigned payload);
 
 /* Where payload SOURCE of SLOT lies. */
 CUdeviceptr slots_payload(const struct slots *slots, unsigned slot, unsigned source);
-
-/* Bytes of the samples that measure writes for a slot. */
-size_t slots_samples(const struct slots *slots);
 
 /* Carries out encode, decode and reduce, of a kind that keeps nothing, on the last slot, and
  * compares what they give with the host codec's bytes: NULL, or the name of the first operation

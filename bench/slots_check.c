@@ -6,7 +6,7 @@
 
 #include "slots.h"
 
-const char *const slots_operations[OPERATIONS] = {"encode", "decode", "reduce-8", "measure"};
+const char *const slots_operations[OPERATIONS] = {"encode", "decode", "reduce-8"};
 
 /* Of one slot, in host memory. */
 struct check {
@@ -64,7 +64,7 @@ static const char *find_wrong(const struct check *check)
 
     bring(check, check->elements, slots->elements + (slots->count - 1) * slots->bytes,
           slots->bytes);
-    for (int operation = 0; operation <= REDUCE; operation++) {
+    for (int operation = 0; operation < OPERATIONS; operation++) {
         if (!is_right(check, (enum operation)operation))
             return slots_operations[operation];
         bring(check, &status, slots->tables + (size_t)slots->count * SLOTS_TABLE_BYTES,

@@ -34,8 +34,8 @@ measure_floor() {
 
 # The kernels' bytes against the host codec's, for all widths, types and roundings.
 check_bytes() {
-    set -- kernels_energies kernels_ranges kernels_measure kernels_bytes kernels_hostile kernels_random \
-        kernels_refuse kernels_uniform pinned_pool
+    set -- kernels_ranges kernels_bytes kernels_hostile kernels_random kernels_refuse kernels_uniform \
+        pinned_pool
     [ "$quick" = no ] || set -- kernels_ranges
     for program in "$@"; do
         echo "$program|$directory/tests/unit/cuda/$program"
@@ -86,7 +86,7 @@ count_instructions() {
         return 0
     }
     into "$out/instructions.csv" part "instructions are counted" bench/issue_limit \
-        --kinds maxmin,rotated "$directory/src/cuda/kernels.fatbin" "$sm" ||
+        --kinds maxmin "$directory/src/cuda/kernels.fatbin" "$sm" ||
         rm -f "$out/instructions.csv"
 }
 
@@ -107,16 +107,15 @@ measure_kernels() {
     judge_limits
 }
 
-# Kernels that default settings use beside these, at widths and sizes that say enough.
+# Kernels with history, at widths and sizes that say enough.
 measure_other_kinds() {
     if [ "$driver" = real ]; then
-        set -- --kinds maxmin+history,rotated,rotated+history \
-            --dtype float32,float16,bfloat16 --bits 2,4,8 --size 1,16,256
+        set -- --kinds maxmin+history --dtype float32,float16,bfloat16 --bits 2,4,8 --size 1,16,256
     else
-        set -- --kinds rotated+history --dtype bfloat16 --bits 4
+        set -- --kinds maxmin+history --dtype bfloat16 --bits 4
     fi
     [ ! -s "$out/instructions.csv" ] || set -- "$@" --instructions "$out/instructions.csv"
-    part "the speed of rotated kernels, and with history" \
+    part "the speed of kernels with history" \
         "$directory/bench/codec_device" --device "$@" "$scratch/kinds.csv" || return 0
     [ ! -s "$scratch/kinds.csv" ] || sed 1d "$scratch/kinds.csv" >>"$out/codec.csv"
 }

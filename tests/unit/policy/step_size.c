@@ -15,7 +15,7 @@ static struct cgx_step_size size_of(double mean)
 {
     struct cgx_step_size size = {.mean = 0};
 
-    cgx_step_size_add(&size, &(struct cgx_quantised){1000 * mean, 1000});
+    cgx_step_size_add(&size, &(struct cgx_quantised){1000 * mean, 1000, 0});
     cgx_step_size_next(&size);
     return size;
 }
@@ -108,19 +108,19 @@ static void test_mean(void)
     struct cgx_step_size size = {.mean = 0};
 
     ok(!cgx_step_size_is_known(&size), "nothing is known at first");
-    cgx_step_size_add(&size, &(struct cgx_quantised){NAN, 10});
+    cgx_step_size_add(&size, &(struct cgx_quantised){NAN, 10, 0});
     cgx_step_size_next(&size);
     ok(!cgx_step_size_is_known(&size), "nor of what is not finite");
-    cgx_step_size_add(&size, &(struct cgx_quantised){30, 10});
-    cgx_step_size_add(&size, &(struct cgx_quantised){50, 10});
+    cgx_step_size_add(&size, &(struct cgx_quantised){30, 10, 0});
+    cgx_step_size_add(&size, &(struct cgx_quantised){50, 10, 0});
     cgx_step_size_next(&size);
     ok(is_near(size.mean, 4), "a step's mean is that of its calls");
     cgx_step_size_next(&size);
     ok(is_near(size.mean, 4), "a step without calls changes nothing");
-    cgx_step_size_add(&size, &(struct cgx_quantised){120, 10});
+    cgx_step_size_add(&size, &(struct cgx_quantised){120, 10, 0});
     cgx_step_size_next(&size);
     ok(is_near(size.mean, 5), "a louder step has an eighth of the weight");
-    cgx_step_size_add(&size, &(struct cgx_quantised){10, 10});
+    cgx_step_size_add(&size, &(struct cgx_quantised){10, 10, 0});
     cgx_step_size_next(&size);
     ok(is_near(size.mean, 1.25), "of a quieter one it is a quarter above at most");
 }
