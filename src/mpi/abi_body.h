@@ -49,8 +49,6 @@ CALL(Allgather,
       cgx_mpi_datatype recvtype, cgx_mpi_comm comm),
      (const void *, int, HANDLE, void *, int, HANDLE, HANDLE),
      (sendbuf, sendcount, NATIVE(sendtype), recvbuf, recvcount, NATIVE(recvtype), NATIVE(comm)))
-CALL(Bcast, (void *buffer, int count, cgx_mpi_datatype datatype, int root, cgx_mpi_comm comm),
-     (void *, int, HANDLE, int, HANDLE), (buffer, count, NATIVE(datatype), root, NATIVE(comm)))
 CALL(Reduce,
      (const void *sendbuf, void *recvbuf, int count, cgx_mpi_datatype datatype, cgx_mpi_op op,
       int root, cgx_mpi_comm comm),

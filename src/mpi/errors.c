@@ -44,8 +44,8 @@ static void add_code(void)
     failure_code = code;
 }
 
-/* Returns MPI's code for revocation if COMM is revoked, else CODE. The failed collective may have
- * returned another code: MPI_Bcast of Open MPI 5 sometimes returns MPI_ERR_OTHER. */
+/* Returns MPI's code for revocation if COMM is revoked, else CODE. The failed call may have
+ * returned another code: collectives of Open MPI 5 sometimes return MPI_ERR_OTHER. */
 static int code_of(cgx_mpi_comm comm, int code)
 {
     const struct cgx_mpi *mpi = cgx_mpi();

@@ -3,11 +3,10 @@
 
 /* A program that goes on when a rank fails, as MPIs with user-level failure mitigation allow: "ulfm
  * WHERE NTH RANK NOTES". RANK is killed in the NTH call that the library makes of an MPI function.
- * WHERE is "agreement", "exact", "split", "nodes", "widths" or, from step FIRST on, "isend" or
- * "iprobe". In step FIRST the rank may also "die" before its sum, or "leave": it revokes the
- * communicator and sums nothing. Or another of its threads revokes the communicator as the NTH
- * message is sent ("thread"), or in the NTH exchange of widths, whose error does not say so on any
- * rank ("vague"). Ranks that get an error of a failure or a revocation revoke, shrink, and continue
+ * WHERE is "agreement", "exact", "split", "nodes" or, from step FIRST on, "isend" or "iprobe". In
+ * step FIRST the rank may also "die" before its sum, or "leave": it revokes the communicator and
+ * sums nothing. Or another of its threads revokes the communicator as the NTH message is sent
+ * ("thread"). Ranks that get an error of a failure or a revocation revoke, shrink, and continue
  * to sum. Each rank writes what it finds to the file NOTES.rank: "fault"; "failed", "revoked" or
  * "other" for each error; "wrong" for a wrong sum; "compressed" or "exact" for the last sum; and
  * "end RANKS". */
@@ -49,7 +48,7 @@ static void *revoke_it(void *unused)
 
 static bool has_threads(void)
 {
-    return strcmp(where, "thread") == 0 || strcmp(where, "vague") == 0;
+    return strcmp(where, "thread") == 0;
 }
 
 static void come(void)
@@ -67,9 +66,7 @@ static void come(void)
 
 static void pass(const char *place)
 {
-    const char *here = strcmp(where, "thread") == 0  ? "isend"
-                       : strcmp(where, "vague") == 0 ? "widths"
-                                                     : where;
+    const char *here = strcmp(where, "thread") == 0 ? "isend" : where;
 
     if (strcmp(here, place) == 0 && left > 0 && --left == 0)
         come();
@@ -111,15 +108,6 @@ int PMPI_Allgather(const void *send, int nsend, MPI_Datatype sent, void *receive
 {
     pass("nodes");
     return MPI_Allgather(send, nsend, sent, receive, nreceive, received, on);
-}
-
-int PMPI_Bcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm on)
-{
-    int code;
-
-    pass("widths");
-    code = MPI_Bcast(buffer, count, datatype, root, on);
-    return code != MPI_SUCCESS && strcmp(where, "vague") == 0 ? MPI_ERR_OTHER : code;
 }
 
 /* ---- sums ---- */
