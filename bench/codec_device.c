@@ -6,15 +6,16 @@
  *   codec --device [--kinds LIST] [--bits LIST] [--dtype LIST] [--size LIST] [--instructions FILE]
  *         [--once] [CSV]
  *
- * Prints a row for each kind of kernels (maxmin, maxmin+history), type, width, operation and size
- * in MiB of elements, and writes it to the file CSV. Bytes are those that an operation cannot do
- * without: elements and payloads, each read or written once; a copy of as many MiB reads and writes
- * them. Both are launched in turn, on so much memory that little of it is in the cache when it is
- * needed, and timed by events, after half a second of work that lets the clocks rise; all figures
- * are medians. At the first size the results of kinds that keep nothing are compared with the host
- * codec's. FILE is what bench/issue_limit printed for this device: "bound" is the ratio at which
- * the unit of the multiprocessors that is named would be busy all the time. The limits are those
- * for the largest size. With --once each operation is launched once and not timed, for profilers.
+ * Prints a row for each kind of kernels (maxmin and uniform, each also with "+history"), type,
+ * width, operation and size in MiB of elements, and writes it to the file CSV. Bytes are those that
+ * an operation cannot do without: elements and payloads, each read or written once; a copy of as
+ * many MiB reads and writes them. Both are launched in turn, on so much memory that little of it is
+ * in the cache when it is needed, and timed by events, after half a second of work that lets the
+ * clocks rise; all figures are medians. At the first size the results of kinds that keep nothing
+ * are compared with the host codec's. FILE is what bench/issue_limit printed for this device:
+ * "bound" is the ratio at which the unit of the multiprocessors that is named would be busy all the
+ * time. The limits are those for the largest size. With --once each operation is launched once and
+ * not timed, for profilers.
  */
 
 #include <getopt.h>
@@ -123,10 +124,10 @@ static double limit_of(const struct bench *bench, enum operation operation, doub
 
 static double bytes_of(const struct bench *bench, enum operation operation)
 {
-    double payload = (double)bench->slots.stride, elements = (double)bench->slots.bytes;
+    double payload = (double)slots_used(&bench->slots, 0), elements = (double)bench->slots.bytes;
 
     if (operation == REDUCE)
-        return (SOURCES + 1) * payload;
+        return SOURCES * payload + (double)slots_used(&bench->slots, SOURCES);
     return elements + payload;
 }
 
@@ -310,7 +311,7 @@ static bool parse(int argc, char *argv[], struct options *options)
         {"once", no_argument, NULL, 'o'},       {NULL, 0, NULL, 0}};
     int c;
 
-    *options = (struct options){.kinds = "maxmin", .dtypes = "float32,float16"};
+    *options = (struct options){.kinds = "maxmin,uniform", .dtypes = "float32,float16"};
     while ((c = getopt_long(argc, argv, "", table, NULL)) != -1) {
         if (c == 'k')
             options->kinds = optarg;

@@ -8,7 +8,9 @@
 
 #include "codec/encoding.h"
 #include "codec/quant.h"
+#include "codec/uniform/uniform.h"
 #include "cuda/kernels.h"
+#include "cuda/launch.h"
 
 #define TABLE_SOURCES 64 /* where the sources are in a table, behind the piece */
 
@@ -20,6 +22,8 @@ static const enum cgx_operation operations[OPERATIONS] = {CGX_ENCODE, CGX_DECODE
 const struct slots_kind slots_kinds[SLOTS_KINDS] = {
     {"maxmin", CGX_FAMILY_MAXMIN, false, BUCKET_SIZE},
     {"maxmin+history", CGX_FAMILY_MAXMIN, true, LEAST_BUCKET_SIZE},
+    {"uniform", CGX_FAMILY_UNIFORM, false, BUCKET_SIZE},
+    {"uniform+history", CGX_FAMILY_UNIFORM, true, LEAST_BUCKET_SIZE},
 };
 
 /* What SLOT keeps, as the kernels are given it and as WORK, which says which kernel it is. */
@@ -41,9 +45,32 @@ CUdeviceptr slots_payload(const struct slots *slots, unsigned slot, unsigned sou
     return slots->payloads + ((size_t)slot * (SOURCES + 1) + source) * slots->stride;
 }
 
+/* Whether it takes more than one kernel, as the library launches them. */
+static bool launch_uniform(const struct slots *slots, const struct cgx_work *work,
+                           struct cgx_kernel_args *args)
+{
+    const struct cgx_cuda_work there = {.module = slots->module, .marks = slots->marks};
+
+    if (slots->kind->family != CGX_FAMILY_UNIFORM || work->operation == CGX_DECODE)
+        return false;
+    if (cgx_cuda_launch_uniform(&there, work, (uint32_t)cgx_kernel_tiles(&slots->piece), args) !=
+        CGX_OK)
+        bench_must(1, "cgx_cuda_launch_uniform");
+    return true;
+}
+
+struct cgx_coding slots_coding(const struct slots *slots, enum operation operation)
+{
+    struct cgx_coding coding = slots->coding;
+
+    coding.step *= operation == REDUCE ? SOURCES : 1;
+    return coding;
+}
+
 void slots_launch(const struct slots *slots, enum operation operation, unsigned slot,
                   unsigned payload)
 {
+    const struct cgx_coding coding = slots_coding(slots, operation);
     CUdeviceptr table = slots->tables + (size_t)slot * SLOTS_TABLE_BYTES;
     CUdeviceptr buffer =
         (operation == ENCODE ? slots->elements : slots->results) + slot * slots->bytes;
@@ -55,19 +82,24 @@ void slots_launch(const struct slots *slots, enum operation operation, unsigned 
         .status = (void *)(uintptr_t)(slots->tables + (size_t)slots->count * SLOTS_TABLE_BYTES),
         .npieces = 1,
         .nsources = operation == REDUCE ? SOURCES : 0,
-        .bucket_size = slots->coding.bucket_size,
-        .key = cgx_call_key(slots->coding.call)};
-    struct cgx_work work = {.operation = operations[operation], .coding = &slots->coding};
+        .bucket_size = coding.bucket_size,
+        .key = cgx_call_key(coding.call),
+        .step = coding.step};
+    struct cgx_work work = {.operation = operations[operation], .coding = &coding};
     void *parameters[] = {&args};
     CUfunction kernel;
 
     keep(slots, slot, &args, &work);
+    if (launch_uniform(slots, &work, &args))
+        return;
     kernel = cgx_cuda_module_kernel(slots->module, slots->kind->family, &work);
     bench_must(slots->device.cuda->cuLaunchKernel(kernel, (unsigned)cgx_kernel_tiles(&slots->piece),
                                                   1, 1, CGX_KERNEL_THREADS, 1, 1, 0, NULL,
                                                   parameters, NULL),
                "cuLaunchKernel");
 }
+
+#define VARIANCE (1.0 / 3) /* of elements */
 
 /* Near enough to Gaussian gradients, the same in every MiB. */
 static void fill_elements(const struct slots *slots)
@@ -113,19 +145,23 @@ static void fill_tables(const struct slots *slots)
 void slots_allocate(struct slots *slots)
 {
     size_t count = slots->bytes / cgx_dtype_size(slots->coding.dtype);
-    /* 8 bits in the smallest buckets take most. */
-    size_t stride = cgx_piece_layout(count, 8, LEAST_BUCKET_SIZE, slots->coding.dtype).bytes;
+    /* No other encoding takes more. */
+    size_t stride = cgx_piece_layout(count, CGX_UNIFORM + CGX_UNIFORM_WIDTHS, LEAST_BUCKET_SIZE,
+                                     slots->coding.dtype)
+                        .bytes;
     uint32_t none = 0;
 
     slots->elements = bench_allocate(&slots->device, slots->count * slots->bytes);
     slots->results = bench_allocate(&slots->device, slots->count * slots->bytes);
     slots->payloads = bench_allocate(&slots->device, slots->count * (SOURCES + 1) * stride);
     slots->kept = bench_allocate(&slots->device, slots->count * 2 * count);
+    slots->piece.count = count;
+    slots->marks =
+        bench_allocate(&slots->device, cgx_kernel_marks_bytes(cgx_kernel_tiles(&slots->piece)));
     slots->tables = bench_allocate(&slots->device, slots->count * SLOTS_TABLE_BYTES + sizeof none);
     bench_must(slots->device.cuda->cuMemcpyHtoD(slots->tables + slots->count * SLOTS_TABLE_BYTES,
                                                 &none, sizeof none),
                "cuMemcpyHtoD");
-    slots->piece.count = count;
     fill_elements(slots);
     bench_must(
         slots->device.copy(slots->results, slots->elements, slots->count * slots->bytes, NULL),
@@ -135,6 +171,7 @@ void slots_allocate(struct slots *slots)
 void slots_release(const struct slots *slots)
 {
     slots->device.cuda->cuMemFree(slots->tables);
+    slots->device.cuda->cuMemFree(slots->marks);
     slots->device.cuda->cuMemFree(slots->kept);
     slots->device.cuda->cuMemFree(slots->payloads);
     slots->device.cuda->cuMemFree(slots->results);
@@ -145,6 +182,7 @@ void slots_encode(struct slots *slots, unsigned width)
 {
     slots->width = width;
     slots->coding.bucket_size = slots->kind->bucket_size;
+    slots->coding.step = cgx_uniform_step(VARIANCE, 1, cgx_uniform_error(width));
     slots->piece.bits = cgx_quantisers[slots->kind->family].first + width;
     slots->stride = cgx_piece_layout(slots->piece.count, slots->piece.bits,
                                      slots->kind->bucket_size, slots->coding.dtype)
@@ -156,4 +194,15 @@ void slots_encode(struct slots *slots, unsigned width)
     for (unsigned slot = 0; slot < slots->count; slot++)
         for (unsigned source = 0; source <= SOURCES; source++)
             slots_launch(slots, ENCODE, slot, source);
+}
+
+size_t slots_used(const struct slots *slots, unsigned source)
+{
+    CUdeviceptr payload = slots_payload(slots, slots->count - 1, source);
+    unsigned char head[sizeof(struct cgx_uniform_head)];
+
+    if (slots->kind->family != CGX_FAMILY_UNIFORM)
+        return slots->stride;
+    bench_must(slots->device.cuda->cuMemcpyDtoH(head, payload, sizeof head), "cuMemcpyDtoH");
+    return cgx_uniform_used(head, slots->piece.count);
 }

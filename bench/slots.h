@@ -25,7 +25,7 @@ struct slots_kind {
     bool has_history;
     unsigned bucket_size; /* by default */
 };
-#define SLOTS_KINDS 2
+#define SLOTS_KINDS 4
 extern const struct slots_kind slots_kinds[SLOTS_KINDS];
 
 /* One type, width and size. Each slot has elements, results, payloads and a table of its own. */
@@ -41,6 +41,7 @@ struct slots {
     unsigned count;
     CUdeviceptr elements, results, payloads;
     CUdeviceptr kept;   /* history of each slot, two bytes for each element */
+    CUdeviceptr marks;  /* of uniform quantisation, for one operation at a time */
     CUdeviceptr tables; /* and behind them the status word */
 };
 
@@ -50,6 +51,13 @@ void slots_release(const struct slots *slots);
 
 /* All payloads are then those of WIDTH, and what is kept is as from such calls before. */
 void slots_encode(struct slots *slots, unsigned width);
+
+/* With what payloads, or sums of them, are encoded: the step of a sum is as much larger as it is.
+ */
+struct cgx_coding slots_coding(const struct slots *slots, enum operation operation);
+
+/* The bytes that payload SOURCE uses of those that it may. */
+size_t slots_used(const struct slots *slots, unsigned source);
 
 /* Queues OPERATION, with payload PAYLOAD, on the legacy default stream. Encode reads elements,
  * decode writes results, reduce sums all payloads but the last. */

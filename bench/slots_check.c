@@ -25,19 +25,20 @@ static void expect(const struct check *check, enum operation operation)
 {
     const struct cgx_codec *host = cgx_codec_host();
     const struct slots *slots = check->slots;
+    const struct cgx_coding coding = slots_coding(slots, operation);
     const unsigned char *sources[SOURCES];
 
     for (int i = 0; i < SOURCES; i++)
         sources[i] = check->payload;
     if (operation == ENCODE)
-        cgx_codec_run(host, &(struct cgx_work){CGX_ENCODE, &slots->coding, &slots->piece, 1,
+        cgx_codec_run(host, &(struct cgx_work){CGX_ENCODE, &coding, &slots->piece, 1,
                                                .in = check->elements, .out = check->payload});
     else if (operation == DECODE)
-        cgx_codec_run(host, &(struct cgx_work){CGX_DECODE, &slots->coding, &slots->piece, 1,
+        cgx_codec_run(host, &(struct cgx_work){CGX_DECODE, &coding, &slots->piece, 1,
                                                .in = check->payload, .out = check->results});
     else
-        cgx_codec_run(host, &(struct cgx_work){CGX_REDUCE, &slots->coding, &slots->piece, 1,
-                                               sources, SOURCES, .in = NULL, .out = check->sum});
+        cgx_codec_run(host, &(struct cgx_work){CGX_REDUCE, &coding, &slots->piece, 1, sources,
+                                               SOURCES, .in = NULL, .out = check->sum});
 }
 
 static bool is_right(const struct check *check, enum operation operation)
@@ -45,6 +46,7 @@ static bool is_right(const struct check *check, enum operation operation)
     const struct slots *slots = check->slots;
     unsigned slot = slots->count - 1, payload = operation == REDUCE ? SOURCES : 0;
     CUdeviceptr results = slots->results + slot * slots->bytes;
+    size_t used;
 
     slots_launch(slots, operation, slot, payload);
     expect(check, operation);
@@ -52,9 +54,10 @@ static bool is_right(const struct check *check, enum operation operation)
         bring(check, check->found, results, slots->bytes);
         return memcmp(check->found, check->results, slots->bytes) == 0;
     }
-    bring(check, check->got, slots_payload(slots, slot, payload), slots->stride);
-    return memcmp(check->got, operation == REDUCE ? check->sum : check->payload, slots->stride) ==
-           0;
+    used = slots_used(slots, payload);
+    bring(check, check->got, slots_payload(slots, slot, payload), used);
+    return used > 0 &&
+           memcmp(check->got, operation == REDUCE ? check->sum : check->payload, used) == 0;
 }
 
 static const char *find_wrong(const struct check *check)
