@@ -9,7 +9,6 @@
 #include "softcuda/softcuda.h"
 
 extern "C" {
-#include "codec/bucket.h"
 #include "codec/encoding.h"
 #include "lib/tap.h"
 #include "unit/lib/kernels.h"
@@ -46,53 +45,38 @@ bool kernels_open(void)
     return true;
 }
 
-static softcuda_kernel *kernel_of(const struct kernels_job *job, bool rotated)
+static softcuda_kernel *kernel_of(const struct kernels_job *job, enum cgx_family family)
 {
-#define TYPES(operation)                                                 \
-    {                                                                    \
-        SOFTCUDA_KERNEL(cgx_##operation##_float32, cgx_kernel_args),     \
-            SOFTCUDA_KERNEL(cgx_##operation##_float16, cgx_kernel_args), \
-            SOFTCUDA_KERNEL(cgx_##operation##_bfloat16, cgx_kernel_args) \
+#define KERNELS(operation, variant)                                                \
+    {                                                                              \
+        SOFTCUDA_KERNEL(cgx_##operation##_float32##variant, cgx_kernel_args),      \
+            SOFTCUDA_KERNEL(cgx_##operation##_float16##variant, cgx_kernel_args),  \
+            SOFTCUDA_KERNEL(cgx_##operation##_bfloat16##variant, cgx_kernel_args), \
     }
-    static softcuda_kernel *const kernels[CGX_MEASURE + 1][CGX_BFLOAT16 + 1] = {
-        TYPES(encode), TYPES(reduce), TYPES(decode), TYPES(measure)};
-#define HISTORY(operation)                                                       \
-    {                                                                            \
-        SOFTCUDA_KERNEL(cgx_##operation##_float32_history, cgx_kernel_args),     \
-            SOFTCUDA_KERNEL(cgx_##operation##_float16_history, cgx_kernel_args), \
-            SOFTCUDA_KERNEL(cgx_##operation##_bfloat16_history, cgx_kernel_args) \
+#define VARIANTS(operation)                                \
+    {                                                      \
+        KERNELS(operation, ), KERNELS(operation, _history) \
     }
-    static softcuda_kernel *const scaled[2][CGX_MEASURE + 1][CGX_BFLOAT16 + 1] = {
-        {HISTORY(encode), HISTORY(reduce), HISTORY(decode), HISTORY(measure)},
-        {HISTORY(encode_rotated), HISTORY(reduce_rotated), HISTORY(decode_rotated)}};
-    static softcuda_kernel *const rotations[CGX_DECODE + 1][CGX_BFLOAT16 + 1] = {
-        TYPES(encode_rotated), TYPES(reduce_rotated), TYPES(decode_rotated)};
+    static softcuda_kernel *const kernels[CGX_FAMILIES][CGX_DECODE + 1][2][CGX_BFLOAT16 + 1] = {
+        {VARIANTS(encode), VARIANTS(reduce), VARIANTS(decode)},
+        {VARIANTS(encode_uniform), VARIANTS(reduce_uniform), VARIANTS(decode_uniform)}};
+    const bool has_history = job->history.scales != nullptr;
 
-    if (job->history.scales)
-        return scaled[rotated][job->operation][job->coding->dtype];
-    if (rotated)
-        return rotations[job->operation][job->coding->dtype];
-    return kernels[job->operation][job->coding->dtype];
+    return kernels[family][job->operation][has_history][job->coding->dtype];
 }
 
-static softcuda_kernel *uniform_kernel_of(const struct kernels_job *job, bool begins)
+static softcuda_kernel *begin_of(const struct kernels_job *job)
 {
-    static softcuda_kernel *const kernels[2][CGX_DECODE + 1][CGX_BFLOAT16 + 1] = {
-        {TYPES(encode_uniform), TYPES(reduce_uniform), TYPES(decode_uniform)},
-        {HISTORY(encode_uniform), HISTORY(reduce_uniform), HISTORY(decode_uniform)}};
-    static softcuda_kernel *const begin[2][CGX_BFLOAT16 + 1] = {TYPES(begin_uniform),
-                                                                HISTORY(begin_uniform)};
-    const bool scaled = job->history.scales != nullptr;
+    static softcuda_kernel *const kernels[2][CGX_BFLOAT16 + 1] = VARIANTS(begin_uniform);
 
-    return begins ? begin[scaled][job->coding->dtype]
-                  : kernels[scaled][job->operation][job->coding->dtype];
+    return kernels[job->history.scales != nullptr][job->coding->dtype];
 }
 
 enum { MOST_PIECES = 64, MOST_SOURCES = 64, MOST_MARKS = 64 };
 
 static struct cgx_kernel_piece entry_of(const struct cgx_piece *piece, uint32_t tile)
 {
-    return {piece->first, piece->count, piece->offset, piece->energy, piece->bits, tile};
+    return {piece->first, piece->count, piece->offset, piece->bits, tile};
 }
 
 static void run(softcuda_kernel *kernel, const struct cgx_kernel_args *args, uint32_t blocks)
@@ -112,10 +96,11 @@ static void run_uniform(const struct kernels_job *job, struct cgx_kernel_args ar
     memset(marks, 0, sizeof marks);
     args.marks = marks;
     if (writes && args.step == 0)
-        run(uniform_kernel_of(job, true), &args, args.npieces);
-    run(uniform_kernel_of(job, false), &args, tiles);
+        run(begin_of(job), &args, args.npieces);
+    run(kernel_of(job, CGX_FAMILY_UNIFORM), &args, tiles);
     if (writes)
-        run(SOFTCUDA_KERNEL(cgx_heads, cgx_kernel_args), &args, args.npieces);
+        run(SOFTCUDA_KERNEL(cgx_heads, cgx_kernel_args), &args,
+            (args.npieces + CGX_KERNEL_HEADS - 1) / CGX_KERNEL_HEADS);
 }
 
 /* With the pieces of FAMILY. */
@@ -132,50 +117,25 @@ static void run_pieces(const struct kernels_job *job, enum cgx_family family,
         if (cgx_encoding_family(piece->bits) != family)
             continue;
         pieces[args.npieces++] = entry_of(piece, tiles);
-        tiles += (uint32_t)(job->operation == CGX_MEASURE
-                                ? cgx_kernel_measured_tiles(piece, job->coding->sampling)
-                                : cgx_kernel_tiles(piece));
+        tiles += (uint32_t)cgx_kernel_tiles(piece);
     }
     if (tiles > 0 && family == CGX_FAMILY_UNIFORM)
         run_uniform(job, args, tiles);
     else if (tiles > 0)
-        run(kernel_of(job, family == CGX_FAMILY_ROTATED), &args, tiles);
-}
-
-/* The energies of all pieces, if they have any. */
-static void run_energies(const struct kernels_job *job, struct cgx_kernel_args args)
-{
-    struct cgx_kernel_piece pieces[MOST_PIECES];
-    uint32_t blocks = (uint32_t)((job->npieces + CGX_KERNEL_ENERGIES - 1) / CGX_KERNEL_ENERGIES);
-
-    if (job->operation > CGX_REDUCE || job->npieces == 0 || job->pieces[0].energy == 0)
-        return;
-    for (size_t i = 0; i < job->npieces; i++)
-        pieces[i] = entry_of(&job->pieces[i], 0);
-    args.pieces = pieces;
-    args.npieces = (uint32_t)job->npieces;
-    args.buffer = job->shown;
-    run(SOFTCUDA_KERNEL(cgx_energies, cgx_kernel_args), &args, blocks);
+        run(kernel_of(job, family), &args, tiles);
 }
 
 static void run_inspection(const struct kernels_job *job, struct cgx_kernel_args args)
 {
     struct cgx_kernel_piece pieces[MOST_PIECES];
-    uint32_t samples = 0;
 
-    for (size_t i = 0; i < job->npieces; i++) {
-        pieces[i] = entry_of(&job->pieces[i], samples);
-        samples += (uint32_t)cgx_bucket_samples(&job->pieces[i], job->coding);
-    }
+    for (size_t i = 0; i < job->npieces; i++)
+        pieces[i] = entry_of(&job->pieces[i], 0);
     args.pieces = pieces;
     args.npieces = (uint32_t)job->npieces;
     args.inspection = job->inspection;
-    if (job->operation == CGX_MOMENTS)
-        run(SOFTCUDA_KERNEL(cgx_moments, cgx_kernel_args), &args,
-            (samples + CGX_KERNEL_MOMENTS - 1) / CGX_KERNEL_MOMENTS);
-    else
-        run(SOFTCUDA_KERNEL(cgx_inspect, cgx_kernel_args), &args,
-            cgx_kernel_inspected(job->inspection));
+    run(SOFTCUDA_KERNEL(cgx_inspect, cgx_kernel_args), &args,
+        cgx_kernel_inspected(job->inspection));
 }
 
 enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size_t)
@@ -199,8 +159,7 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size
     args.nsources = (uint32_t)job->nsources;
     args.bucket_size = job->coding->bucket_size;
     args.key = cgx_call_key(job->coding->call);
-    args.sampling = job->coding->sampling;
-    if (job->operation == CGX_INSPECT || job->operation == CGX_MOMENTS) {
+    if (job->operation == CGX_INSPECT) {
         run_inspection(job, args);
         return CGX_OK;
     }
@@ -211,11 +170,7 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size
     args.turn = job->coding->turn;
     args.stage = job->coding->stage;
     run_pieces(job, CGX_FAMILY_MAXMIN, args);
-    if (job->operation != CGX_MEASURE) {
-        run_pieces(job, CGX_FAMILY_ROTATED, args);
-        run_pieces(job, CGX_FAMILY_UNIFORM, args);
-    }
-    run_energies(job, args);
+    run_pieces(job, CGX_FAMILY_UNIFORM, args);
     return status == 0 ? CGX_OK : CGX_ERR_FORMAT;
 }
 }

@@ -10,18 +10,10 @@
 #define FOR_KERNELS(X, type)               \
     X(cgx_encode_##type)                   \
     X(cgx_reduce_##type)                   \
-    X(cgx_measure_##type)                  \
     X(cgx_decode_##type)                   \
     X(cgx_encode_##type##_history)         \
     X(cgx_decode_##type##_history)         \
     X(cgx_reduce_##type##_history)         \
-    X(cgx_measure_##type##_history)        \
-    X(cgx_encode_rotated_##type)           \
-    X(cgx_encode_rotated_##type##_history) \
-    X(cgx_reduce_rotated_##type)           \
-    X(cgx_reduce_rotated_##type##_history) \
-    X(cgx_decode_rotated_##type)           \
-    X(cgx_decode_rotated_##type##_history) \
     X(cgx_begin_uniform_##type)            \
     X(cgx_begin_uniform_##type##_history)  \
     X(cgx_encode_uniform_##type)           \
@@ -35,10 +27,8 @@
 FOR_KERNELS(DECLARE, float32)
 FOR_KERNELS(DECLARE, float16)
 FOR_KERNELS(DECLARE, bfloat16)
-DECLARE(cgx_energies)
 DECLARE(cgx_heads)
 DECLARE(cgx_inspect)
-DECLARE(cgx_moments)
 DECLARE(cgx_ranges)
 #undef DECLARE
 
@@ -65,5 +55,5 @@ static void softcuda_test_stuck(const struct add_args args)
 
 const struct softcuda_entry softcuda_table[] = {
     FOR_KERNELS(ENTRY, float32) FOR_KERNELS(ENTRY, float16) FOR_KERNELS(ENTRY, bfloat16)
-        ENTRY(cgx_energies) ENTRY(cgx_heads) ENTRY(cgx_inspect) ENTRY(cgx_moments) ENTRY(cgx_ranges)
-            TEST_ENTRY(softcuda_test_add) TEST_ENTRY(softcuda_test_stuck){nullptr, nullptr, 0}};
+        ENTRY(cgx_heads) ENTRY(cgx_inspect) ENTRY(cgx_ranges) TEST_ENTRY(softcuda_test_add)
+            TEST_ENTRY(softcuda_test_stuck){nullptr, nullptr, 0}};

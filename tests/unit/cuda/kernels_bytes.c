@@ -1,16 +1,14 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The kernels give the bytes of the host codec, for pieces of all encodings at once, all bucket
- * sizes, incomplete buckets, misaligned buffers, and sources of which one is the buffer or is
- * overwritten: "kernels_bytes [EVERY [TYPE]]", of each kernel every so many of
- * the scenes, KERNELS_EVERY or all of them if nothing is said, and of all types or one. */
+/* The kernels give the bytes of the host codec, for max-min and exact pieces of all widths at once,
+ * all bucket sizes, incomplete buckets, misaligned buffers, and sources of which one is the buffer
+ * or is overwritten: "kernels_bytes [EVERY [TYPE]]", of each kernel every so many of the scenes,
+ * KERNELS_EVERY or all of them if nothing is said, and of all types or one. */
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/encoding.h"
-#include "codec/rotated/rotated.h"
 #include "cuda/kernels.h"
 #include "lib/tap.h"
 #include "unit/lib/codec_data.h"
@@ -90,42 +88,6 @@ static void test_kernel(enum cgx_operation operation, const char *name, enum cgx
        has_history ? "history, " : "");
 }
 
-/* Pieces that are rotated, of all widths, alone or with two others among them. */
-static struct scene_plan make_rotated(enum cgx_dtype dtype, unsigned i)
-{
-    static const unsigned others[] = {3, CGX_BITS_EXACT, 8, 1};
-    struct scene_plan plan = make_plan(dtype, CGX_BUCKET_SIZE_MIN << i % 7, i);
-
-    plan.npieces = i % 3 == 0 ? CGX_ROTATED_WIDTHS : CGX_ROTATED_WIDTHS + 2;
-    for (unsigned p = 0; p < plan.npieces; p++) {
-        unsigned width = (p + i) % (unsigned)plan.npieces;
-
-        plan.bits[p] =
-            width < CGX_ROTATED_WIDTHS ? CGX_ROTATED + 1 + width : others[(p + i / 2) % 4];
-        plan.counts[p] =
-            (size_t)CGX_BUCKET_SIZE_MAX * (cgx_encoding_family(plan.bits[p]) != CGX_FAMILY_ROTATED);
-        plan.counts[p] += (size_t)CGX_ROTATED_BUCKET * (1 + (p + i) % 6);
-    }
-    plan.counts[plan.npieces - 1] = last_count(CGX_ROTATED_BUCKET, i / 2);
-    return plan;
-}
-
-static void test_rotated(enum cgx_operation operation, const char *name, enum cgx_dtype dtype,
-                         bool has_history)
-{
-    bool same = true;
-
-    for (unsigned i = 0; i < 24 && same; i++) {
-        struct scene_plan plan = make_rotated(dtype, i);
-
-        if (!is_tried())
-            continue;
-        same = is_same(&plan, operation, has_history);
-    }
-    ok(same, "%s, %s, rotated: %sthe bytes of the host codec", name, data_dtypes[dtype],
-       has_history ? "history, " : "");
-}
-
 /* A search in steps of 32. */
 static void test_many_pieces(void)
 {
@@ -154,18 +116,9 @@ int main(int argc, char **argv)
         test_kernel(CGX_DECODE, "decode", type, false);
         test_kernel(CGX_ENCODE, "encode", type, false);
         test_kernel(CGX_REDUCE, "reduce", type, false);
-        test_kernel(CGX_MEASURE, "measure", type, false);
-        test_rotated(CGX_ENCODE, "encode", type, false);
-        test_rotated(CGX_ENCODE, "encode", type, true);
-        test_rotated(CGX_DECODE, "decode", type, false);
-        test_rotated(CGX_DECODE, "decode", type, true);
-        test_rotated(CGX_REDUCE, "reduce", type, false);
-        test_rotated(CGX_REDUCE, "reduce", type, true);
-        test_rotated(CGX_MEASURE, "measure", type, false);
         test_kernel(CGX_ENCODE, "encode", type, true);
         test_kernel(CGX_DECODE, "decode", type, true);
         test_kernel(CGX_REDUCE, "reduce", type, true);
-        test_kernel(CGX_MEASURE, "measure", type, true);
         kernels_test_inspect(type);
     }
     test_many_pieces();

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/rotated/rotated.h"
 #include "lib/tap.h"
 #include "unit/lib/codec_data.h"
 #include "unit/lib/kernels.h"
@@ -106,7 +105,6 @@ static void test_any_codes(enum cgx_dtype dtype)
             fill_payload(&scene, source, &state);
         for (int k = 0; k < 2 && same; k++)
             same = scene_is_same(&scene, readers[k]) && scene_status() == CGX_OK;
-        same = same && scene_is_same(&scene, CGX_MEASURE) && scene_status() == CGX_OK;
     }
     ok(same, "%s: any grids, constants, codes and padding", data_dtypes[dtype]);
 }
@@ -153,86 +151,6 @@ static void test_refused(enum cgx_dtype dtype, uint32_t header, uint32_t constan
     ok(same, "%s: refused: %s", data_dtypes[dtype], what);
 }
 
-/* ---- rotated ---- */
-
-static struct scene_plan make_rotated(enum cgx_dtype dtype, unsigned i)
-{
-    struct scene_plan plan = make_plan(dtype, 64u << i % 7, i);
-
-    plan.npieces = CGX_ROTATED_WIDTHS;
-    for (unsigned p = 0; p < plan.npieces; p++) {
-        plan.bits[p] = CGX_ROTATED + 1 + (p + i) % CGX_ROTATED_WIDTHS;
-        plan.counts[p] = (size_t)CGX_ROTATED_BUCKET * 3;
-    }
-    plan.counts[plan.npieces - 1] -= i * 37 % CGX_ROTATED_BUCKET;
-    return plan;
-}
-
-/* Any bytes as codes and padding; steps of all sizes, or of about one, or mostly so large that some
- * levels are infinite. */
-static void fill_rotated(const struct scene *scene, size_t source, unsigned i, uint64_t *state)
-{
-    unsigned char *payload = scene_payload(scene, source);
-
-    for (size_t at = 0; at < scene->payload_bytes; at++)
-        payload[at] = (unsigned char)data_random(state);
-    for (size_t piece = 0; piece < scene->plan.npieces; piece++) {
-        for (size_t bucket = 0; bucket < 3; bucket++) {
-            uint64_t r = data_random(state);
-            uint32_t step = 0x0080 + (uint32_t)(r >> 32) % (0x7F80 - 0x0080);
-
-            if (i % 3 != 0)
-                step = (i % 3 == 1 ? 0x3F00 : 0x7D00) + (uint32_t)(r >> 32) % 0x280;
-            if ((r >> 17) % 8 == 0)
-                step = 0;
-            if ((r >> 20) % 32 == 0)
-                step = CGX_BUCKET_POISON >> 16;
-            set_header(scene, source, piece, bucket, step << 16);
-        }
-    }
-}
-
-static void test_rotated_codes(enum cgx_dtype dtype)
-{
-    static struct scene scene;
-    uint64_t state = 6;
-    bool same = true;
-
-    for (unsigned i = 0; i < 21 && same; i++) {
-        struct scene_plan plan = make_rotated(dtype, i);
-
-        scene_make(&scene, &plan);
-        for (size_t source = 0; source < plan.nsources; source++)
-            fill_rotated(&scene, source, i, &state);
-        for (int k = 0; k < 2 && same; k++)
-            same = scene_is_same(&scene, readers[k]) && scene_status() == CGX_OK;
-    }
-    ok(same, "%s: any steps and codes of what is rotated", data_dtypes[dtype]);
-}
-
-static void test_rotated_refused(enum cgx_dtype dtype)
-{
-    static const uint32_t headers[] = {0x3F800001, 0x80000000, 0xBF800000, 0x007F0000,
-                                       0x7F800000, 0x7FC00001, 0x7FC10000, 0xFFC00000};
-    static struct scene scene;
-    bool same = true;
-
-    for (unsigned i = 0; i < sizeof headers / sizeof *headers && same; i++) {
-        struct scene_plan plan = make_rotated(dtype, i);
-
-        scene_make(&scene, &plan);
-        for (int k = 0; k < 2 && same; k++) {
-            size_t source = readers[k] == CGX_REDUCE ? plan.nsources - 1 : 0;
-
-            if (source == plan.buffer_source)
-                source = 0;
-            set_header(&scene, source, i % plan.npieces, 2, headers[i]);
-            same = scene_is_same(&scene, readers[k]) && scene_status() == CGX_ERR_FORMAT;
-        }
-    }
-    ok(same, "%s: refused: steps that no encoder of what is rotated writes", data_dtypes[dtype]);
-}
-
 int main(void)
 {
     if (!kernels_open())
@@ -253,8 +171,6 @@ int main(void)
         test_refused(type, CGX_BUCKET_CONSTANT, 0x7E000000, "a constant of 2^125");
         test_refused(type, CGX_BUCKET_CONSTANT, 0xFF800000, "an infinite constant");
         test_refused(type, CGX_BUCKET_CONSTANT, 0x7FC00000, "a constant that is NaN");
-        test_rotated_codes(type);
-        test_rotated_refused(type);
     }
     return done_testing();
 }

@@ -5,7 +5,11 @@
 #ifndef CGX_TESTS_KERNELS_H
 #define CGX_TESTS_KERNELS_H
 
+#include <string.h>
+
 #include "codec/backend.h"
+#include "codec/encoding.h"
+#include "codec/uniform/uniform.h"
 #include "cuda/module.h"
 
 /* One of the device's operations. */
@@ -20,9 +24,9 @@ struct kernels_job {
     size_t nsources;
     struct cgx_history history;
     unsigned char *buffer;
-    unsigned char *payload;                  /* of MEASURE and INSPECT: the results */
+    unsigned char *payload;                  /* of INSPECT: the results */
     const struct cgx_inspection *inspection; /* of INSPECT; BUFFER has this rank's elements */
-    /* Where the energies of pieces, and all of pieces that vary, go too; NULL: nowhere. */
+    /* Where all of pieces that vary goes too; NULL: nowhere. */
     unsigned char *shown;
 };
 
@@ -33,6 +37,21 @@ bool kernels_open(void);
  * The addresses in JOB are within MEMORY and are moved to where that is on the device. CGX_OK or
  * CGX_ERR_FORMAT; what the driver refuses ends the program. */
 enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory, size_t bytes);
+
+/* Makes equal what encoders leave undefined: what uniform ones of PIECES do not use of PAYLOAD. */
+static inline void kernels_clear_unused(const struct cgx_piece *pieces, size_t npieces,
+                                        unsigned char *payload)
+{
+    for (size_t i = 0; i < npieces; i++) {
+        unsigned char *data = payload + pieces[i].offset;
+        size_t used;
+
+        if (cgx_encoding_family(pieces[i].bits) != CGX_FAMILY_UNIFORM)
+            continue;
+        used = cgx_uniform_used(data, pieces[i].count);
+        memset(data + used, 0xAA, cgx_uniform_bytes(pieces[i].count) - used);
+    }
+}
 
 /* ---- kernels_scene.c ---- */
 

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "codec/bucket.h"
 #include "codec/encoding.h"
 #include "cuda/kernels.h"
 #include "lib/tap.h"
@@ -45,15 +44,6 @@ struct part {
     uint32_t first, entries, tiles;
 };
 
-static uint32_t tiles_of(const struct kernels_job *job, const struct cgx_piece *piece)
-{
-    if (job->operation == CGX_MEASURE)
-        return (uint32_t)cgx_kernel_measured_tiles(piece, job->coding->sampling);
-    if (job->operation == CGX_MOMENTS)
-        return (uint32_t)cgx_bucket_samples(piece, job->coding);
-    return (uint32_t)cgx_kernel_tiles(piece);
-}
-
 static struct part fill_ranges(const struct kernels_job *job, struct tables *tables)
 {
     struct part part = {.entries = (uint32_t)job->nranges};
@@ -86,10 +76,9 @@ static struct part fill_pieces(const struct kernels_job *job, int family, uint32
         tables->pieces[first + part.entries++] = (struct cgx_kernel_piece){.first = piece->first,
                                                                            .count = piece->count,
                                                                            .offset = piece->offset,
-                                                                           .energy = piece->energy,
                                                                            .bits = piece->bits,
                                                                            .tile = part.tiles};
-        part.tiles += tiles_of(job, piece);
+        part.tiles += (uint32_t)cgx_kernel_tiles(piece);
     }
     return part;
 }
@@ -109,10 +98,6 @@ static void fill_tables(const struct kernels_job *job, const unsigned char *memo
         tables->inspection = *job->inspection;
         parts[0] = fill_pieces(job, CGX_FAMILIES, 0, tables);
         parts[0].tiles = cgx_kernel_inspected(job->inspection);
-    }
-    if (job->operation == CGX_MOMENTS) {
-        parts[0] = fill_pieces(job, CGX_FAMILIES, 0, tables);
-        parts[0].tiles = (parts[0].tiles + CGX_KERNEL_MOMENTS - 1) / CGX_KERNEL_MOMENTS;
     }
     for (size_t i = 0; i < job->nsources; i++) {
         const unsigned char *source =
@@ -157,21 +142,7 @@ static void launch_part(const struct kernels_job *job, int family, const struct 
         launch(cgx_cuda_module_begin(module, &work), part->entries, args);
     launch(cgx_cuda_module_kernel(module, (enum cgx_family)family, &work), part->tiles, args);
     if (writes)
-        launch(module->heads, part->entries, args);
-}
-
-/* All pieces, if they have energies. */
-static void launch_energies(const struct kernels_job *job, const unsigned char *memory,
-                            struct cgx_kernel_args args)
-{
-    uint32_t npieces = (uint32_t)job->npieces;
-
-    if (job->operation > CGX_REDUCE || npieces == 0 || job->pieces[0].energy == 0)
-        return;
-    args.pieces = device_tables->pieces;
-    args.npieces = npieces;
-    args.buffer = job->shown ? device_memory + (job->shown - memory) : NULL;
-    launch(module->energies, (npieces + CGX_KERNEL_ENERGIES - 1) / CGX_KERNEL_ENERGIES, args);
+        launch(module->heads, (part->entries + CGX_KERNEL_HEADS - 1) / CGX_KERNEL_HEADS, args);
 }
 
 enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory, size_t bytes)
@@ -183,7 +154,6 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
                                    .nsources = (uint32_t)job->nsources,
                                    .bucket_size = job->coding->bucket_size,
                                    .key = cgx_call_key(job->coding->call),
-                                   .sampling = job->coding->sampling,
                                    .inspection = &device_tables->inspection,
                                    .marks = device_tables->marks,
                                    .step = job->coding->step,
@@ -218,7 +188,6 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
     device_upload(device_memory, memory, bytes);
     for (int i = 0; i < CGX_FAMILIES; i++)
         launch_part(job, i, &parts[i], args);
-    launch_energies(job, memory, args);
     device_download(memory, device_memory, bytes);
     device_download(&tables, device_tables, sizeof tables);
     return tables.status == CGX_KERNEL_BAD_HEADER ? CGX_ERR_FORMAT : CGX_OK;

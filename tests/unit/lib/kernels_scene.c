@@ -6,23 +6,15 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/measure.h"
-#include "codec/rotated/rotated.h"
 #include "lib/tap.h"
 #include "unit/lib/codec_data.h"
 
 #define GUARD 256 /* before the buffer and between payloads */
 #define BUFFER_BYTES (1u << 20)
 #define PAYLOAD_BYTES (1u << 19)
-#define SAMPLES_BYTES (1u << 16) /* before the payloads */
-#define PAYLOADS (GUARD + BUFFER_BYTES + SAMPLES_BYTES)
+#define PAYLOADS (GUARD + BUFFER_BYTES)
 #define MEMORY_BYTES (PAYLOADS + SCENE_SOURCES * PAYLOAD_BYTES + ELEMENTS * 2 + GUARD)
 #define ELEMENTS (BUFFER_BYTES / 4 - 64)
-/* The last bucket of a piece may be incomplete, and the last block of its buckets too. */
-#define MOST_BUCKETS (ELEMENTS / CGX_BUCKET_SIZE_MIN + SCENE_PIECES)
-#define MOST_SAMPLES (MOST_BUCKETS / CGX_SAMPLE_BLOCK + SCENE_PIECES)
-_Static_assert(MOST_SAMPLES * sizeof(struct cgx_sample) <= SAMPLES_BYTES,
-               "samples do not reach into the first payload");
 
 /* As made; where the host codec works; where the kernels do. */
 static unsigned char made[MEMORY_BYTES] __attribute__((aligned(256)));
@@ -44,11 +36,6 @@ static unsigned char *buffer_in(const struct scene *scene, unsigned char *memory
 static unsigned char *payload_in(unsigned char *memory, size_t source)
 {
     return memory + PAYLOADS + source * PAYLOAD_BYTES;
-}
-
-static unsigned char *samples_in(unsigned char *memory)
-{
-    return memory + GUARD + BUFFER_BYTES;
 }
 
 /* Behind the payloads. */
@@ -138,27 +125,20 @@ static void make_elements(const struct scene *scene, uint64_t *state)
 static void make_pieces(struct scene *scene)
 {
     const struct scene_plan *plan = &scene->plan;
-    size_t bucket_size = plan->coding.bucket_size, unit = bucket_size, first, offset = 32;
+    size_t unit = plan->coding.bucket_size, first = unit, offset = 32;
 
-    for (size_t i = 0; i < plan->npieces; i++)
-        if (cgx_encoding_bucket(plan->bits[i], (unsigned)bucket_size) > unit)
-            unit = CGX_ROTATED_BUCKET;
-    first = unit;
     for (size_t i = 0; i < plan->npieces; i++) {
         scene->pieces[i] = (struct cgx_piece){
             .first = first, .count = plan->counts[i], .bits = plan->bits[i], .offset = offset};
         scene->elements = first + plan->counts[i];
         first = (scene->elements + unit - 1) / unit * unit + unit;
-        offset += cgx_piece_layout(plan->counts[i], plan->bits[i], (unsigned)bucket_size,
+        offset += cgx_piece_layout(plan->counts[i], plan->bits[i], plan->coding.bucket_size,
                                    plan->coding.dtype)
                       .bytes +
                   (i % 2 ? 0 : 16);
     }
-    offset = (offset + 15) / 16 * 16;
-    for (size_t i = 0; i < plan->npieces; i++, offset += CGX_ENERGY_BYTES)
-        scene->pieces[i].energy = offset;
-    scene->payload_bytes = offset;
-    if (scene->elements > ELEMENTS || offset + GUARD > PAYLOAD_BYTES)
+    scene->payload_bytes = (offset + 15) / 16 * 16;
+    if (scene->elements > ELEMENTS || scene->payload_bytes + GUARD > PAYLOAD_BYTES)
         bail_out("a scene of %zu elements is too large", scene->elements);
 }
 
@@ -237,10 +217,6 @@ static enum cgx_status run_on_host(const struct kernels_job *job)
 /* Makes equal what an operation that failed may have left different. */
 static void forgive_destination(const struct scene *scene, const struct kernels_job *job)
 {
-    if (job->operation == CGX_MEASURE) {
-        memcpy(samples_in(expected), samples_in(actual), SAMPLES_BYTES);
-        return;
-    }
     for (size_t i = 0; i < job->npieces; i++) {
         const struct cgx_piece *piece = &job->pieces[i];
         size_t bytes = piece->count * element_size(scene);
@@ -253,10 +229,6 @@ static void forgive_destination(const struct scene *scene, const struct kernels_
                         .bytes;
         }
         memcpy(expected + at, actual + at, bytes);
-        if (job->operation == CGX_REDUCE) {
-            at = (size_t)(job->payload - expected) + piece->energy;
-            memcpy(expected + at, actual + at, CGX_ENERGY_BYTES);
-        }
     }
 }
 
@@ -273,10 +245,7 @@ static void tell_difference(const struct scene *scene, const struct kernels_job 
          scene->plan.misalignment, (unsigned long long)scene->plan.seed, got, wanted, at, bytes);
     if (at == bytes)
         return;
-    if (at >= GUARD + BUFFER_BYTES && at < PAYLOADS)
-        diag("byte %zu of sample %zu", (at - GUARD - BUFFER_BYTES) % sizeof(struct cgx_sample),
-             (at - GUARD - BUFFER_BYTES) / sizeof(struct cgx_sample));
-    else if (at < GUARD + BUFFER_BYTES)
+    if (at < PAYLOADS)
         diag("element %zd of the buffer",
              ((ptrdiff_t)at - GUARD - (ptrdiff_t)scene->plan.misalignment) /
                  (ptrdiff_t)element_size(scene));
@@ -305,8 +274,6 @@ static struct kernels_job job_in(const struct scene *scene, enum cgx_operation o
         sources[i] = i == plan->buffer_source ? NULL : payload_in(memory, i);
     if (operation == CGX_REDUCE)
         job.payload = payload_in(memory, plan->own_source);
-    if (operation == CGX_MEASURE)
-        job.payload = samples_in(memory);
     if (plan->has_history)
         job.history = history_in(scene, memory);
     return job;

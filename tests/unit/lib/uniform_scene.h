@@ -60,8 +60,6 @@ static void lay_out(struct plan *plan)
         first += (plan->counts[i] + 1023) / 1024 * 1024;
         offset += cgx_piece_layout(plan->counts[i], plan->encoding, BUCKET_SIZE, 0).bytes + 16;
     }
-    for (size_t i = 0; i < PIECES; i++, offset += CGX_ENERGY_BYTES)
-        plan->pieces[i].energy = offset;
     plan->each = (offset + 255) / 256 * 256;
     plan->bytes = PAYLOADS + (plan->nsources + 2) * plan->each;
     if (first > ELEMENTS || plan->bytes > MEMORY_BYTES)
@@ -198,18 +196,6 @@ static enum cgx_status run_on_host(const struct kernels_job *job)
                                             .out = decodes ? job->buffer : job->payload});
 }
 
-/* Sets what encoders leave undefined to the same bytes: what pieces do not use of PAYLOAD. */
-static void clear_unused(const struct plan *plan, unsigned char *payload)
-{
-    for (size_t i = 0; i < PIECES; i++) {
-        const struct cgx_piece *piece = &plan->pieces[i];
-        unsigned char *data = payload + piece->offset;
-        size_t used = cgx_uniform_used(data, piece->count);
-
-        memset(data + used, 0xAA, cgx_uniform_bytes(piece->count) - used);
-    }
-}
-
 /* Copies what kernels show from the payload to where the host looks. */
 static void show(const struct plan *plan, const struct kernels_job *job)
 {
@@ -218,7 +204,6 @@ static void show(const struct plan *plan, const struct kernels_job *job)
 
         memcpy(job->shown + piece->offset, job->payload + piece->offset,
                cgx_uniform_bytes(piece->count));
-        memcpy(job->shown + piece->energy, job->payload + piece->energy, CGX_ENERGY_BYTES);
     }
 }
 
@@ -256,12 +241,12 @@ static bool is_same(const struct plan *plan, enum cgx_operation operation, enum 
     }
     if (operation != CGX_DECODE) {
         note_kinds(plan, operation, job.payload);
-        clear_unused(plan, job.payload);
-        clear_unused(plan, other.payload);
+        kernels_clear_unused(plan->pieces, PIECES, job.payload);
+        kernels_clear_unused(plan->pieces, PIECES, other.payload);
     }
     if (job.shown) {
         show(plan, &job);
-        clear_unused(plan, other.shown);
+        kernels_clear_unused(plan->pieces, PIECES, other.shown);
     }
     while (at < plan->bytes && expected[at] == actual[at])
         at++;
@@ -271,15 +256,6 @@ static bool is_same(const struct plan *plan, enum cgx_operation operation, enum 
              at < PAYLOADS ? at : (at - PAYLOADS) % plan->each,
              at < PAYLOADS ? " of the buffer or history" : " of a payload");
     return at == plan->bytes && wanted == CGX_OK;
-}
-
-static enum cgx_status host_status(const struct plan *plan, enum cgx_operation operation)
-{
-    const unsigned char *sources[MOST_SOURCES];
-    struct kernels_job job = job_in(plan, operation, expected, sources);
-
-    memcpy(expected, made, plan->bytes);
-    return run_on_host(&job);
 }
 
 static struct plan plan_of(unsigned i, enum cgx_dtype dtype)
