@@ -18,7 +18,7 @@
 
 enum {
     WARM = 3,        /* calls until all is as in later ones ... */
-    GUARDED = 24,    /* ... with default settings, after which widths have been chosen */
+    GUARDED = 64,    /* ... with default settings, after which sums have steps in common */
     COMPRESSED = 45, /* the most for a slice ... */
     PEERS = 25,      /* ... from device to device, however many local peers there are, ... */
     WATCHED = 27,    /* ... with default settings */
@@ -112,13 +112,12 @@ static struct counted count_calls(const struct call *call)
     check_note("%s: %llu calls of the driver", call->name, all[ALL]);
     print(call->name, calls, ncalls);
     /* Each slice is encoded, summed and decoded, by as many kernels or one. With default settings
-     * energies are added up twice, and the sum of the first slice, which is the only one here, is
-     * inspected. */
+     * another kernel writes the heads of pieces that are encoded or summed. */
     return (struct counted){.calls = all[ALL],
                             .lookups = all[LOOKUPS],
                             .attributes = all[ATTRIBUTES],
                             .waits = all[WAITS],
-                            .slices = (unsigned)(all[LAUNCHES] / (guarded ? 6 : 3))};
+                            .slices = (unsigned)(all[LAUNCHES] / (guarded ? 5 : 3))};
 }
 
 /* The third exact call whose data ranks look at before they compress; before the others ranks get

@@ -34,19 +34,6 @@ PTX uint32_t ptx_sub_rn_f32(uint32_t x, uint32_t y)
     return ptx_number(ptx_float(x) - ptx_float(y));
 }
 
-/* Two at once, each as by itself. */
-PTX uint64_t ptx_add_rn_f32x2(uint64_t x, uint64_t y)
-{
-    return ptx_pack_b64(ptx_add_rn_f32(ptx_part_b64(x, 0), ptx_part_b64(y, 0)),
-                        ptx_add_rn_f32(ptx_part_b64(x, 1), ptx_part_b64(y, 1)));
-}
-
-PTX uint64_t ptx_sub_rn_f32x2(uint64_t x, uint64_t y)
-{
-    return ptx_pack_b64(ptx_sub_rn_f32(ptx_part_b64(x, 0), ptx_part_b64(y, 0)),
-                        ptx_sub_rn_f32(ptx_part_b64(x, 1), ptx_part_b64(y, 1)));
-}
-
 PTX uint32_t ptx_mul_rn_f32(uint32_t x, uint32_t y)
 {
     return ptx_number(ptx_float(x) * ptx_float(y));
