@@ -100,22 +100,23 @@ measure_kernels() {
         set -- --dtype float32 --bits 4
     fi
     clocks "before bench/codec"
-    part "the kernels' speed" "$directory/bench/codec_device" --device "$@" "$out/codec.csv" || :
+    part "the kernels' speed" "$directory/bench/codec_device" --device --kinds maxmin "$@" "$out/codec.csv" || :
     measure_other_kinds
     clocks "after bench/codec"
     is_hardware "the kernels' speed against its limits" || return 0
     judge_limits
 }
 
-# Kernels with history, at widths and sizes that say enough.
+# Uniform quantisation and kernels with history, at widths and sizes that say enough.
 measure_other_kinds() {
     if [ "$driver" = real ]; then
-        set -- --kinds maxmin+history --dtype float32,float16,bfloat16 --bits 2,4,8 --size 1,16,256
+        set -- --kinds maxmin+history,uniform,uniform+history \
+            --dtype float32,float16,bfloat16 --bits 2,4,8 --size 1,16,256
     else
-        set -- --kinds maxmin+history --dtype bfloat16 --bits 4
+        set -- --kinds uniform+history --dtype bfloat16 --bits 4
     fi
     [ ! -s "$out/instructions.csv" ] || set -- "$@" --instructions "$out/instructions.csv"
-    part "the speed of kernels with history" \
+    part "the speed of uniform kernels, and with history" \
         "$directory/bench/codec_device" --device "$@" "$scratch/kinds.csv" || return 0
     [ ! -s "$scratch/kinds.csv" ] || sed 1d "$scratch/kinds.csv" >>"$out/codec.csv"
 }
