@@ -100,7 +100,7 @@ static size_t longest(const struct cgx_block *blocks, size_t count)
     return CGX_MESSAGE_HEADER_BYTES + most;
 }
 
-/* Lays out incoming messages, what is inspected, moments and samples from offset AT on. */
+/* Lays out incoming messages and what is inspected from offset AT on. */
 static void lay_incoming(struct cgx_slice *slice, size_t at)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
