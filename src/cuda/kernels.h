@@ -21,8 +21,8 @@
  *
  * Uniform pieces are encoded, or summed, by three kernels: begin, with a block per piece, writes
  * their steps to their heads, and is needed only if STEP is 0; encode or reduce writes the groups'
- * words and entries, and leaves the sums of their squares in MARKS; heads, with a block for
- * CGX_KERNEL_HEADS pieces, writes all else. What they write to PAYLOAD they also write to the
+ * words and entries, and leaves the sums of their squares in MARKS; heads, with a block per
+ * piece, writes all else. What they write to PAYLOAD they also write to the
  * same places of SHOWN, unless that is NULL. */
 #ifndef CGX_CUDA_KERNELS_H
 #define CGX_CUDA_KERNELS_H
@@ -32,7 +32,6 @@
 #include "codec/squares.h"
 
 #define CGX_KERNEL_THREADS 128
-#define CGX_KERNEL_HEADS (CGX_KERNEL_THREADS / 32)
 #define CGX_KERNEL_TILE 4096 /* elements; whole buckets of one piece */
 #define CGX_KERNEL_RANGE_TILE 1024
 

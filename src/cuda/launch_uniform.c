@@ -23,7 +23,6 @@ enum cgx_status cgx_cuda_launch_uniform(const struct cgx_cuda_work *work,
                                         struct cgx_kernel_args *args)
 {
     const struct cgx_cuda_module *module = work->module;
-    uint32_t warps = (args->npieces + CGX_KERNEL_HEADS - 1) / CGX_KERNEL_HEADS;
     enum cgx_status status;
 
     if (!may_begin(request))

@@ -118,8 +118,8 @@ CGX_DEVICE void add_heads(const struct cgx_kernel_args &args, const struct cgx_k
     }
 }
 
-/* Adds the squares of the groups of PIECE to SUM, in order. NOISE: the mean square of the errors
- * that their values have. */
+/* The sum of the squares of the groups of PIECE. NOISE: the mean square of the errors that their
+ * values have. All threads of the block must call it. */
 CGX_DEVICE double add_squares(const struct cgx_kernel_args &args,
                               const struct cgx_kernel_piece *piece, uint32_t groups, double noise)
 {
@@ -166,30 +166,12 @@ CGX_DEVICE void write_head(const struct cgx_kernel_args &args, unsigned char *at
                            const struct cgx_uniform_layout *layout,
                            const struct cgx_uniform_quantised *all, uint64_t words, uint32_t key)
 {
-    const uint32_t index = blockIdx.x * CGX_KERNEL_HEADS + threadIdx.x / 32;
-    const struct cgx_kernel_piece *piece = &args.pieces[index];
-    struct cgx_uniform_quantised all = {};
-    struct cgx_uniform_layout layout;
-    unsigned char *at;
-    uint64_t words;
-    uint32_t key;
-
-    if (index >= args.npieces)
-        return;
-    layout = cgx_uniform_layout_of(piece->count);
-    at = args.payload + piece->offset;
-    words = ((const uint32_t *)(at + layout.ends))[layout.groups - 1];
-    key = key_of(args, piece->offset);
-    all.elements = piece->count;
-    for (uint32_t first = 0; first < args.nsources; first += 32)
-        add_heads(args, piece, first, &all);
-    all.energy = add_squares(args, piece, (uint32_t)layout.groups, all.noise, all.energy);
-    clear(at, layout.ends + layout.groups * sizeof(uint32_t), layout.exponents);
-    clear(at, layout.exponents + layout.groups, layout.kinds);
-    clear(at, layout.kinds + layout.groups * sizeof(uint64_t), layout.words);
-    clear(at, layout.words + words * sizeof(uint64_t),
-          layout.words + cgx_uniform_aligned(words * sizeof(uint64_t)));
-    if (threadIdx.x % 32 == 0) {
+    clear(at, layout->ends + layout->groups * sizeof(uint32_t), layout->exponents);
+    clear(at, layout->exponents + layout->groups, layout->kinds);
+    clear(at, layout->kinds + layout->groups * sizeof(uint64_t), layout->words);
+    clear(at, layout->words + words * sizeof(uint64_t),
+          layout->words + cgx_uniform_aligned(words * sizeof(uint64_t)));
+    if (threadIdx.x == 0) {
         if (args.step != 0)
             *(float *)at = args.step;
         ((uint32_t *)at)[1] = key;

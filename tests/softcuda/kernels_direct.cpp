@@ -99,8 +99,7 @@ static void run_uniform(const struct kernels_job *job, struct cgx_kernel_args ar
         run(begin_of(job), &args, args.npieces);
     run(kernel_of(job, CGX_FAMILY_UNIFORM), &args, tiles);
     if (writes)
-        run(SOFTCUDA_KERNEL(cgx_heads, cgx_kernel_args), &args,
-            (args.npieces + CGX_KERNEL_HEADS - 1) / CGX_KERNEL_HEADS);
+        run(SOFTCUDA_KERNEL(cgx_heads, cgx_kernel_args), &args, args.npieces);
 }
 
 /* With the pieces of FAMILY. */

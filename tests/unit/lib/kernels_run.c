@@ -142,7 +142,7 @@ static void launch_part(const struct kernels_job *job, int family, const struct 
         launch(cgx_cuda_module_begin(module, &work), part->entries, args);
     launch(cgx_cuda_module_kernel(module, (enum cgx_family)family, &work), part->tiles, args);
     if (writes)
-        launch(module->heads, (part->entries + CGX_KERNEL_HEADS - 1) / CGX_KERNEL_HEADS, args);
+        launch(module->heads, part->entries, args);
 }
 
 enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory, size_t bytes)
