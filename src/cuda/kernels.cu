@@ -179,10 +179,10 @@ CGX_DEVICE void reduce(const struct cgx_kernel_args &args, uint32_t number = blo
     CGX_KERNEL(cgx_decode_##type, CGX_BLOCKS, decode<cgx_type_##type, NOTHING>)                   \
     CGX_KERNEL(cgx_decode_##type##_history, 5, decode<cgx_type_##type, HISTORY>)                  \
     CGX_KERNEL(cgx_reduce_##type, 4, reduce<cgx_type_##type, NOTHING>)                            \
-    CGX_KERNEL(cgx_begin_uniform_##type, CGX_BLOCKS_UNIFORM,                                      \
-               begin_uniform<cgx_type_##type, NOTHING>)                                           \
-    CGX_KERNEL(cgx_begin_uniform_##type##_history, CGX_BLOCKS_UNIFORM,                            \
-               begin_uniform<cgx_type_##type, HISTORY>)                                           \
+    CGX_KERNEL(cgx_squares_uniform_##type, CGX_BLOCKS_UNIFORM,                                    \
+               squares_uniform<cgx_type_##type, NOTHING>)                                         \
+    CGX_KERNEL(cgx_squares_uniform_##type##_history, CGX_BLOCKS_UNIFORM,                          \
+               squares_uniform<cgx_type_##type, HISTORY>)                                         \
     CGX_KERNEL(cgx_encode_uniform_##type, CGX_BLOCKS_UNIFORM,                                     \
                encode_uniform<cgx_type_##type, NOTHING>)                                          \
     CGX_KERNEL(cgx_encode_uniform_##type##_history, CGX_BLOCKS_UNIFORM,                           \
@@ -194,6 +194,7 @@ CGX_DEVICE void reduce(const struct cgx_kernel_args &args, uint32_t number = blo
     CGX_KERNEL(cgx_reduce_uniform_##type, 4, reduce_uniform<cgx_type_##type, NOTHING>)            \
     CGX_KERNEL(cgx_reduce_uniform_##type##_history, 4, reduce_uniform<cgx_type_##type, HISTORY>)
 
+CGX_KERNEL(cgx_begin, CGX_BLOCKS, begin)
 CGX_KERNEL(cgx_heads, CGX_BLOCKS, heads)
 CGX_KERNEL(cgx_inspect, 4, inspect)
 CGX_KERNEL(cgx_ranges, CGX_BLOCKS, ranges)

@@ -8,10 +8,10 @@
  *   cgx_encode_TYPE_history, cgx_reduce_TYPE_history, cgx_decode_TYPE_history
  *
  * for max-min quantisation; other families (codec/quantiser.h) have those that they need, with the
- * family before TYPE. Uniform quantisation also has cgx_begin_uniform_TYPE, with _history too.
- * Three kernels serve all types:
+ * family before TYPE. Uniform quantisation also has cgx_squares_uniform_TYPE, with _history too.
+ * Four kernels serve all types:
  *
- *   cgx_heads, cgx_inspect, cgx_ranges
+ *   cgx_begin, cgx_heads, cgx_inspect, cgx_ranges
  *
  * They implement the operations of codec/codec.h, with the same bytes. Each takes one struct
  * cgx_kernel_args by value, CGX_KERNEL_THREADS threads per block and one block per tile. A family's
@@ -19,11 +19,12 @@
  * ranges has tiles of CGX_KERNEL_RANGE_TILE words and copies ranges of PAYLOAD to BUFFER; both are
  * aligned to 4. inspect has cgx_kernel_inspected blocks, and writes to PAYLOAD.
  *
- * Uniform pieces are encoded, or summed, by three kernels: begin, with a block per piece, writes
- * their steps to their heads, and is needed only if STEP is 0; encode or reduce writes the groups'
- * words and entries, and leaves the sums of their squares in MARKS; heads, with a block per
- * piece, writes all else. What they write to PAYLOAD they also write to the
- * same places of SHOWN, unless that is NULL. */
+ * Uniform pieces are encoded, or summed, by two kernels: encode or reduce writes the groups' words
+ * and entries, and leaves the sums of their squares in MARKS; heads, with a block per piece, writes
+ * all else. If STEP is 0, two come before: squares leaves those of the elements in the buffer, if
+ * they are encoded or a source, in MARKS; begin, with a block per piece, writes the steps to the
+ * heads. What they write to PAYLOAD they also write to the same places of SHOWN, unless that is
+ * NULL. */
 #ifndef CGX_CUDA_KERNELS_H
 #define CGX_CUDA_KERNELS_H
 

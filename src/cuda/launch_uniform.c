@@ -18,6 +18,16 @@ static bool may_begin(const struct cgx_work *request)
     return may;
 }
 
+/* Whether elements are quantised, alone or as a source of a sum. */
+static bool has_elements(const struct cgx_work *request)
+{
+    bool has = request->operation == CGX_ENCODE;
+
+    for (size_t i = 0; request->operation == CGX_REDUCE && i < request->nsources; i++)
+        has = has || !request->sources[i];
+    return has;
+}
+
 enum cgx_status cgx_cuda_launch_uniform(const struct cgx_cuda_work *work,
                                         const struct cgx_work *request, uint32_t tiles,
                                         struct cgx_kernel_args *args)
@@ -30,9 +40,11 @@ enum cgx_status cgx_cuda_launch_uniform(const struct cgx_cuda_work *work,
     args->marks = (void *)(uintptr_t)work->marks;
     status = CGX_CUDA_CALL(cuMemsetD8Async, work->marks, 0, cgx_kernel_marks_bytes(tiles),
                            work->streams[CGX_STREAM_COMPUTE]);
+    if (status == CGX_OK && args->step == 0 && has_elements(request))
+        status =
+            cgx_cuda_launch_kernel(work, cgx_cuda_module_squares(module, request), tiles, args);
     if (status == CGX_OK && args->step == 0)
-        status = cgx_cuda_launch_kernel(work, cgx_cuda_module_begin(module, request), args->npieces,
-                                        args);
+        status = cgx_cuda_launch_kernel(work, module->begin, args->npieces, args);
     if (status == CGX_OK)
         status = cgx_cuda_launch_kernel(
             work, cgx_cuda_module_kernel(module, CGX_FAMILY_UNIFORM, request), tiles, args);

@@ -48,7 +48,7 @@ static enum cgx_status get_variants(struct cgx_cuda_module *module, int family,
     return status;
 }
 
-static enum cgx_status get_begins(struct cgx_cuda_module *module)
+static enum cgx_status get_squares(struct cgx_cuda_module *module)
 {
     enum cgx_status status = CGX_OK;
     char name[64];
@@ -56,8 +56,8 @@ static enum cgx_status get_begins(struct cgx_cuda_module *module)
     for (int i = 0; status == CGX_OK && i < CGX_VARIANTS * (CGX_BFLOAT16 + 1); i++) {
         int variant = i / (CGX_BFLOAT16 + 1), type = i % (CGX_BFLOAT16 + 1);
 
-        snprintf(name, sizeof name, "cgx_begin_uniform_%s%s", types[type], variants[variant]);
-        status = get_kernel(module->module, name, &module->begins[variant][type]);
+        snprintf(name, sizeof name, "cgx_squares_uniform_%s%s", types[type], variants[variant]);
+        status = get_kernel(module->module, name, &module->squares[variant][type]);
     }
     return status;
 }
@@ -69,9 +69,11 @@ static enum cgx_status get_kernels(struct cgx_cuda_module *module)
     if (status == CGX_OK)
         status = get_kernel(module->module, "cgx_inspect", &module->inspect);
     if (status == CGX_OK)
+        status = get_kernel(module->module, "cgx_begin", &module->begin);
+    if (status == CGX_OK)
         status = get_kernel(module->module, "cgx_heads", &module->heads);
     if (status == CGX_OK)
-        status = get_begins(module);
+        status = get_squares(module);
     for (int family = 0; family < CGX_FAMILIES; family++)
         for (int i = 0; cgx_quantisers[family].kernels && i <= CGX_DECODE; i++)
             for (int type = 0; status == CGX_OK && type <= CGX_BFLOAT16; type++)
@@ -225,7 +227,8 @@ CUfunction cgx_cuda_module_kernel(const struct cgx_cuda_module *module, enum cgx
     return module->kernels[family][work->operation][variant_of(work)][work->coding->dtype];
 }
 
-CUfunction cgx_cuda_module_begin(const struct cgx_cuda_module *module, const struct cgx_work *work)
+CUfunction cgx_cuda_module_squares(const struct cgx_cuda_module *module,
+                                   const struct cgx_work *work)
 {
-    return module->begins[variant_of(work)][work->coding->dtype];
+    return module->squares[variant_of(work)][work->coding->dtype];
 }

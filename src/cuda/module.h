@@ -19,8 +19,8 @@ struct cgx_cuda_module {
     unsigned long long id; /* of this life of the context; 0: the driver does not say */
     unsigned users;
     CUmodule module;
-    CUfunction heads, inspect, ranges;
-    CUfunction begins[CGX_VARIANTS][CGX_BFLOAT16 + 1]; /* of uniform quantisation */
+    CUfunction begin, heads, inspect, ranges;
+    CUfunction squares[CGX_VARIANTS][CGX_BFLOAT16 + 1]; /* of uniform quantisation */
     CUfunction kernels[CGX_FAMILIES][CGX_DECODE + 1][CGX_VARIANTS][CGX_BFLOAT16 + 1];
 };
 
@@ -41,7 +41,8 @@ void cgx_cuda_module_give(struct cgx_cuda_module *module, bool entered);
 CUfunction cgx_cuda_module_kernel(const struct cgx_cuda_module *module, enum cgx_family family,
                                   const struct cgx_work *work);
 
-/* The kernel that begins the uniform pieces of WORK if it has no step for them. */
-CUfunction cgx_cuda_module_begin(const struct cgx_cuda_module *module, const struct cgx_work *work);
+/* The kernel that finds the squares for the steps of WORK's uniform pieces. */
+CUfunction cgx_cuda_module_squares(const struct cgx_cuda_module *module,
+                                   const struct cgx_work *work);
 
 #endif

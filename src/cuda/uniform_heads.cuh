@@ -27,44 +27,41 @@ CGX_DEVICE double total_of(double sum)
 
 /* ---- begin ---- */
 
-/* The sum of the squares of the elements of PIECE in the buffer. Groups with a sum that is not
- * finite do not count. All threads of the block must call it. */
+/* Leaves the squares of the groups of the block's tile, in the buffer, in its mark. */
 template <class Type, enum kept KEPT>
+CGX_DEVICE void squares_uniform(const struct cgx_kernel_args &args)
+{
+    const struct cgx_uniform_tile *tile = find_uniform_tile(args, blockIdx.x);
+    const struct cgx_row_place place = find_row_place(&tile->rows);
+    float values[CGX_LANE];
+
+    if (place.count == 0)
+        return;
+    load_values<Type, KEPT>(args, &tile->rows, &place,
+                            row_elements<Type>(args, &tile->rows, &place), values);
+    leave_squares(&place, values, args.marks + 1 + blockIdx.x);
+}
+
+/* The sum of the squares of the groups of PIECE in the buffer; those that are not finite do not
+ * count. All threads of the block must call it. */
 CGX_DEVICE double squares_of(const struct cgx_kernel_args &args,
                              const struct cgx_kernel_piece *piece)
 {
-    __shared__ float squares[2][CGX_KERNEL_GROUPS];
-    const uint32_t warp = threadIdx.x / 32, count = (uint32_t)piece->count;
-    struct cgx_rows rows;
-    struct cgx_row_place place;
-    float values[CGX_LANE];
+    const uint32_t groups = (uint32_t)cgx_uniform_layout_of(piece->count).groups;
+    const struct cgx_kernel_mark *marks = args.marks + 1 + piece->tile;
     double sum = 0;
 
-    rows.first = piece->first;
-    place.lane = threadIdx.x % 32;
-#pragma unroll 1
-    for (uint32_t i = 0; i * CGX_KERNEL_TILE < count; i++) {
-        float found = 0;
+#pragma unroll 8
+    for (uint32_t i = threadIdx.x; i < groups; i += CGX_UNIFORM_SUMS) {
+        const float squares = marks[i / CGX_KERNEL_GROUPS].squares[i % CGX_KERNEL_GROUPS];
 
-        place.bucket = i * CGX_KERNEL_GROUPS + warp;
-        place.count = limit(place.bucket * CGX_UNIFORM_GROUP, count, CGX_UNIFORM_GROUP);
-        if (place.count > 0) {
-            load_values<Type, KEPT>(args, &rows, &place, row_elements<Type>(args, &rows, &place),
-                                    values);
-            found = bucket_norm(values);
-        }
-        if (place.lane == 0)
-            squares[i % 2][warp] = found;
-        __syncthreads();
-        found = squares[i % 2][threadIdx.x % CGX_KERNEL_GROUPS];
-        if (threadIdx.x / CGX_KERNEL_GROUPS == i % (CGX_UNIFORM_SUMS / CGX_KERNEL_GROUPS))
-            sum += found < INFINITY ? (double)found : 0;
+        sum += squares < INFINITY ? (double)squares : 0;
     }
     return total_of(sum);
 }
 
-template <class Type, enum kept KEPT>
-CGX_DEVICE void begin_uniform(const struct cgx_kernel_args &args)
+/* Writes the step of the block's piece. */
+CGX_DEVICE void begin(const struct cgx_kernel_args &args)
 {
     const struct cgx_kernel_piece *piece = &args.pieces[blockIdx.x];
     const double count = (double)piece->count, error = (double)args.error;
@@ -75,7 +72,7 @@ CGX_DEVICE void begin_uniform(const struct cgx_kernel_args &args)
         float step;
 
         if (source == 0) {
-            energy += squares_of<Type, KEPT>(args, piece);
+            energy += squares_of(args, piece);
             continue;
         }
         step = *(const float *)(global_memory(source) + piece->offset);

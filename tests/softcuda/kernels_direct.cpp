@@ -65,9 +65,9 @@ static softcuda_kernel *kernel_of(const struct kernels_job *job, enum cgx_family
     return kernels[family][job->operation][has_history][job->coding->dtype];
 }
 
-static softcuda_kernel *begin_of(const struct kernels_job *job)
+static softcuda_kernel *squares_of_job(const struct kernels_job *job)
 {
-    static softcuda_kernel *const kernels[2][CGX_BFLOAT16 + 1] = VARIANTS(begin_uniform);
+    static softcuda_kernel *const kernels[2][CGX_BFLOAT16 + 1] = VARIANTS(squares_uniform);
 
     return kernels[job->history.scales != nullptr][job->coding->dtype];
 }
@@ -95,8 +95,11 @@ static void run_uniform(const struct kernels_job *job, struct cgx_kernel_args ar
         bail_out("%u tiles are too many", tiles);
     memset(marks, 0, sizeof marks);
     args.marks = marks;
-    if (writes && args.step == 0)
-        run(begin_of(job), &args, args.npieces);
+    if (writes && args.step == 0) {
+        if (kernels_has_elements(job))
+            run(squares_of_job(job), &args, tiles);
+        run(SOFTCUDA_KERNEL(cgx_begin, cgx_kernel_args), &args, args.npieces);
+    }
     run(kernel_of(job, CGX_FAMILY_UNIFORM), &args, tiles);
     if (writes)
         run(SOFTCUDA_KERNEL(cgx_heads, cgx_kernel_args), &args, args.npieces);

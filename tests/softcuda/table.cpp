@@ -7,26 +7,27 @@
 #include "cuda/kernels.h"
 #include "driver.h"
 
-#define FOR_KERNELS(X, type)               \
-    X(cgx_encode_##type)                   \
-    X(cgx_reduce_##type)                   \
-    X(cgx_decode_##type)                   \
-    X(cgx_encode_##type##_history)         \
-    X(cgx_decode_##type##_history)         \
-    X(cgx_reduce_##type##_history)         \
-    X(cgx_begin_uniform_##type)            \
-    X(cgx_begin_uniform_##type##_history)  \
-    X(cgx_encode_uniform_##type)           \
-    X(cgx_encode_uniform_##type##_history) \
-    X(cgx_reduce_uniform_##type)           \
-    X(cgx_reduce_uniform_##type##_history) \
-    X(cgx_decode_uniform_##type)           \
+#define FOR_KERNELS(X, type)                \
+    X(cgx_encode_##type)                    \
+    X(cgx_reduce_##type)                    \
+    X(cgx_decode_##type)                    \
+    X(cgx_encode_##type##_history)          \
+    X(cgx_decode_##type##_history)          \
+    X(cgx_reduce_##type##_history)          \
+    X(cgx_squares_uniform_##type)           \
+    X(cgx_squares_uniform_##type##_history) \
+    X(cgx_encode_uniform_##type)            \
+    X(cgx_encode_uniform_##type##_history)  \
+    X(cgx_reduce_uniform_##type)            \
+    X(cgx_reduce_uniform_##type##_history)  \
+    X(cgx_decode_uniform_##type)            \
     X(cgx_decode_uniform_##type##_history)
 
 #define DECLARE(name) extern "C" void name(const struct cgx_kernel_args args);
 FOR_KERNELS(DECLARE, float32)
 FOR_KERNELS(DECLARE, float16)
 FOR_KERNELS(DECLARE, bfloat16)
+DECLARE(cgx_begin)
 DECLARE(cgx_heads)
 DECLARE(cgx_inspect)
 DECLARE(cgx_ranges)
@@ -55,5 +56,5 @@ static void softcuda_test_stuck(const struct add_args args)
 
 const struct softcuda_entry softcuda_table[] = {
     FOR_KERNELS(ENTRY, float32) FOR_KERNELS(ENTRY, float16) FOR_KERNELS(ENTRY, bfloat16)
-        ENTRY(cgx_heads) ENTRY(cgx_inspect) ENTRY(cgx_ranges) TEST_ENTRY(softcuda_test_add)
-            TEST_ENTRY(softcuda_test_stuck){nullptr, nullptr, 0}};
+        ENTRY(cgx_begin) ENTRY(cgx_heads) ENTRY(cgx_inspect) ENTRY(cgx_ranges)
+            TEST_ENTRY(softcuda_test_add) TEST_ENTRY(softcuda_test_stuck){nullptr, nullptr, 0}};

@@ -30,6 +30,16 @@ struct kernels_job {
     unsigned char *shown;
 };
 
+/* Whether elements are quantised, alone or as a source of a sum. */
+static inline bool kernels_has_elements(const struct kernels_job *job)
+{
+    bool has = job->operation == CGX_ENCODE;
+
+    for (size_t i = 0; job->operation == CGX_REDUCE && i < job->nsources; i++)
+        has = has || job->sources[i] == NULL;
+    return has;
+}
+
 /* False: there is no device, which is a skip. */
 bool kernels_open(void);
 

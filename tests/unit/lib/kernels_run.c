@@ -138,8 +138,10 @@ static void launch_part(const struct kernels_job *job, int family, const struct 
     args.npieces = part->entries;
     if (writes && part->tiles >= MOST_MARKS)
         bail_out("%u tiles are too many", part->tiles);
+    if (writes && args.step == 0 && kernels_has_elements(job))
+        launch(cgx_cuda_module_squares(module, &work), part->tiles, args);
     if (writes && args.step == 0)
-        launch(cgx_cuda_module_begin(module, &work), part->entries, args);
+        launch(module->begin, part->entries, args);
     launch(cgx_cuda_module_kernel(module, (enum cgx_family)family, &work), part->tiles, args);
     if (writes)
         launch(module->heads, part->entries, args);
