@@ -202,7 +202,8 @@ static bool is_same(const struct cgx_codec *codec, enum cgx_dtype dtype, unsigne
 static void call(unsigned encoding, uint32_t number, float *values)
 {
     const struct cgx_piece piece = {.first = FIRST, .count = COUNT, .bits = encoding};
-    const struct cgx_coding coding = {.bucket_size = 512, .call = number};
+    const struct cgx_coding coding = {
+        .bucket_size = 512, .call = number, .error = (float)cgx_uniform_error(4)};
     struct cgx_work work = {.operation = CGX_ENCODE,
                             .coding = &coding,
                             .pieces = &piece,
