@@ -134,23 +134,32 @@ static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
 }
 
 /* Adds the energies and elements that the uniformly quantised pieces of SLICE store, which cover
- * all quantisations that went into them. */
+ * all quantisations that went into them. All stages have an equal part of the error, and no group
+ * has more of it than the floor says. */
 static void add_quantised(struct cgx_coll *coll, const struct cgx_slice *slice)
 {
+    unsigned payloads[CGX_LEVEL_RESULT + 1], stages = 0;
     union cgx_float_state caller;
 
+    cgx_schedule_payloads(coll->schedule, payloads);
+    for (int level = 0; level <= CGX_LEVEL_RESULT; level++)
+        stages += payloads[level] > 0;
     cgx_float_enter(&caller);
     for (size_t i = 0; i < slice->pieces; i++) {
         const struct cgx_piece *piece = &slice->slot->pieces[i];
         struct cgx_uniform_head head;
+        double noise;
 
         if (!cgx_encoding_quantiser(piece->bits)->varies)
             continue;
         head = cgx_uniform_head_of(slice->slot->staging + piece->offset);
+        noise = CGX_ROUNDING_VARIANCE * stages * (double)piece->count * (double)head.step *
+                (double)head.step;
+        if (coll->floor > 0 && noise > (double)coll->floor * head.energy)
+            noise = (double)coll->floor * head.energy;
         coll->quantised.energy += head.energy;
         coll->quantised.elements += (double)head.elements;
-        coll->quantised.noise +=
-            CGX_ROUNDING_VARIANCE * (double)head.elements * (double)head.step * (double)head.step;
+        coll->quantised.noise += noise;
     }
     cgx_float_leave(&caller);
 }

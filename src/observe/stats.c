@@ -145,8 +145,10 @@ static void count_compressed(struct cgx_stats *stats, struct cgx_callsite_key ke
     layer->compressed++;
     layer->plain += share * (double)(plan->count * cgx_dtype_size(plan->dtype));
     layer->elements += share * (double)plan->count;
-    layer->quantised.energy += coll->quantised.energy;
-    layer->quantised.noise += coll->quantised.noise;
+    if (isfinite(coll->quantised.energy)) {
+        layer->quantised.energy += coll->quantised.energy;
+        layer->quantised.noise += coll->quantised.noise;
+    }
 }
 
 void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_callsite_key key,
