@@ -11,6 +11,7 @@
 
 #include "codec/codec.h"
 #include "codec/encoding.h"
+#include "codec/uniform/uniform.h"
 
 /* Too much for the caches of most processors, as gradients are. */
 #define ELEMENTS ((size_t)1 << 22)
@@ -22,7 +23,7 @@
 struct bench {
     const struct cgx_codec *codec;
     struct cgx_coding coding;
-    unsigned bits;
+    unsigned encoding;
     float *input, *output;
     unsigned char *payload;
     size_t part_bytes; /* of the payload of a part */
@@ -70,7 +71,7 @@ static void copy_input(const struct bench *bench)
 
 static void encode(const struct bench *bench)
 {
-    const struct cgx_piece piece = {.count = ELEMENTS, .bits = bench->bits};
+    const struct cgx_piece piece = {.count = ELEMENTS, .bits = bench->encoding};
 
     cgx_codec_run(bench->codec, &(struct cgx_work){CGX_ENCODE, &bench->coding, &piece, 1,
                                                    .in = bench->input, .out = bench->payload});
@@ -78,7 +79,7 @@ static void encode(const struct bench *bench)
 
 static void decode(const struct bench *bench)
 {
-    const struct cgx_piece piece = {.count = ELEMENTS, .bits = bench->bits};
+    const struct cgx_piece piece = {.count = ELEMENTS, .bits = bench->encoding};
 
     cgx_codec_run(bench->codec, &(struct cgx_work){CGX_DECODE, &bench->coding, &piece, 1,
                                                    .in = bench->payload, .out = bench->output});
@@ -86,7 +87,7 @@ static void decode(const struct bench *bench)
 
 static void encode_parts(const struct bench *bench)
 {
-    const struct cgx_piece piece = {.count = PART, .bits = bench->bits};
+    const struct cgx_piece piece = {.count = PART, .bits = bench->encoding};
 
     for (unsigned p = 1; p < INFO_RANKS; p++)
         cgx_codec_run(bench->codec,
@@ -98,7 +99,7 @@ static void encode_parts(const struct bench *bench)
 /* The own part is not quantised before. */
 static void reduce(const struct bench *bench)
 {
-    const struct cgx_piece piece = {.count = PART, .bits = bench->bits};
+    const struct cgx_piece piece = {.count = PART, .bits = bench->encoding};
     const unsigned char *sources[INFO_RANKS] = {NULL};
 
     for (unsigned p = 1; p < INFO_RANKS; p++)
@@ -120,11 +121,13 @@ static void fill(float *values)
     }
 }
 
-static void time_width(struct bench *bench, unsigned bits, struct info_speed *speed)
+static void time_width(struct bench *bench, int family, unsigned width, struct info_speed *speed)
 {
-    bench->bits = bits;
+    bench->encoding = cgx_encoding_of((enum cgx_family)family, width);
+    bench->coding.error = (float)cgx_uniform_error(width);
     bench->part_bytes =
-        cgx_piece_layout(PART, bits, bench->coding.bucket_size, bench->coding.dtype).bytes;
+        cgx_piece_layout(PART, bench->encoding, bench->coding.bucket_size, bench->coding.dtype)
+            .bytes;
     speed->encode = time_of(encode, bench) / ELEMENTS;
     speed->decode = time_of(decode, bench) / ELEMENTS;
     encode_parts(bench);
@@ -141,7 +144,7 @@ bool info_time_codec(const struct cgx_settings *settings, double *copy,
 
     bench.input = aligned_alloc(4096, bytes);
     bench.output = aligned_alloc(4096, bytes);
-    bench.payload = aligned_alloc(4096, bytes); /* 8 bits and headers of buckets take less */
+    bench.payload = aligned_alloc(4096, bytes); /* payloads take less */
     had = bench.input != NULL && bench.output != NULL && bench.payload != NULL;
     memset(speeds, 0, INFO_WIDTHS * sizeof speeds[0]);
     if (had) {
@@ -149,7 +152,7 @@ bool info_time_codec(const struct cgx_settings *settings, double *copy,
         memset(bench.payload, 0, bytes);
         *copy = (double)bytes / time_of(copy_input, &bench);
         for (unsigned bits = 1; bits <= INFO_WIDTHS; bits++)
-            time_width(&bench, bits, &speeds[bits - 1]);
+            time_width(&bench, settings->codec, bits, &speeds[bits - 1]);
     }
     free(bench.payload);
     free(bench.output);

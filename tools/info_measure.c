@@ -15,8 +15,11 @@
 static void print_heads(const struct cgx_settings *settings, const struct info_model *model,
                         const char *link, double copy)
 {
-    printf("host codec     %s kernels on one thread, float32, buckets of %u\n",
-           cgx_codec_name(cgx_codec_host()), settings->bucket_size);
+    printf("host codec     %s kernels on one thread, float32, ", cgx_codec_name(cgx_codec_host()));
+    if (settings->codec == CGX_FAMILY_UNIFORM)
+        printf("uniform\n");
+    else
+        printf("max-min, buckets of %u\n", settings->bucket_size);
     printf("memcpy         %.2f GB/s\n", copy);
     printf("link           %s: %g Gbit/s, %g us of latency\n", link, model->bytes_per_ns * 8,
            model->latency_ns / NS_PER_US);
@@ -89,9 +92,10 @@ static void suggest(const struct info_model *model, const struct info_speed *spe
 bool info_measure(const struct cgx_settings *settings, const char *link, double bytes_per_second,
                   double latency_us)
 {
-    struct info_model model = {.bytes_per_ns = bytes_per_second * 1e-9,
-                               .latency_ns = latency_us * NS_PER_US,
-                               .bucket_size = settings->bucket_size};
+    struct info_model model = {
+        .bytes_per_ns = bytes_per_second * 1e-9,
+        .latency_ns = latency_us * NS_PER_US,
+        .header_bytes = settings->codec == CGX_FAMILY_UNIFORM ? 0 : 4.0 / settings->bucket_size};
     struct info_speed speeds[INFO_WIDTHS];
     bool device = settings->buffers == CGX_BUFFERS_DEVICE && strcmp(cgx_cuda_build(), "none") != 0;
     double copy;

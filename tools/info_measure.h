@@ -8,9 +8,8 @@
 #include "info_model.h"
 #include "util/settings.h"
 
-/* Times the host codec, with the bucket size and rounding of SETTINGS, and memcpy, *COPY in bytes
- * per ns, on one thread. A width that the rounding does not allow has speeds of 0. False: no
- * memory. */
+/* Times the host codec, with the family and bucket size of SETTINGS, and memcpy, *COPY in bytes per
+ * ns, on one thread. False: no memory. */
 bool info_time_codec(const struct cgx_settings *settings, double *copy,
                      struct info_speed speeds[INFO_WIDTHS]);
 

@@ -20,7 +20,7 @@ double info_exact_time(const struct info_model *model)
 
 double info_wire_time(const struct info_model *model, unsigned bits)
 {
-    return share * (bits / 8.0 + 4.0 / model->bucket_size) / model->bytes_per_ns;
+    return share * (bits / 8.0 + model->header_bytes) / model->bytes_per_ns;
 }
 
 double info_codec_time(const struct info_speed *speed)

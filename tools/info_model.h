@@ -5,7 +5,7 @@
  *
  * INFO_RANKS ranks, one to a node, each with a link of its own that carries W bytes/s in both
  * directions at once. For each of the call's elements an exact all-reduce of float32 has
- * 2(P-1)/P * 4 bytes on the busiest link and a compressed one 2(P-1)/P * (b/8 + 4/bucket). The
+ * 2(P-1)/P * 4 bytes on the busiest link and a compressed one 2(P-1)/P * (b/8 + header). The
  * codec encodes (P-1)/P of the elements, forms 1/P of the sums, and decodes all. A compressed call
  * takes two rounds of messages more than an exact one. */
 #ifndef CGX_TOOLS_INFO_MODEL_H
@@ -20,7 +20,7 @@
 struct info_model {
     double bytes_per_ns; /* of the link */
     double latency_ns;   /* of a round of messages */
-    unsigned bucket_size;
+    double header_bytes; /* of an element: its part of its bucket's */
 };
 
 /* Of the codec, in ns per element: of the input, of the result, and of a sum of INFO_RANKS. */

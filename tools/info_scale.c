@@ -107,8 +107,8 @@ void info_scale(const struct cgx_settings *settings, const struct info_job *job)
            job->ranks, job->members, 8 * job->bytes_per_second / 1e9,
            job->ranks == job->members ? "rank" : "node", network.latency_ns / 1e3,
            network.message_ns / 1e3);
-    printf("# float32 at %u bits in buckets of %u, %s; times in us, of a model\n", settings->bits,
-           settings->bucket_size, device ? "in GPU memory" : "in host memory");
+    printf("# float32 at %u bits %s; times in us, of a model\n", settings->bits,
+           device ? "in GPU memory" : "in host memory");
     printf("%9s  %12s  %12s  %12s  %-12s  %6s  %s\n", "size", "exact", "compressed", "its limit",
            "algorithm", "faster", "best");
     for (uint64_t bytes = LEAST_BYTES; bytes <= MOST_BYTES; bytes *= 4)

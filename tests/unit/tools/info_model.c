@@ -11,7 +11,7 @@
 #include "lib/tap.h"
 
 static const struct info_model model = {
-    .bytes_per_ns = 1.0, .latency_ns = 50e3, .bucket_size = 512};
+    .bytes_per_ns = 1.0, .latency_ns = 50e3, .header_bytes = 4.0 / 512};
 
 static bool near(double value, double expected)
 {
@@ -27,14 +27,14 @@ static void set_all(struct info_speed speeds[INFO_WIDTHS], double time)
 
 static void test_times(void)
 {
-    const struct info_model fast = {.bytes_per_ns = 12.5, .bucket_size = 64};
+    const struct info_model fast = {.bytes_per_ns = 12.5, .header_bytes = 4.0 / 64};
     const struct info_speed speed = {.encode = 4, .decode = 10, .reduce = 8};
 
     ok(near(info_exact_time(&model), 6), "an exact element has 1.5 times 4 bytes on the wire");
     ok(near(info_wire_time(&model, 4), 1.5 * (0.5 + 4.0 / 512)),
        "a compressed one its bits and its part of a header");
     ok(near(info_wire_time(&fast, 8), 1.5 * (1 + 4.0 / 64) / 12.5),
-       "headers are those of the bucket size, bytes those of the link");
+       "headers are those of the buckets, bytes those of the link");
     ok(near(info_codec_time(&speed), 3 + 2 + 10),
        "three quarters are encoded, one is summed, all are decoded");
     ok(info_codec_time(NULL) == 0, "a codec that is not measured is free");
