@@ -10,10 +10,10 @@
  * payloads go, is in its first column. Ranks share the devices. The library is linked into the
  * program, so that its calls of the driver can be counted; nothing is to be preloaded. Both kinds
  * are MPI_Allreduce of MPI_FLOAT with MPI_SUM: on one communicator the same call recurs, and is
- * compressed, with the width of N for all layers; on the other every call is an element shorter
+ * compressed; on the other every call is an element shorter
  * than the one before, so that none recurs and all are exact, which means staged through the host
  * unless the MPI is CUDA-aware. With --defaults the library has no settings but those of the
- * environment, and chooses families and widths itself. Times are those of the slowest rank,
+ * environment. Times are those of the slowest rank,
  * medians. The sums are checked against their error bound, with --defaults against a mean error of
  * a tenth. Kernel launches and bytes copied over PCIe, of one compressed call and a rank in the
  * mean, stand beside the least that the flat algorithm can do with. In a call of its own the
@@ -126,8 +126,8 @@ static double bucket_error(const struct bench *bench, size_t first, size_t end, 
     return error / (bound * (1 + 0x1p-8) + 1e-5);
 }
 
-/* The error of the sums over half of them, in the mean square: families and widths are not known
- * here, so only errors that none of them makes are found. */
+/* The error of the sums over half of them, in the mean square: settings are not known here, so only
+ * errors that no family makes are found. */
 static double mean_error(const struct bench *bench, size_t count, size_t shift)
 {
     double error = 0, power = 0;
