@@ -18,6 +18,8 @@
     "bits follow the data by themselves, layer by layer; CGX_STATS shows them, " \
     "and CGX_ENABLE=observe before anything is compressed"
 
+#define NO_BIAS "uniform quantisation, the default, has no bias"
+
 static const struct retired {
     const char *name, *reason;
 } retired[] = {
@@ -37,14 +39,14 @@ static const struct retired {
     {"CGX_ADAPTIVE_BUDGET", BITS_FOLLOW},
     {"CGX_ADAPTIVE_PERIOD", BITS_FOLLOW},
     {"CGX_CHECK", "set CGX_ENABLE=observe"},
-    {"CGX_ERROR_FEEDBACK", "set CGX_HISTORY, or CGX_CODEC=uniform"},
+    {"CGX_ERROR_FEEDBACK", NO_BIAS},
     {"CGX_FRAGMENT_BYTES", "messages through MPI are cut as the network's speed has it"},
     {"CGX_INNER_REDUCTION_TYPE", "ranks of a node sum by scatter-reduce-allgather (SRA)"},
     {"CGX_INTRA_BROADCAST", "for 1, set CGX_CROSS_REDUCTION_TYPE=LEADERS"},
     {"CGX_INTRA_COMPRESS", "data is compressed inside nodes too"},
     {"CGX_PROFILE", "set what it stood for: see torch_cgx and ByteGrad in cgx-tuning(7)"},
-    {"CGX_ROUNDING", "elements are rounded to nearest; CGX_CODEC=uniform has no bias"},
-    {"CGX_SEED", "elements are rounded to nearest; CGX_CODEC=uniform has no bias"},
+    {"CGX_ROUNDING", NO_BIAS},
+    {"CGX_SEED", NO_BIAS},
     {"CGX_STATS_INTERVAL", "statistics are written every 10 steps at first, then every 100"},
     {"CGX_SYNC",
      "calls wait for the legacy default stream and the streams that synchronise with it; "

@@ -18,7 +18,7 @@ HEAD = ("bits of an element", "sent", "of exact", "relative error", "time")
 
 MEANING = (
     "Compressed: with this run's settings, and the history that they keep. The relative error is the squared error "
-    "over the squares of the sum. Times are those of this run on its network, without waits for late ranks. A "
+    "over the squares of the sum; the error by a step is of elements divided by their history. Times are those of this run on its network, without waits for late ranks. A "
     "rule like 'count=N -> bits=8' gives a sum another width (cgx-rules(5))."
 )
 
@@ -94,10 +94,9 @@ def remarks(stats, one, all_sums):
     where = condition(one.elements, one.datatype, all_sums)
     lines = []
     if one.layer:
-        lines.append(
-            f"{words.share(stats, one.layer)} of all bytes; a quantisation has an error of "
-            f"{units.ratio(one.layer.error)}, as its step tells."
-        )
+        error = one.layer.error
+        step = f"; a quantisation has an error of {units.ratio(error)} by its step"
+        lines.append(f"{words.share(stats, one.layer)} of all bytes{step if error is not None else ''}.")
         held = one.calls("held") + one.layer.redone
         lines.append(
             f"It recurs. The guard would have held {units.counted(held, 'call')}."

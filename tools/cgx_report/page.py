@@ -227,7 +227,9 @@ def _layers(stats):
         )
         for layer in stats.layers
     ]
-    return [*parts, _p(words.ERROR, "note"), _details("All layers in figures", heads, rows)]
+    if any(layer.error is not None for layer in stats.layers):
+        parts.append(_p(words.ERROR, "note"))
+    return [*parts, _details("All layers in figures", heads, rows)]
 
 
 # ---- the timeline ----

@@ -78,7 +78,7 @@ def _recurring(stats, lines):
     if step:
         lines += [
             f"# If these are all the large sums of a step, {step} in each, this line in their place",
-            "# gives each sum its place in the step as well, and with it a width of its own:",
+            "# gives each sum its place in the step as well, and with it a history of its own:",
             f"# -> step={step}",
         ]
     return True

@@ -199,10 +199,11 @@ def share(stats, of):
     return units.percent(of.bytes.sent, sum(one.bytes.sent for one in stats.layers))
 
 
-# What the error of a layer is.
+# What the error and the bits of a layer are.
 ERROR = (
-    "The error is that of a quantisation, as its step tells: squared, over the squares of what was "
-    "quantised. Bits follow the data: loud layers take more, quiet ones fewer."
+    "The error is that of a quantisation, by its step: squared, over the squares of what was "
+    "quantised, which is divided by its history. Bits follow the data: loud layers take more, quiet "
+    "ones fewer, and the first 48 sums up to five more."
 )
 
 
