@@ -59,5 +59,5 @@ bench: all bench/codec bench/exact_call $(device_benches)
 gpu_always = libcgxpmpi.la tools/cgxrun tests/lib/supervise tests/lib/yield.la
 gpu-facts: $(gpu_always) $(device_programs) tests/mpi/device $(device_benches) bench/gpu_probe
 gpu-right: $(gpu_always) $(device_programs) $(device_mpi_tests) $(device_mpi_programs) $(device_benches) \
-		tests/mpi/uniform examples/mpi/allreduce_gpu bench/models/train_digits
+		tests/mpi/state tests/mpi/uniform examples/mpi/allreduce_gpu bench/models/train_digits
 gpu-worth: $(gpu_always) $(device_benches) bench/exact_call bench/models/train_digits
