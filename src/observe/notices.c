@@ -42,17 +42,18 @@ void cgx_notice_compressed(const struct cgx_noticed *sum, size_t bytes)
         return;
     describe(sum, text, sizeof text);
     /* With CGX_LOG=info the line is information, not a warning. */
-    cgx_log(
-        cgx_log_level() < CGX_LOG_INFO ? CGX_LOG_WARN : CGX_LOG_INFO,
-        sum->observed
-            ? "observing: nothing is compressed; the first sum that would be is %s, at about "
-              "%.1f bits an element; CGX_LOG=info says at the end what compression would do, CGX_STATS and "
-              "cgx-report say it sum by sum"
-            : "compressing from now on, first %s, at about %.1f bits an element. Gradients bear that: "
-              "keep activations, solver vectors, densities and moments exact by the hint "
-              "cgx_enable=0 or a rule, see cgx-tuning(7). CGX_ENABLE=0 keeps all sums exact, "
-              "CGX_LOG=info says more, CGX_LOG=error hides this line",
-        text, 8 * (double)bytes / (double)sum->count);
+    cgx_log(cgx_log_level() < CGX_LOG_INFO ? CGX_LOG_WARN : CGX_LOG_INFO,
+            sum->observed
+                ? "observing: nothing is compressed; the first sum that would be is %s, at about "
+                  "%.1f bits an element; CGX_LOG=info says at the end what compression would do, "
+                  "CGX_STATS and "
+                  "cgx-report say it sum by sum"
+                : "compressing from now on, first %s, at about %.1f bits an element. Gradients "
+                  "bear that: "
+                  "keep activations, solver vectors, densities and moments exact by the hint "
+                  "cgx_enable=0 or a rule, see cgx-tuning(7). CGX_ENABLE=0 keeps all sums exact, "
+                  "CGX_LOG=info says more, CGX_LOG=error hides this line",
+            text, 8 * (double)bytes / (double)sum->count);
 }
 
 bool cgx_notice_said(enum cgx_reason reason)
