@@ -145,9 +145,9 @@ static void count_compressed(struct cgx_stats *stats, struct cgx_callsite_key ke
     layer->compressed++;
     layer->plain += share * (double)(plan->count * cgx_dtype_size(plan->dtype));
     layer->elements += share * (double)plan->count;
-    if (isfinite(coll->quantised.energy)) {
-        layer->quantised.energy += coll->quantised.energy;
-        layer->quantised.noise += coll->quantised.noise;
+    if (coll->quantised.energy > 0 && isfinite(coll->quantised.energy)) {
+        layer->quantised++;
+        layer->errors += coll->quantised.noise / coll->quantised.energy;
     }
 }
 

@@ -40,15 +40,16 @@ struct cgx_stats_layer {
     size_t segments;
     uint64_t compressed, exact, redone, failed; /* calls; COMPRESSED: or observed */
     double seconds;
-    double plain_seconds;           /* of the exact sums of observed calls */
-    double history;                 /* bytes of memory, in the last call with history */
-    double sent, plain;             /* bytes that this rank sent, or would send uncompressed ... */
-    double elements;                /* ... as so many elements */
-    struct cgx_quantised quantised; /* uniformly, on all ranks */
-    uint64_t compared;              /* observed calls, with sums of squares: */
-    double square, norm;            /* of errors and of exact sums */
-    uint32_t plan;                  /* hash of the plan that WIDTHS are of */
-    char *widths;                   /* "120x3,4xu4": segments and their widths; NULL: unknown */
+    double plain_seconds; /* of the exact sums of observed calls */
+    double history;       /* bytes of memory, in the last call with history */
+    double sent, plain;   /* bytes that this rank sent, or would send uncompressed ... */
+    double elements;      /* ... as so many elements */
+    uint64_t quantised;   /* calls with uniformly quantised elements, and ... */
+    double errors;        /* ... the relative squared errors of these, added */
+    uint64_t compared;    /* observed calls, with sums of squares: */
+    double square, norm;  /* of errors and of exact sums */
+    uint32_t plan;        /* hash of the plan that WIDTHS are of */
+    char *widths;         /* "120x3,4xu4": segments and their widths; NULL: unknown */
 };
 
 struct cgx_stats_count {
@@ -150,11 +151,11 @@ static inline double cgx_stats_bits(const struct cgx_stats_layer *layer)
     return layer->elements > 0 ? 8 * layer->sent / layer->elements : NAN;
 }
 
-/* The squared error of quantising relative to the squares of what was quantised, as steps tell it;
- * NaN: unknown. */
+/* The squared error of quantising relative to the squares of what was quantised, as steps tell it,
+ * a mean over calls: early gradients are much larger than late ones. NaN: unknown. */
 static inline double cgx_stats_error(const struct cgx_stats_layer *layer)
 {
-    return layer->quantised.energy > 0 ? layer->quantised.noise / layer->quantised.energy : NAN;
+    return layer->quantised > 0 ? layer->errors / (double)layer->quantised : NAN;
 }
 
 /* The bytes that all layers of STATS have sent. */

@@ -64,8 +64,8 @@ static void add_layer(struct cgx_stats_layer *to, const struct cgx_stats_layer *
     to->sent += from->sent;
     to->plain += from->plain;
     to->elements += from->elements;
-    to->quantised.energy += from->quantised.energy;
-    to->quantised.noise += from->quantised.noise;
+    to->quantised += from->quantised;
+    to->errors += from->errors;
     to->compared += from->compared;
     to->square += from->square;
     to->norm += from->norm;
