@@ -20,21 +20,34 @@ static const unsigned char *sum_of(const struct cgx_work *work)
     return work->sources[work->nsources - 1];
 }
 
-/* The signs of BUCKET in the input; 0 if all its elements are zero. */
-static uint32_t own_signs(const struct cgx_work *work, const struct cgx_inspected_bucket *bucket)
+/* Reads BUCKET of the input into VALUES; zeros if it cannot be read. Returns the number of
+ * elements.
+ */
+static size_t read_input(const struct cgx_work *work, const struct cgx_inspected_bucket *bucket,
+                         float *values)
 {
     const struct cgx_coding *coding = work->coding;
     const struct cgx_piece *piece = piece_of(work, bucket);
     size_t count = cgx_bucket_elements(piece, coding->bucket_size, bucket->index);
     size_t first =
         piece->first + bucket->index * cgx_encoding_bucket(piece->bits, coding->bucket_size);
+
+    if (work->inspection->sees_input)
+        cgx_peek_elements(coding->dtype,
+                          (const char *)work->in + first * cgx_dtype_size(coding->dtype), count,
+                          values);
+    else
+        memset(values, 0, count * sizeof *values);
+    return count;
+}
+
+/* The signs of BUCKET in the input; 0 if all its elements are zero. */
+static uint32_t own_signs(const struct cgx_work *work, const struct cgx_inspected_bucket *bucket)
+{
     float values[CGX_BUCKET_SIZE_MAX];
+    size_t count = read_input(work, bucket, values);
     uint32_t signs = 0;
 
-    if (!work->inspection->sees_input)
-        return 0;
-    cgx_peek_elements(coding->dtype, (const char *)work->in + first * cgx_dtype_size(coding->dtype),
-                      count, values);
     for (size_t i = 0; i < count; i++)
         signs |= cgx_sign_of(values[i]);
     return signs;
@@ -92,6 +105,68 @@ static void sample(const struct cgx_work *work, size_t number)
     }
 }
 
+static struct cgx_inspected_contributors poisoned(float sum)
+{
+    return (struct cgx_inspected_contributors){.sum = sum, .poisoned = 1};
+}
+
+/* Whether blocks of BUCKET, of a uniform piece, suffice to show that an element has several
+ * contributors: two payloads, or one and this rank's input, OWN. */
+static bool blocks_meet(const struct cgx_work *work, const struct cgx_inspected_bucket *bucket,
+                        const float *own, size_t count)
+{
+    const struct cgx_piece *piece = piece_of(work, bucket);
+    uint32_t some = 0, full = 0;
+
+    for (size_t s = work->inspection->nmembers; s + 1 < work->nsources; s++) {
+        uint32_t its_some, its_full;
+
+        if (!work->sources[s])
+            continue;
+        its_some = cgx_uniform_filled(work->sources[s] + piece->offset, piece->count, bucket->index,
+                                      &its_full);
+        if ((some & its_full) | (full & its_some))
+            return true;
+        some |= its_some;
+        full |= its_full;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (own[i] != 0 && full >> i / CGX_UNIFORM_BLOCK & 1)
+            return true;
+    }
+    return false;
+}
+
+/* Sets FOUND's shared for BUCKET of a uniform piece. Steps of groups say nothing of contributors,
+ * but zeros stay zeros. An element of the sum that is farther from the only payload with something
+ * than by its rounding has something of this rank too, or of its local peers. */
+static void find_shared(const struct cgx_work *work, const struct cgx_inspected_bucket *bucket,
+                        struct cgx_inspected_contributors *found)
+{
+    const float rounding = 0.51f * found->sum;
+    float own[CGX_UNIFORM_GROUP], only[CGX_UNIFORM_GROUP] = {0}, values[CGX_UNIFORM_GROUP];
+    size_t count = read_input(work, bucket, own);
+    bool shared = blocks_meet(work, bucket, own, count);
+
+    for (size_t s = work->inspection->nmembers; s < work->nsources && !shared; s++) {
+        bool is_sum = s + 1 == work->nsources;
+
+        if (!work->sources[s])
+            continue;
+        if (isnan(decode(work, bucket, work->sources[s], values))) {
+            *found = poisoned(found->sum);
+            return;
+        }
+        for (size_t i = 0; i < count; i++) {
+            if (only[i] != 0)
+                shared |=
+                    is_sum ? own[i] != 0 || fabsf(values[i] - only[i]) > rounding : values[i] != 0;
+            only[i] += values[i];
+        }
+    }
+    found->shared = shared;
+}
+
 /* Finds the contributors to BUCKET. */
 static struct cgx_inspected_contributors ask(const struct cgx_work *work,
                                              const struct cgx_inspected_bucket *bucket)
@@ -104,15 +179,17 @@ static struct cgx_inspected_contributors ask(const struct cgx_work *work,
         float step = work->sources[s] ? step_of(piece, work->sources[s], bucket->index) : 0;
 
         if (isnan(step))
-            return (struct cgx_inspected_contributors){.sum = sum, .poisoned = 1};
+            return poisoned(sum);
         if (step > 0) {
             found.others++;
             found.only = step;
             found.bringer = (uint32_t)s - work->inspection->nmembers;
         }
     }
-    if (found.others == 1)
-        found.own = own_signs(work, bucket);
+    if (cgx_encoding_quantiser(piece->bits)->varies && found.others > 0)
+        find_shared(work, bucket, &found);
+    else if (found.others == 1)
+        found.shared = own_signs(work, bucket);
     return found;
 }
 

@@ -58,7 +58,8 @@ struct cgx_inspected_contributors {
     uint32_t others;   /* those that are asked whose step is not 0 */
     uint32_t bringer;  /* the last of them */
     uint32_t poisoned; /* not 0: in some payload, and all other fields but SUM are 0 */
-    uint32_t own;      /* signs in the input, if OTHERS is 1 */
+    uint32_t shared;   /* not 0: if OTHERS is 1, there are elements in the input; if the piece is
+                        * uniform, an element has several contributors */
 };
 
 /* A sampled bucket in the sum. If it is poisoned STEP is NaN, and all but OWN is 0. */

@@ -284,7 +284,7 @@ CGX_DEVICE void ask(const struct cgx_kernel_args &args, const struct cgx_inspect
     found->only = is_poisoned ? 0 : only;
     found->others = is_poisoned ? 0 : others;
     found->bringer = is_poisoned ? 0 : bringer;
-    found->own = is_poisoned ? 0 : own;
+    found->shared = is_poisoned ? 0 : own;
     found->poisoned = is_poisoned;
 }
 

@@ -155,6 +155,10 @@ double cgx_uniform_total(double sums[CGX_UNIFORM_SUMS]);
  * one of its blocks is poisoned. */
 float cgx_uniform_scale(const unsigned char *piece, size_t count, size_t index);
 
+/* The blocks of that group, a bit for each, that have elements that are no zeros; *FULL: those in
+ * which all elements are none. */
+uint32_t cgx_uniform_filled(const unsigned char *piece, size_t count, size_t index, uint32_t *full);
+
 /* ---- arithmetic ---- */
 
 /* The squared error of a width relative to the squared elements. Up to 5 it is the least that codes

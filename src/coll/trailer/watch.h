@@ -22,8 +22,9 @@
  * rounding then makes equal errors. The distance of a bucket is therefore at least what its
  * elements on different levels prove.
  *
- * Gathers: a member that brings zeros has empty bucket headers. Signs: bucket headers show them.
- * Change: the owner keeps a sample of the last sums that it has formed.
+ * Gathers: a member that brings zeros has empty bucket headers; in uniform pieces zeros stay zeros.
+ * Signs: bucket headers show them. Change: the owner keeps a sample of the last sums that it has
+ * formed.
  *
  * Pieces that are exact or have fewer than 3 bits are not examined. */
 #ifndef CGX_COLL_TRAILER_WATCH_H

@@ -10,16 +10,14 @@
 
 /* ---- contributors ---- */
 
-/* Whether the only one of MEMBERS, all but this rank, that contributes to a bucket in PIECE is its
- * only contributor, as far as the steps show. The sum is quantised again, on a grid that may be
- * somewhat shorter or longer. The steps of pieces that vary are those of all data and show nothing
- * of a bucket; so of two members only the input could show whether both contribute. */
-static bool is_alone(const struct cgx_watch_members *members, const struct cgx_piece *piece,
-                     const struct cgx_inspected_contributors *found, bool sees_input)
+/* Whether several members contribute to what FOUND is of, a bucket in PIECE. The sum is quantised
+ * again, on a grid that may be somewhat shorter or longer. */
+static bool is_shared(const struct cgx_piece *piece, const struct cgx_inspected_contributors *found)
 {
-    if (cgx_encoding_quantiser(piece->bits)->varies)
-        return sees_input || members->count > 2;
-    return found->sum >= 0.8f * found->only && found->sum <= 1.2f * found->only;
+    if (found->shared || cgx_encoding_quantiser(piece->bits)->varies)
+        return found->shared;
+    return found->others > 1 || (found->others == 1 && (found->sum < 0.8f * found->only ||
+                                                        found->sum > 1.2f * found->only));
 }
 
 /* Adds to SIGHT which members, one in STRIDE of them, contribute to bucket NUMBER of those that are
@@ -29,20 +27,19 @@ static void add_all(const struct cgx_slice *slice, const struct cgx_watch_result
 {
     const struct cgx_inspected_contributors *found = &results->fixed->asked[number];
     const struct cgx_piece *piece = &results->pieces[results->inspection->asked[number].piece];
-    const bool sees_input = results->inspection->sees_input != 0;
     const struct cgx_watch_members members = cgx_watch_members_of(slice);
     const unsigned stride = cgx_watch_stride(&members);
     unsigned bringer = found->others > 0 ? found->bringer * stride : members.self;
 
     if (found->poisoned)
         return;
-    if (found->others > 1 ||
-        (found->others == 1 && (!is_alone(&members, piece, found, sees_input) || found->own != 0)))
+    if (is_shared(piece, found))
         sight->shared++;
     else
-        sight->bringer = cgx_bringers(sight->bringer, found->others == 0 && stride > 1
-                                                          ? CGX_BRINGERS
-                                                          : cgx_watch_number_of(&members, bringer));
+        sight->bringer =
+            cgx_bringers(sight->bringer, found->others > 1 || (found->others == 0 && stride > 1)
+                                             ? CGX_BRINGERS
+                                             : cgx_watch_number_of(&members, bringer));
 }
 
 void cgx_sight_members(const struct cgx_slice *slice, const struct cgx_watch_results *results,

@@ -178,22 +178,22 @@ static void test_ignored(void)
 }
 
 /* With one step for all, neither a bucket's step in a sum nor that in a payload says who has
- * contributed. */
+ * contributed. Parts that are gathered begin with buckets, or meet within them. */
 static void test_one_step(bool gathered)
 {
-    static const char *const nodes[] = {"01", "00", "0123", "0011", "+0123"};
+    static const char *const nodes[] = {"01", "00", "0123", "0011", "+0123", "00001"};
     unsigned cases = 0, wrong = 0;
 
-    for (unsigned way = 0; way < 4 * sizeof nodes / sizeof nodes[0]; way++) {
-        const unsigned each = 8 * CGX_UNIFORM_GROUP;
-        struct scene scene = scene_of(nodes[way / 4], CGX_FLOAT32, 0);
+    for (unsigned way = 0; way < 16 * sizeof nodes / sizeof nodes[0]; way++) {
+        struct scene scene = scene_of(nodes[way / 16], CGX_FLOAT32, 0);
+        const unsigned each = way & 4 ? 8 * CGX_UNIFORM_GROUP : 5037;
 
         scene.codec = CGX_FAMILY_UNIFORM;
         scene.bits = 3 + way % 2;
-        scene.count = (size_t)4 * each * scene.ranks;
-        for (int i = 0; way % 4 < 2 && i < CGX_STEP_STAGES; i++)
+        scene.count = (size_t)(way & 4 ? 4 : 1) * each * scene.ranks;
+        for (int i = 0; way & 2 && i < CGX_STEP_STAGES; i++)
             scene.steps[i] = 0.02f * (float)(i + 1);
-        scene.unseen = !gathered;
+        scene.unseen = (way & 8) != 0;
         scene.watched = true;
         scene.consensus = (float)cgx_consensus_threshold(0.05, scene.ranks);
         watch_fill(&scene, WATCH_NORMAL, 0.5 * (scene.ranks - 1), way);
@@ -205,14 +205,46 @@ static void test_one_step(bool gathered)
         if (gathered ? !watch_is_held(&scene, CGX_CONSENSUS_DISJOINT)
                      : !watch_is_compressed(&scene)) {
             wrong++;
-            watch_say(&scene, nodes[way / 4], way, 0);
+            watch_say(&scene, nodes[way / 16], way, 0);
         }
         scene_free(&scene);
     }
     ok(wrong == 0,
        gathered ? "gathers, uniform: %u of %u are missed"
-                : "gradients that only devices have, uniform: %u of %u are held back",
+                : "gradients, uniform: %u of %u are held back",
        wrong, cases);
+}
+
+/* Of rows that are shorter than a bucket each rank has touched some. */
+static void test_rows(void)
+{
+    unsigned cases = 0, wrong = 0;
+
+    for (unsigned way = 0; way < 8; way++) {
+        struct scene scene = watch_scene(way & 1 ? "0123" : "01", 0, 4);
+        uint64_t state = way + 1;
+
+        scene.codec = CGX_FAMILY_UNIFORM;
+        scene.unseen = (way & 2) != 0;
+        scene.count = 100000;
+        watch_fill(&scene, WATCH_NORMAL, 0.5 * (scene.ranks - 1), way);
+        for (unsigned r = 0; r < scene.ranks; r++) {
+            for (size_t i = 0, zero = 0; i < scene.count; i++) {
+                if (i % 64 == 0)
+                    zero = data_uniform(&state) > 0.2;
+                if (zero)
+                    scene_set_input(&scene, r, i, 0);
+            }
+        }
+        scene_run(&scene);
+        cases++;
+        if (!watch_is_compressed(&scene)) {
+            wrong++;
+            watch_say(&scene, "rows", way, 0);
+        }
+        scene_free(&scene);
+    }
+    ok(wrong == 0, "gradients of a table's rows: %u of %u are held back", wrong, cases);
 }
 
 static void test_one_sign(void)
@@ -251,6 +283,7 @@ int main(void)
     test_gathered(true);
     test_one_step(false);
     test_one_step(true);
+    test_rows();
     for (int way = 0; way < 4; way++)
         test_change(way % 2 == 0, (enum cgx_family)(way / 2));
     test_ignored();
