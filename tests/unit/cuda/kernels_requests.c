@@ -62,7 +62,7 @@ static unsigned make_pieces(const unsigned *encodings, struct cgx_piece *pieces)
         uniform = uniform || cgx_encoding_family(encodings[i]) == CGX_FAMILY_UNIFORM;
         maxmin = maxmin || cgx_encoding_family(encodings[i]) == CGX_FAMILY_MAXMIN;
     }
-    return (uniform ? 3 : 0) + maxmin;
+    return (uniform ? 4 : 0) + maxmin;
 }
 
 static bool is_same(const struct cgx_piece *pieces, unsigned char *payload, unsigned char *expected)
