@@ -67,6 +67,7 @@ libcgxcore_la_SOURCES = \
 	src/policy/cost.c src/policy/cost.h \
 	src/policy/plan.c src/policy/plan.h \
 	src/policy/plan_stepped.c \
+	src/policy/look.c src/policy/look.h \
 	src/policy/recent.c src/policy/recent.h \
 	src/policy/rules/hints.c \
 	src/policy/rules/override.h \

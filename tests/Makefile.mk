@@ -61,6 +61,7 @@ unit_programs = \
 	tests/unit/policy/cost \
 	tests/unit/policy/hints \
 	tests/unit/policy/plan \
+	tests/unit/policy/look \
 	tests/unit/policy/recent \
 	tests/unit/policy/recurrence \
 	tests/unit/policy/recurrence_positions \

@@ -1,0 +1,170 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Whether the sums of a call site are gradients or state, by a sample of each. A sum is state if it
+ * hardly changes, its size hardly changes or runs away, it is a symmetric matrix, or all ranks
+ * bring the same; a call of another size than those before it is exact.
+ *
+ *   odd        its size is 16 times above the greatest, or below the least, of the last twelve
+ *   still      three quarters of its groups that are not zero differ by less than .16 of their
+ *              square (an input: .02), and all together by less than .2, from one of the second to
+ *              twelfth sums before: the last one may be a gradient of the same batch
+ *   steady     the last nine to twelve sizes differ by less than 15 %, and the nearest of the last
+ *              twelve sums by less than 1.5 of its square, of which unrelated sums have 2
+ *   wild       the sizes of a window, without the least and the greatest, span more than 1024
+ *   symmetric  pairs on both sides of the diagonal of a square matrix are equal
+ *   alike      the signs of all ranks' inputs are the same in 97.5 % of the sampled places
+ *
+ * A size is a mean square. Zeros, and what is not finite, are looked at and kept nowhere.
+ *
+ * Exact calls are looked at in windows of eleven. The window's sums are state if a third of the
+ * looks that can find anything, which the first two cannot, have found it; they are gradients if a
+ * quarter of all looks have found nothing. In compressed calls each rank looks at its own input.
+ *
+ * The caller's floating-point modes must not matter (cgx_float_enter). */
+#ifndef CGX_POLICY_LOOK_H
+#define CGX_POLICY_LOOK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* In order of severity: the worst rank's counts. */
+enum cgx_look {
+    CGX_LOOK_UNKNOWN,
+    CGX_LOOK_GRADIENT, /* nothing speaks against it */
+    CGX_LOOK_ALIKE,
+    CGX_LOOK_STEADY,
+    CGX_LOOK_STILL,
+    CGX_LOOK_WILD,
+    CGX_LOOK_SYMMETRIC,
+    CGX_LOOK_ODD, /* never a window's */
+    CGX_LOOKS
+};
+
+static inline bool cgx_look_is_state(enum cgx_look look)
+{
+    return look > CGX_LOOK_GRADIENT;
+}
+
+/* Names what was seen, and says it with its figure, for log lines: "its size ...". */
+extern const struct cgx_look_words {
+    const char *name, *text;
+} cgx_looks[CGX_LOOKS];
+
+/* ---- samples ---- */
+
+#define CGX_LOOK_PLACES 256
+#define CGX_LOOK_SUM_RUN 16  /* the most neighbours at each place of a sum ... */
+#define CGX_LOOK_INPUT_RUN 4 /* ... and of an input */
+
+/* RUN elements from each place on, one place behind the other. */
+struct cgx_sample {
+    size_t run;
+    float values[CGX_LOOK_PLACES * CGX_LOOK_SUM_RUN];
+};
+
+/* The run of a sample of COUNT elements, at least 1024: even, and at most MOST. */
+size_t cgx_sample_run(size_t count, size_t most);
+
+/* The first element at place NUMBER. Distances differ, so that rows of a matrix do not alias. */
+size_t cgx_sample_place(size_t count, size_t run, size_t number);
+
+/* The mean square: 0, infinite or NaN if nothing is kept of the sample. */
+double cgx_sample_size(const struct cgx_sample *sample);
+
+/* ---- sketches ---- */
+
+#define CGX_SKETCH_BYTES (CGX_LOOK_PLACES / 8)
+
+/* A bit for each place: whether the first element there is positive, and whether it is not zero. A
+ * zero has the lowest bit of the place's number for a sign, which agrees with none by more than
+ * chance. */
+struct cgx_sketch {
+    unsigned char signs[CGX_SKETCH_BYTES], nonzero[CGX_SKETCH_BYTES];
+};
+
+struct cgx_sketch cgx_sketch_of(const struct cgx_sample *sample);
+
+/* Whether OTHER has the signs of OWN in 97.5 % of the places, at least 32, that are not zero in
+ * OWN. */
+bool cgx_sketch_agrees(const struct cgx_sketch *own, const unsigned char other[CGX_SKETCH_BYTES]);
+
+/* ---- a window of exact calls ---- */
+
+#define CGX_LOOK_WINDOW 11
+#define CGX_LOOK_KEPT 12
+
+struct cgx_sizes {
+    unsigned count, next;
+    double last[CGX_LOOK_KEPT];
+};
+
+/* The last samples of a site's sums or inputs, as bfloat16. */
+struct cgx_kept {
+    unsigned count, next;
+    size_t elements; /* of each */
+    uint16_t values[];
+};
+
+/* For samples of ELEMENTS, with none yet; NULL if memory is short. Free with free. */
+struct cgx_kept *cgx_kept_create(size_t elements);
+
+/* What one rank has seen. Only LOOKS is the same on all ranks. */
+struct cgx_window {
+    struct cgx_kept *kept;                  /* NULL: memory is short, so nothing is seen */
+    struct cgx_sizes sizes;                 /* of the sums kept ... */
+    struct cgx_sizes all;                   /* ... and of odd ones too */
+    unsigned odd;                           /* in a row */
+    unsigned looks, state, gradient, alike; /* by what was found */
+    enum cgx_look found;                    /* the last state that was */
+};
+
+/* What is known of a sum apart from its sample. */
+struct cgx_sum_traits {
+    bool placed; /* it has a position in the step; without one a site may have sums of any tensors,
+                    of which none is odd */
+    bool symmetric;
+    bool alike; /* its signs are those of this rank's input */
+};
+
+/* Takes a look at a sum; SAMPLE: NULL if it cannot be read. Returns what it shows. */
+enum cgx_look cgx_window_look(struct cgx_window *window, const struct cgx_sample *sample,
+                              const struct cgx_sum_traits *traits);
+
+static inline bool cgx_window_ends(const struct cgx_window *window)
+{
+    return window->looks >= CGX_LOOK_WINDOW;
+}
+
+/* Frees and forgets what was seen. */
+void cgx_window_clear(struct cgx_window *window);
+
+/* This rank's vote at the window's end, of which ranks take the least of each word, all below 2^31
+ * since MPI_MIN of MPICH 4.0 compares MPI_UINT32_T as signed; and the joint verdict from that. */
+#define CGX_LOOK_WORDS 3
+void cgx_window_vote(const struct cgx_window *window, uint32_t words[CGX_LOOK_WORDS]);
+enum cgx_look cgx_window_judge(const uint32_t words[CGX_LOOK_WORDS]);
+
+/* ---- this rank's inputs ---- */
+
+struct cgx_inputs {
+    struct cgx_kept *kept;  /* of compressed calls; NULL: only sizes are known */
+    struct cgx_sizes sizes; /* of all calls that were not odd */
+};
+
+/* The least and the greatest size of the inputs of compressed calls; zeros: none yet. */
+struct cgx_range {
+    double least, greatest;
+};
+
+/* What INPUT, of a call that may be compressed, shows. RANGE: that of all calls of its kind, if it
+ * has no position; or NULL. */
+enum cgx_look cgx_inputs_look(struct cgx_inputs *inputs, const struct cgx_sample *input,
+                              const struct cgx_range *range);
+
+/* An input of SIZE was summed: it counts for the next ones. */
+void cgx_sizes_add(struct cgx_sizes *sizes, double size);
+void cgx_range_add(struct cgx_range *range, double size);
+
+#endif
