@@ -26,7 +26,6 @@ static const char usage[] =
     "  --oversubscribed X     the core carries 1/X of what leaves 32 nodes (1)\n"
     "  --between NAME         CGX_CROSS_REDUCTION_TYPE (AUTO)\n"
     "  --leaders              one rank of each node sends to others\n"
-    "  --unwatched            CGX_CONSENSUS=0\n"
     "  --lab                  hosts of bench/lab instead of GPUs on a fast network; before "
     "others\n";
 
@@ -84,8 +83,7 @@ static struct scale_call call = {.run = 3,
                                  .bits = 4,
                                  .bucket_size = 512,
                                  .staging = (size_t)64 << 20,
-                                 .fragment = (size_t)1 << 20,
-                                 .watched = true};
+                                 .fragment = (size_t)1 << 20};
 static double payload = 1;
 
 static bool read_list(const char *text, struct list *list)
@@ -247,9 +245,6 @@ static bool read_option(int option)
     case 'd':
         call.leaders = true;
         return true;
-    case '1':
-        call.watched = false;
-        return true;
     case 'k':
         read_lab();
         return true;
@@ -270,7 +265,6 @@ int main(int argc, char *argv[])
                                             {"oversubscribed", required_argument, NULL, 'o'},
                                             {"between", required_argument, NULL, 'x'},
                                             {"leaders", no_argument, NULL, 'd'},
-                                            {"unwatched", no_argument, NULL, '1'},
                                             {"lab", no_argument, NULL, 'k'},
                                             {NULL, 0, NULL, 0}};
     int option;

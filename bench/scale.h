@@ -39,7 +39,6 @@ struct scale_call {
     size_t elements;
     unsigned bits, bucket_size;
     size_t staging, fragment;
-    bool watched;
     struct scale_costs costs;
 };
 

@@ -152,10 +152,8 @@ static bool make_schedule(const struct cgx_scheme *scheme)
 
 static bool open_world(const struct scale_call *call)
 {
-    struct cgx_scheme scheme = {.watched = call->watched,
-                                .inter = call->inter,
-                                .network = call->network,
-                                .leaders = call->leaders};
+    struct cgx_scheme scheme = {
+        .inter = call->inter, .network = call->network, .leaders = call->leaders};
     int *keys = calloc(call->ranks, sizeof *keys);
 
     scale_world = (struct scale_world){.call = call};

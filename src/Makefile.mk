@@ -31,10 +31,8 @@ libcgxcore_la_SOURCES = \
 	src/codec/encoding.c src/codec/encoding.h \
 	src/codec/format.c src/codec/format.h \
 	src/codec/history.h \
-	src/codec/inspect.h \
 	src/codec/host_backend.c \
 	src/codec/host_history.c src/codec/host_history.h \
-	src/codec/host_inspect.c src/codec/host_inspect.h \
 	src/codec/host_kernels.h \
 	src/codec/host_kernels_body.h \
 	src/codec/host_operations.c \
@@ -63,12 +61,11 @@ libcgxcore_la_SOURCES = \
 	src/cuda/memory.h \
 	src/cuda/peers.h \
 	src/cuda/pinned_pool.h \
-	src/policy/consensus.c src/policy/consensus.h \
 	src/policy/cost.c src/policy/cost.h \
 	src/policy/plan.c src/policy/plan.h \
 	src/policy/plan_stepped.c \
 	src/policy/look.c src/policy/look.h \
-	src/policy/recent.c src/policy/recent.h \
+	src/policy/sample.c src/policy/sample.h \
 	src/policy/rules/hints.c \
 	src/policy/rules/override.h \
 	src/policy/rules/override_parse.c src/policy/rules/override_parse.h \
@@ -111,12 +108,6 @@ libcgxcore_la_SOURCES = \
 	src/coll/stages.c \
 	src/coll/task.h \
 	src/coll/transfer.h \
-	src/coll/trailer/trailer.h \
-	src/coll/trailer/watch.c src/coll/trailer/watch.h \
-	src/coll/trailer/watch_distance.c \
-	src/coll/trailer/watch_inspect.c \
-	src/coll/trailer/watch_sample.c \
-	src/coll/trailer/watch_sight.c \
 	src/observe/compare.c src/observe/compare.h \
 	src/observe/json.c src/observe/json.h \
 	src/observe/notices.c src/observe/notices.h \
@@ -153,7 +144,7 @@ libcgxcore_la_SOURCES = \
 	src/pmpi/exports.c \
 	src/pmpi/finalize.c src/pmpi/finalize.h \
 	src/pmpi/fortran.c \
-	src/pmpi/guard.c src/pmpi/guard.h \
+	src/pmpi/look.c src/pmpi/look.h \
 	src/pmpi/trial.c src/pmpi/trial.h
 
 # Features that are absent here are swapped for a file that says so.
@@ -174,7 +165,7 @@ cuda_headers = src/cuda/context.h src/cuda/driver.h src/cuda/exported.h src/cuda
 	src/cuda/launch.h src/cuda/module.h src/cuda/work.h
 kernel_sources = src/cuda/kernels.cu src/cuda/codes.cuh src/cuda/elements.cuh \
 	src/cuda/encode.cuh src/cuda/history.cuh \
-	src/cuda/inspect.cuh src/cuda/norms.cuh src/cuda/row_history.cuh src/cuda/rows.cuh \
+	src/cuda/norms.cuh src/cuda/row_history.cuh src/cuda/rows.cuh \
 	src/cuda/scales.cuh src/cuda/sums.cuh src/cuda/tile.cuh \
 	src/cuda/uniform.cuh src/cuda/uniform_bits.cuh src/cuda/uniform_codes.cuh src/cuda/uniform_heads.cuh \
 	src/cuda/uniform_levels.cuh src/cuda/uniform_tile.cuh src/cuda/uniform_words.cuh
@@ -191,7 +182,7 @@ NVCC_FLAGS = -O3 -fmad=false -ftz=false -prec-div=true -prec-sqrt=true
 # By default nvcc compresses PTX alone. The driver expands the code of the device that is there. Architectures are
 # compiled beside each other, with or without make -j.
 src/cuda/kernels.fatbin: $(kernel_sources) src/cuda/kernels.h \
-		src/codec/format.h src/codec/history.h src/codec/inspect.h \
+		src/codec/format.h src/codec/history.h \
 		src/codec/quant.h src/codec/squares.h \
 		src/codec/uniform/uniform.h src/util/settings.h Makefile
 	@echo '  NVCC     $@: $(KERNELS)'

@@ -39,15 +39,13 @@ unit_programs = \
 	tests/unit/coll/pull \
 	tests/unit/coll/schedule \
 	tests/unit/coll/shared_hostile \
+	tests/unit/coll/sketch \
 	tests/unit/coll/split \
 	tests/unit/coll/stages \
 	tests/unit/coll/stages_empty \
 	tests/unit/coll/stages_faults \
 	tests/unit/coll/stages_sparse \
 	tests/unit/coll/staging \
-	tests/unit/coll/watch \
-	tests/unit/coll/watch_gradients \
-	tests/unit/coll/watch_limits \
 	tests/unit/comm/callsite \
 	tests/unit/comm/callsites \
 	tests/unit/comm/freeing \
@@ -57,12 +55,10 @@ unit_programs = \
 	tests/unit/mpi/stall \
 	tests/unit/observe/size_times \
 	tests/unit/policy/bursts \
-	tests/unit/policy/consensus \
 	tests/unit/policy/cost \
 	tests/unit/policy/hints \
 	tests/unit/policy/plan \
 	tests/unit/policy/look \
-	tests/unit/policy/recent \
 	tests/unit/policy/recurrence \
 	tests/unit/policy/recurrence_positions \
 	tests/unit/policy/resemblance \
@@ -243,7 +239,7 @@ tests_lib_yield_la_LDFLAGS = -module -avoid-version -rpath $(abs_top_builddir)/t
 tests_unit_lib_libunit_la_SOURCES = tests/unit/lib/codec_reference.c tests/unit/lib/codec_reference_sums.c \
 	tests/unit/lib/fake_mpi.c tests/unit/lib/loopback.c tests/unit/lib/mirror.c \
 	tests/unit/lib/scene.c \
-	tests/unit/lib/stages_reference.c tests/unit/lib/watch_scene.c
+	tests/unit/lib/stages_reference.c
 tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/bound.c tests/mpi/lib/bound_study.c \
 	tests/mpi/lib/check.c tests/mpi/lib/comms.c tests/mpi/lib/data.c tests/mpi/lib/device.c \
 	tests/mpi/lib/elements.c tests/mpi/lib/first.c tests/mpi/lib/placed.c \

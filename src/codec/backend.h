@@ -30,6 +30,14 @@ enum cgx_pull {
     CGX_PULL_DEVICE, /* the device copies them from peers' devices */
 };
 
+/* COUNT runs of BYTES each, STRIDE bytes apart from AT on, both multiples of 4. */
+struct cgx_strided {
+    const void *at;
+    size_t bytes, stride, count;
+};
+#define CGX_READ_RUNS 256 /* the most that a backend reads ... */
+#define CGX_READ_BYTES 16 /* ... and of each */
+
 struct cgx_backend;
 
 /* Memory that keeps state between calls, where the backend's elements are (host or device). It
@@ -57,6 +65,10 @@ struct cgx_backend_ops {
      * once. If a call uses several backends, they end in reverse order. */
     enum cgx_status (*begin)(struct cgx_backend *backend);
     void (*end)(struct cgx_backend *backend);
+
+    /* Copies RUNS of the caller's buffer, in the order of begin, to TO, one behind the other. */
+    enum cgx_status (*read)(struct cgx_backend *backend, const struct cgx_strided *runs,
+                            unsigned char *to);
 
     /* Runs WORK, or queues it. Payloads are addresses in the slot's staging memory.
      * WORK's pieces, ranges and sources are copied; the elements must stay valid until wait. After

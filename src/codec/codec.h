@@ -8,7 +8,6 @@
 
 #include "codec/format.h"
 #include "codec/history.h"
-#include "codec/inspect.h"
 
 /* What all pieces of a call share. */
 struct cgx_coding {
@@ -73,11 +72,6 @@ enum cgx_operation {
      * encoder writes such a bucket header. */
     CGX_DECODE,
 
-    /* Inspects a sum, as INSPECTION says, and writes the results (inspect.h) to OUT, in the staging
-     * memory, for the host to read; IN has this rank's elements. PIECES describe the sum and all
-     * other SOURCES alike. At most once between two waits. */
-    CGX_INSPECT,
-
     CGX_OPERATIONS
 };
 
@@ -97,11 +91,10 @@ struct cgx_work {
     const struct cgx_coding *coding;
     const struct cgx_piece *pieces;
     size_t npieces;
-    const unsigned char *const *sources; /* reduce, inspect */
+    const unsigned char *const *sources; /* reduce */
     size_t nsources;
     const void *in;
     void *out;
-    const struct cgx_inspection *inspection; /* inspect */
     /* Encode, reduce: of pieces that vary (quantiser.h), all bytes in use also go to the staging
      * memory, for the host to read. */
     bool shows;

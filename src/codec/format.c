@@ -10,7 +10,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 
 /* Flags of messages without a payload. */
 #define FLAGS_ALONE \
-    (CGX_MESSAGE_DECLINED | CGX_MESSAGE_LOST | CGX_MESSAGE_UNRECOVERABLE | CGX_MESSAGE_CONSENSUS)
+    (CGX_MESSAGE_DECLINED | CGX_MESSAGE_LOST | CGX_MESSAGE_UNRECOVERABLE | CGX_MESSAGE_HELD)
 
 /* Offsets of the header's fields, which are naturally aligned. */
 enum {
@@ -18,7 +18,8 @@ enum {
     MESSAGE_FLAGS = 1,
     MESSAGE_SEQ = 2,
     MESSAGE_PLAN = 4,
-    MESSAGE_BYTES = 8
+    MESSAGE_BYTES = 8,
+    MESSAGE_SKETCH = 16
 };
 /* Fields that share one: the element type with the flags, the elements with the bytes. */
 #define FLAGS_BITS 5
@@ -34,6 +35,7 @@ void cgx_message_write(const struct cgx_message *message,
     memcpy(header + MESSAGE_SEQ, &message->seq, sizeof message->seq);
     memcpy(header + MESSAGE_PLAN, &message->plan, sizeof message->plan);
     memcpy(header + MESSAGE_BYTES, &word, sizeof word);
+    memcpy(header + MESSAGE_SKETCH, message->sketch, sizeof message->sketch);
 }
 
 enum cgx_status cgx_message_read(const unsigned char header[CGX_MESSAGE_HEADER_BYTES],
@@ -51,6 +53,7 @@ enum cgx_status cgx_message_read(const unsigned char header[CGX_MESSAGE_HEADER_B
     memcpy(&message->seq, header + MESSAGE_SEQ, sizeof message->seq);
     memcpy(&message->plan, header + MESSAGE_PLAN, sizeof message->plan);
     memcpy(&word, header + MESSAGE_BYTES, sizeof word);
+    memcpy(message->sketch, header + MESSAGE_SKETCH, sizeof message->sketch);
     message->bytes = word & ((UINT64_C(1) << BYTES_BITS) - 1);
     message->elements = (uint32_t)(word >> BYTES_BITS);
     return CGX_OK;

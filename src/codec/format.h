@@ -3,7 +3,7 @@
 
 /* The wire format; doc/format.md is its specification. All integers are little-endian.
  *
- * A message is a header of 16 bytes and a payload; a payload is a sequence of pieces, each at a
+ * A message is a header of 48 bytes and a payload; a payload is a sequence of pieces, each at a
  * multiple of 16 bytes. A piece covers whole buckets of one encoding (encoding.h); the last bucket
  * of a buffer may be incomplete. A quantised piece holds one 32-bit header per bucket, then the
  * codes: as bit planes of 4, 2 and 1 bits (8 bits: one plane of bytes), or bucket by bucket
@@ -19,7 +19,7 @@
 #include "util/settings.h"
 #include "util/status.h"
 
-#define CGX_FORMAT_VERSION 9
+#define CGX_FORMAT_VERSION 10
 
 /* Element types. Their values enter the plan hash. */
 enum cgx_dtype { CGX_FLOAT32 = 0, CGX_FLOAT16 = 1, CGX_BFLOAT16 = 2 };
@@ -31,7 +31,8 @@ static inline size_t cgx_dtype_size(enum cgx_dtype dtype)
 
 /* ---- message header ---- */
 
-#define CGX_MESSAGE_HEADER_BYTES 16
+#define CGX_MESSAGE_HEADER_BYTES 48
+#define CGX_MESSAGE_SKETCH_BYTES 32
 
 enum cgx_message_flags {
     /* No payload: some rank cannot serve the call, and every rank learns it. */
@@ -40,8 +41,8 @@ enum cgx_message_flags {
     CGX_MESSAGE_LOST = 2,
     /* With DECLINED: that rank cannot serve the call uncompressed either. */
     CGX_MESSAGE_UNRECOVERABLE = 4,
-    /* With DECLINED: the first slice has shown that the call must not be compressed. */
-    CGX_MESSAGE_CONSENSUS = 8,
+    /* With DECLINED: the data is no gradient. */
+    CGX_MESSAGE_HELD = 8,
     /* Alone: the payload is packed (packing.h). */
     CGX_MESSAGE_PACKED = 16,
 };
@@ -55,6 +56,8 @@ struct cgx_message {
     uint16_t seq;      /* position in the schedule of the call, modulo 2^16 */
     uint32_t plan;     /* hash of the plan */
     uint64_t bytes;    /* of the payload that follows, as sent; below 2^40 */
+    unsigned char sketch[CGX_MESSAGE_SKETCH_BYTES]; /* in the first slice, until sums are final, of
+                                                       the sender's input; zeros */
 };
 
 void cgx_message_write(const struct cgx_message *message,
@@ -98,7 +101,6 @@ static inline size_t cgx_bucket_count(size_t count, unsigned bucket_size)
 #define CGX_CODES_MULTIPLE 64  /* a bucket's codes are padded with zeros to a multiple of this */
 #define CGX_WIDTHS 8           /* of max-min quantisation, in bits */
 #define CGX_PLANES 3
-#define CGX_WATCHED_BYTES 32 /* per part, last, if a call is watched */
 
 /* Bits per element in plane I (0, 1 or 2) of a piece of width BITS (1-8); 0: no such plane. */
 static inline unsigned cgx_plane_width(unsigned bits, int i)

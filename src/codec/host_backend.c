@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "codec/backend.h"
-#include "codec/host_inspect.h"
 
 static enum cgx_status begin(struct cgx_backend *backend)
 {
@@ -19,14 +18,19 @@ static void end(struct cgx_backend *backend)
     (void)backend;
 }
 
+static enum cgx_status read_runs(struct cgx_backend *backend, const struct cgx_strided *runs,
+                                 unsigned char *to)
+{
+    (void)backend;
+    for (size_t i = 0; i < runs->count; i++)
+        memcpy(to + i * runs->bytes, (const char *)runs->at + i * runs->stride, runs->bytes);
+    return CGX_OK;
+}
+
 static enum cgx_status run(struct cgx_backend *backend, unsigned slot, const struct cgx_work *work)
 {
     (void)backend, (void)slot;
-    if (work->operation == CGX_INSPECT)
-        cgx_host_inspect(work);
-    else
-        return cgx_codec_run(cgx_codec_host(), work);
-    return CGX_OK;
+    return cgx_codec_run(cgx_codec_host(), work);
 }
 
 static enum cgx_status fetch(struct cgx_backend *backend, unsigned slot, unsigned char *data,
@@ -101,6 +105,7 @@ struct cgx_backend *cgx_backend_host(void)
     static const struct cgx_backend_ops ops = {.name = "host",
                                                .begin = begin,
                                                .end = end,
+                                               .read = read_runs,
                                                .run = run,
                                                .fetch = fetch,
                                                .store = store,

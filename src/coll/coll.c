@@ -3,9 +3,9 @@
 
 #include "coll/coll.h"
 
-#include <math.h>
 #include <string.h>
 
+#include "codec/bucket.h"
 #include "codec/encoding.h"
 #include "coll/scratch.h"
 #include "coll/stage.h"
@@ -41,6 +41,33 @@ static void end_backends(const struct cgx_coll *coll)
         coll->decoder->ops->end(coll->decoder);
     if (coll->state.backends > 0)
         coll->encoder->ops->end(coll->encoder);
+}
+
+/* Takes this rank's look at its input. If that is no gradient, the call is done exactly on all
+ * ranks. */
+static void look(struct cgx_coll *coll)
+{
+    const struct cgx_plan *plan = coll->schedule->plan;
+    const struct cgx_strided runs =
+        cgx_sample_runs(coll->input, plan->count, plan->dtype, CGX_LOOK_INPUT_RUN);
+    unsigned char elements[CGX_READ_RUNS * CGX_READ_BYTES];
+    struct cgx_sample sample;
+    union cgx_float_state caller;
+
+    if (!coll->inputs || coll->vote != CGX_ABLE ||
+        coll->encoder->ops->read(coll->encoder, &runs, elements) != CGX_OK)
+        return;
+    sample.run = runs.bytes / cgx_dtype_size(plan->dtype);
+    cgx_float_enter(&caller);
+    cgx_peek_elements(plan->dtype, elements, CGX_LOOK_PLACES * sample.run, sample.values);
+    coll->size = cgx_sample_size(&sample);
+    coll->sketch = cgx_sketch_of(&sample);
+    coll->look = cgx_inputs_look(coll->inputs, &sample, &coll->traits);
+    cgx_float_leave(&caller);
+    if (cgx_look_is_state(coll->look)) {
+        coll->vote = CGX_DECLINED;
+        coll->state.held = true;
+    }
 }
 
 static void start(const struct cgx_coll *coll, unsigned number)
@@ -119,18 +146,15 @@ static void catch_up_all(struct cgx_coll *coll)
 
 /* ---- results of slices ---- */
 
-/* Whether this rank lacks data of the last slice that other ranks act on: they repeat a call of one
- * slice exactly if they find a consensus, and update their histories. Without that data this rank
+/* Whether this rank lacks what other ranks act on in the last slice: data, with which they update
+ * their histories, or that they hold the call, if it is the first slice too. Without that this rank
  * must not meet them in another collective. A loss in an earlier slice is reported with the next
  * one. */
 static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
 {
-    unsigned slices = coll->schedule->slices;
-
-    if (slice->number + 1 < slices)
-        return false;
-    return (slice->lost && coll->has_history) ||
-           (slice->missed && slices == 1 && coll->watching.threshold > 0);
+    return slice->number + 1 == coll->schedule->slices &&
+           ((slice->lost && coll->has_history) ||
+            (slice->missed && slice->number == 0 && coll->looks));
 }
 
 /* Adds the energies and elements that the uniformly quantised pieces of SLICE store, which cover
@@ -170,21 +194,16 @@ static enum cgx_outcome conclude(struct cgx_coll *coll, struct cgx_slice *slice)
     coll->state.lent |= slice->lent;
     if (slice->vote == CGX_UNRECOVERABLE)
         return CGX_OUTCOME_UNRECOVERABLE;
-    if (slice->vote != CGX_ABLE && slice->consensus)
-        return CGX_OUTCOME_CONSENSUS;
+    if (slice->alike)
+        coll->look = CGX_LOOK_ALIKE;
+    /* The next slice, if there is one, tells ranks that have missed it. */
+    coll->state.held = slice->vote != CGX_ABLE && slice->held && slice->number == 0;
+    if (slice->vote != CGX_ABLE && slice->held)
+        return coll->state.held && coll->schedule->slices > 1 ? CGX_OUTCOME_DONE : CGX_OUTCOME_HELD;
     if (slice->vote != CGX_ABLE)
         return slice->number == 0 ? CGX_OUTCOME_DECLINED : CGX_OUTCOME_HALFWAY;
     if (is_lost(coll, slice))
         return CGX_OUTCOME_BROKEN;
-    for (int i = 0; i < CGX_TRAILERS; i++) {
-        if (cgx_trailers[i]->take)
-            cgx_trailers[i]->take(coll, slice);
-    }
-    /* The first slice may show that the call must not be compressed. */
-    coll->state.consensus = slice->number == 0 && cgx_verdict_forbids(&coll->seen);
-    /* The next slice, if there is one, tells ranks that have missed the verdict. */
-    if (coll->state.consensus)
-        return coll->schedule->slices > 1 ? CGX_OUTCOME_DONE : CGX_OUTCOME_CONSENSUS;
     if (slice->lost) {
         coll->state.lost = true;
     } else {
@@ -221,10 +240,10 @@ static void take_up(struct cgx_coll *coll, unsigned number)
     coll->state.slice = number;
     if (!coll->state.puts_off)
         catch_up_all(coll);
-    /* This slice tells all ranks of a loss or a verdict that some do not know. */
-    if (coll->state.lost || coll->state.consensus)
+    /* This slice tells all ranks what some do not know. */
+    if (coll->state.lost || coll->state.held)
         cgx_slice_decline(slice, CGX_DECLINED);
-    slice->consensus = coll->state.consensus;
+    slice->held |= coll->state.held;
 }
 
 static enum cgx_outcome finish(struct cgx_coll *coll, enum cgx_outcome outcome)
@@ -307,10 +326,13 @@ void cgx_coll_begin(struct cgx_coll *coll)
     coll->sent = 0;
     coll->code = CGX_MPI_SUCCESS;
     coll->quantised = (struct cgx_quantised){0};
-    coll->seen = (struct cgx_verdict){CGX_CONSENSUS_UNKNOWN, NAN, INFINITY};
     memset(&coll->state, 0, sizeof coll->state);
     coll->state.hash = hash_of(coll);
+    coll->look = CGX_LOOK_UNKNOWN;
+    coll->sketch = cgx_sketch_empty();
+    coll->size = 0;
     begin_backends(coll);
+    look(coll);
     coll->state.puts_off = is_by_host(coll);
     start(coll, coll->state.started++);
     take_up(coll, 0);

@@ -16,9 +16,9 @@
 
 enum cgx_outcome {
     CGX_OUTCOME_DONE,
-    CGX_OUTCOME_DECLINED,  /* all ranks know that the call cannot be done; no rank wrote output */
-    CGX_OUTCOME_CONSENSUS, /* all ranks know that SEEN forbids it; no rank wrote output */
-    CGX_OUTCOME_HALFWAY,   /* declined after output was written: an error on all ranks */
+    CGX_OUTCOME_DECLINED, /* all ranks know that the call cannot be done; no rank wrote output */
+    CGX_OUTCOME_HELD,     /* all ranks know that its data is no gradient; no rank wrote output */
+    CGX_OUTCOME_HALFWAY,  /* declined after output was written: an error on all ranks */
     CGX_OUTCOME_UNRECOVERABLE, /* all ranks know that one cannot do it uncompressed either: an error
                                   on all */
     CGX_OUTCOME_LOST,          /* this rank has no result; others may have one */

@@ -38,18 +38,6 @@ void cgx_schedule_payloads(const struct cgx_schedule *schedule,
     payloads[CGX_LEVEL_RESULT] = 1;
 }
 
-void cgx_schedule_lay(const struct cgx_schedule *schedule, unsigned slice, size_t npieces,
-                      size_t *trailers)
-{
-    for (int i = 0; i < CGX_TRAILERS; i++) {
-        const struct cgx_trailer *trailer = cgx_trailers[i];
-        bool has = slice == 0 && npieces > 0 && schedule->trailers[i];
-
-        trailers[i + 1] =
-            trailers[i] + (has ? cgx_round_up(trailer->by_first, CGX_PIECE_ALIGNMENT) : 0);
-    }
-}
-
 /* The bytes of a plan's smallest and largest unit. */
 struct unit_bytes {
     size_t least, widest;
@@ -82,14 +70,11 @@ static struct part largest_part(const struct cgx_schedule *schedule, size_t slic
     enum { ROUNDING = 128 };
     const struct cgx_plan *plan = schedule->plan;
     size_t share = plan->bytes / (cgx_schedule_chunks(schedule) * slices) + 1;
-    size_t trailers[CGX_TRAILERS + 1] = {0};
     const struct unit_bytes unit = units_of(plan);
     struct part part = {.units = share / unit.least + 2};
 
     part.pieces = part.units < plan->nsegments ? part.units : plan->nsegments;
     part.bytes = CGX_MESSAGE_HEADER_BYTES + share + unit.widest + part.pieces * ROUNDING;
-    cgx_schedule_lay(schedule, 0, part.pieces, trailers);
-    part.bytes += trailers[CGX_TRAILERS];
     return part;
 }
 
@@ -113,10 +98,6 @@ static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t sli
 
     needs.staging =
         part.bytes * (chunks + (longest - 1) * grid->rows + grid->rows - 1 + (most - 1) * in_shard);
-    for (int i = 0; i < CGX_TRAILERS; i++) {
-        if (schedule->trailers[i] && cgx_trailers[i]->room)
-            needs.staging += cgx_round_up(cgx_trailers[i]->room(schedule), CGX_PIECE_ALIGNMENT);
-    }
     return needs;
 }
 
@@ -175,14 +156,10 @@ static void cut(struct cgx_schedule *schedule, size_t staging)
 
 static uint32_t hash_schedule(const struct cgx_schedule *schedule)
 {
-    uint64_t words[6 + CGX_TRAILERS] = {schedule->plan->hash, schedule->nodes->hash,
-                                        schedule->ranks, schedule->shards, schedule->grid.rows};
-    size_t count = 5;
+    const uint64_t words[] = {schedule->plan->hash, schedule->nodes->hash, schedule->ranks,
+                              schedule->shards,     schedule->grid.rows,   schedule->slices};
 
-    for (int i = 0; i < CGX_TRAILERS; i++)
-        words[count++] = schedule->trailers[i];
-    words[count++] = schedule->slices;
-    return cgx_hash(CGX_HASH_START, words, count * sizeof words[0]);
+    return cgx_hash(CGX_HASH_START, words, sizeof words);
 }
 
 /* Whether PLAN sends 16-bit elements unquantised, which every sum of sums would round again. */
@@ -223,8 +200,6 @@ struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct 
     schedule.shards = scheme->leaders && schedule.nodes->nodes > 1 ? 1 : schedule.nodes->least;
     schedule.grid = cgx_node_grid_of(schedule.nodes->nodes,
                                      at_once ? 1 : rows_for(&schedule, plan, scheme, staging));
-    for (int i = 0; i < CGX_TRAILERS; i++)
-        schedule.trailers[i] = cgx_trailers[i]->needed(&schedule, scheme);
     cut(&schedule, cgx_smaller(staging, enough_staging(&schedule)));
     schedule.hash = hash_schedule(&schedule);
     return schedule;

@@ -7,7 +7,6 @@
 
 #include <limits.h>
 
-#include "coll/trailer/trailer.h"
 #include "policy/cost.h"
 #include "policy/plan.h"
 #include "topo/nodes.h"
@@ -82,7 +81,6 @@ struct cgx_scheme {
     const struct cgx_nodes *nodes;
     const struct cgx_nodes *flat; /* the same ranks, each as its own node */
     bool leaders;                 /* one rank of each node exchanges data with other nodes */
-    bool watched;                 /* owners report how far the ranks' contributions are apart */
     enum cgx_reduction inter;     /* between nodes */
     struct cgx_network network;   /* between nodes */
 };
@@ -98,9 +96,8 @@ struct cgx_schedule {
     const struct cgx_nodes *nodes;
     unsigned ranks;
     unsigned shards;
-    struct cgx_node_grid grid;   /* of the nodes */
-    struct cgx_network network;  /* between nodes */
-    bool trailers[CGX_TRAILERS]; /* those needed */
+    struct cgx_node_grid grid;  /* of the nodes */
+    struct cgx_network network; /* between nodes */
     unsigned slices;
     uint32_t hash; /* of all of this, sent in every message */
     struct cgx_needs needs;
@@ -125,11 +122,6 @@ unsigned cgx_schedule_chunk_of(const struct cgx_schedule *schedule, unsigned ran
  * in each sum those of all members but its owner, whose contribution stays as it is. */
 void cgx_schedule_payloads(const struct cgx_schedule *schedule,
                            unsigned payloads[CGX_LEVEL_RESULT + 1]);
-
-/* Sets TRAILERS to the begins of the trailers behind a part of NPIECES, and to the end of the
- * last. */
-void cgx_schedule_lay(const struct cgx_schedule *schedule, unsigned slice, size_t npieces,
-                      size_t *trailers);
 
 /* The schedule of calls with PLAN. STAGING: the most bytes of staging memory on the host that a
  * call may use; a device backend uses as much on the device. Uses less if that keeps links busier,

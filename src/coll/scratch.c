@@ -26,7 +26,6 @@ void cgx_scratch_release(struct cgx_scratch *scratch)
             cgx_pages_unmap(scratch->slots[i].staging, staging_bytes(scratch));
         free(scratch->slots[i].pieces);
         free(scratch->slots[i].blocks);
-        free(scratch->slots[i].pulled);
     }
     if (unpinned)
         cgx_shared_free(&scratch->shared);
@@ -36,7 +35,6 @@ void cgx_scratch_release(struct cgx_scratch *scratch)
     free(scratch->transfers);
     free(scratch->sources);
     free(scratch->operands);
-    free(scratch->inspection);
     free(scratch->packed);
     cgx_exchange_free(scratch->exchange);
     *scratch = (struct cgx_scratch){.local_peers = scratch->local_peers};
@@ -64,8 +62,7 @@ static bool get_slot(struct cgx_slot *slot, const struct cgx_needs *needs)
 {
     slot->pieces = calloc(needs->pieces, sizeof *slot->pieces);
     slot->blocks = calloc(needs->blocks, sizeof *slot->blocks);
-    slot->pulled = calloc(needs->sources, sizeof *slot->pulled);
-    return slot->pieces && slot->blocks && slot->pulled;
+    return slot->pieces && slot->blocks;
 }
 
 enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cgx_needs *needs)
@@ -83,12 +80,11 @@ enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cg
     grown.transfers = calloc(grown.reserved.transfers, sizeof *grown.transfers);
     grown.sources = calloc(grown.reserved.sources, sizeof *grown.sources);
     grown.operands = calloc(grown.reserved.sources, sizeof *grown.operands);
-    grown.inspection = calloc(1, sizeof *grown.inspection);
     /* Its pages are only touched when a message is packed. */
     grown.packed = malloc(grown.reserved.packed);
     grown.exchange = cgx_exchange_create(grown.reserved.transfers);
     if (!had || !grown.slices || !grown.transfers || !grown.sources || !grown.operands ||
-        !grown.inspection || !grown.packed || !grown.exchange) {
+        !grown.packed || !grown.exchange) {
         cgx_scratch_release(&grown);
         return CGX_ERR_NOMEM;
     }

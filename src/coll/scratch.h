@@ -18,10 +18,9 @@ struct cgx_scratch {
     struct cgx_slot slots[CGX_SLOTS];
     struct cgx_slice *slices; /* by slot, in progress */
     struct cgx_transfer *transfers;
-    const unsigned char **sources;     /* of the current sum */
-    const unsigned char **operands;    /* as many */
-    struct cgx_inspection *inspection; /* of the current sum */
-    unsigned char *packed;             /* messages of the current exchange */
+    const unsigned char **sources;  /* of the current sum */
+    const unsigned char **operands; /* as many */
+    unsigned char *packed;          /* messages of the current exchange */
     struct cgx_exchange *exchange;
     struct cgx_cuda_backends *devices; /* for this staging memory */
 };

@@ -4,11 +4,11 @@
 /* One slice of a compressed all-reduce: the state that the stages share. The staging memory holds a
  * message for every chunk's part. Parts of a column are adjacent, the row of the rank's node last;
  * columns of a shard likewise, the node's own last; the rank's own shard is the last shard. So the
- * rank's own part is at the very end. Behind it come incoming messages to be summed, then what
- * is inspected. Where local peers decode the own shard in place (slice_pull.c) it is
- * behind all of these. slice_layout.c lays this out, slice_messages.c sends and receives,
- * slice_work.c calls the backends, slice_pull.c lets the device copy from local peers. A slice
- * keeps its position between exchanges, so that it can be interrupted and resumed. */
+ * rank's own part is at the very end. Behind it come incoming messages to be summed. Where local
+ * peers decode the own shard in place (slice_pull.c) it is behind these. slice_layout.c lays this
+ * out, slice_messages.c sends and receives, slice_work.c calls the backends, slice_pull.c lets the
+ * device copy from local peers. A slice keeps its position between exchanges, so that it can be
+ * interrupted and resumed. */
 #ifndef CGX_COLL_SLICE_H
 #define CGX_COLL_SLICE_H
 
@@ -23,25 +23,13 @@ struct cgx_block {
     size_t bytes;   /* of the payload */
     size_t first_piece;
     size_t npieces;
-    /* For a part: its first bucket, and the offsets of its trailers; each trailer ends at the next
-     * offset, the last one the payload's end. */
-    size_t first_bucket;
-    size_t trailers[CGX_TRAILERS + 1];
-};
-
-/* A message of a local peer whose payload went from device to device. */
-struct cgx_pulled {
-    const unsigned char *at; /* its place in the staging memory */
-    size_t bytes;
-    const unsigned char *seen; /* in the local peer's staging memory */
 };
 
 /* The memory of one slice; slices alternate between slots. */
 struct cgx_slot {
     unsigned char *staging; /* whole pages */
     struct cgx_piece *pieces;
-    struct cgx_block *blocks;  /* parts by chunk, then shards and columns */
-    struct cgx_pulled *pulled; /* as many as there are sources */
+    struct cgx_block *blocks; /* parts by chunk, then shards and columns */
 };
 
 /* The operands of this rank's sum, in order: its own contribution and those of other members of the
@@ -50,12 +38,6 @@ struct cgx_operands {
     /* COUNT pointers, in the scratch memory; each points to what belongs at staging offset ORIGIN.
      * NULL: the caller's input. */
     const unsigned char **at;
-    size_t count, origin;
-};
-
-/* The payloads that a sum was formed from, as the host sees them; none if elements were encoded. */
-struct cgx_payloads {
-    const unsigned char *const *at; /* COUNT payloads, each from staging offset ORIGIN on */
     size_t count, origin;
 };
 
@@ -107,25 +89,24 @@ struct cgx_slice {
     size_t end; /* of the parts' messages in the staging memory; of foreign ones if they decode in
                    place */
     struct cgx_stage stages[CGX_LEVELS];
-    size_t incoming[CGX_LEVELS];       /* staging offsets of incoming messages to be summed ... */
-    size_t inspections;                /* ... and of what trailers find (inspect in trailer.h) */
-    const struct cgx_block *inspected; /* the part that was inspected last */
+    size_t incoming[CGX_LEVELS]; /* staging offsets of incoming messages to be summed */
     struct cgx_operands operands;
-    size_t npulled; /* pulled messages to be summed */
     enum cgx_phase phase;
     bool waits;                 /* for the exchange of the phase ... */
     bool posted;                /* ... which is under way */
     size_t ntransfers;          /* of the exchange that is being listed or under way */
     struct cgx_packed packed;   /* of its messages */
+    unsigned heard, agreeing;   /* messages of the exchange, and those with this rank's sketch */
     unsigned seq;               /* number of messages so far between a pair of ranks */
     int64_t begun, phase_begun; /* for CGX_TRACE */
     /* Results of the stages: */
-    bool consensus; /* declined since the call must not be compressed */
-    bool lost;      /* this rank has no result, and not all ranks know it */
-    bool missed;    /* this rank lacks even the owners' observations */
-    bool unpulled;  /* copying from local peers failed */
-    bool lent;      /* local peers may have begun to decode the own shard */
-    size_t sent;    /* bytes */
+    bool held;     /* declined since the data is no gradient */
+    bool alike;    /* as this rank has found by sketches */
+    bool lost;     /* this rank has no result, and not all ranks know it */
+    bool missed;   /* nor what other ranks' messages said */
+    bool unpulled; /* copying from local peers failed */
+    bool lent;     /* local peers may have begun to decode the own shard */
+    size_t sent;   /* bytes */
 };
 
 /* This rank's own part; it must own one. */
@@ -176,23 +157,11 @@ static inline bool cgx_slice_varies(const struct cgx_slice *slice, const struct 
     return cgx_extent_varies(&extent);
 }
 
-/* Whether PART is in no host's memory. Pieces that vary are in the host's too (slice_work.c). */
-static inline bool cgx_slice_stays(const struct cgx_slice *slice, const struct cgx_block *part)
-{
-    return slice->pull == CGX_PULL_DEVICE && slice->coll->schedule->nodes->nodes == 1 &&
-           !cgx_slice_varies(slice, part);
-}
-
 /* Whether PART lies in BLOCK. */
 static inline bool cgx_slice_has(const struct cgx_block *block, const struct cgx_block *part)
 {
     return part->message >= block->message &&
            part->message < block->message + CGX_MESSAGE_HEADER_BYTES + block->bytes;
-}
-
-static inline bool cgx_slice_has_trailer(const struct cgx_block *part, int kind)
-{
-    return part->trailers[kind] < part->trailers[kind + 1];
 }
 
 /* Whether a flag in this rank's messages will still reach all ranks. */
@@ -263,10 +232,6 @@ enum cgx_status cgx_slice_decode(struct cgx_slice *slice);
 
 /* The puller for local peers' messages, if the device copies them. */
 struct cgx_puller cgx_slice_puller(struct cgx_slice *slice);
-
-/* Where the host can read SOURCE of the last sum. If payloads go from device to device, only the
- * ranges that the local peer has shown are there. */
-const unsigned char *cgx_slice_seen(const struct cgx_slice *slice, const unsigned char *source);
 
 /* Before local peers read this rank's shard: copies to the device what it lacks of it. If that
  * fails and peers copy from the device, neither this rank nor they have a result. */

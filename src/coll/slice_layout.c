@@ -19,11 +19,8 @@ static void lay_part(struct cgx_slice *slice, unsigned chunk)
     struct cgx_block *part = &slot->blocks[chunk];
 
     *part = (struct cgx_block){.message = slice->end, .first_piece = slice->pieces};
-    part->first_bucket = range.first * (plan->unit / plan->bucket_size);
     part->npieces =
-        cgx_split_pieces(plan, range, payload, slot->pieces + slice->pieces, &part->trailers[0]);
-    cgx_schedule_lay(schedule, slice->number, part->npieces, part->trailers);
-    slice->end = part->trailers[CGX_TRAILERS];
+        cgx_split_pieces(plan, range, payload, slot->pieces + slice->pieces, &slice->end);
     part->bytes = slice->end - payload;
     slice->pieces += part->npieces;
 }
@@ -100,13 +97,12 @@ static size_t longest(const struct cgx_block *blocks, size_t count)
     return CGX_MESSAGE_HEADER_BYTES + most;
 }
 
-/* Lays out incoming messages and what is inspected from offset AT on. */
+/* Lays out incoming messages from offset AT on. */
 static void lay_incoming(struct cgx_slice *slice, size_t at)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
     const struct cgx_nodes *nodes = schedule->nodes;
     size_t members = nodes->first[slice->node + 1] - nodes->first[slice->node];
-    unsigned first = cgx_schedule_chunk(schedule, slice->local, slice->column, 0);
 
     slice->incoming[CGX_LEVEL_NODE] = at;
     if (slice->is_shard_owner)
@@ -116,13 +112,6 @@ static void lay_incoming(struct cgx_slice *slice, size_t at)
         at += (cgx_node_grid_length(&schedule->grid, slice->row) - 1) *
               longest(slice->columns, schedule->grid.columns);
     slice->incoming[CGX_LEVEL_COLUMN] = at;
-    if (slice->is_owner)
-        at += (schedule->grid.rows - 1) * longest(slice->parts + first, schedule->grid.rows);
-    slice->inspections = at;
-    for (int i = 0; i < CGX_TRAILERS; i++) {
-        if (slice->number == 0 && schedule->trailers[i] && cgx_trailers[i]->room)
-            at += cgx_round_up(cgx_trailers[i]->room(schedule), CGX_PIECE_ALIGNMENT);
-    }
 }
 
 /* ---- a slice ---- */
@@ -146,6 +135,7 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
                            .row = row,
                            .column = column,
                            .vote = coll->vote,
+                           .held = coll->state.held,
                            .is_shard_owner = local < schedule->shards,
                            .is_owner = local < schedule->shards && column < schedule->grid.columns,
                            .pull = members == 1 ? CGX_PULL_NONE : coll->pull,

@@ -17,7 +17,7 @@ static uint8_t flags_of(const struct cgx_slice *slice)
     return (uint8_t)((slice->vote != CGX_ABLE ? CGX_MESSAGE_DECLINED : 0) |
                      (slice->lost ? CGX_MESSAGE_LOST : 0) |
                      (unrecoverable ? CGX_MESSAGE_UNRECOVERABLE : 0) |
-                     (slice->consensus ? CGX_MESSAGE_CONSENSUS : 0));
+                     (slice->held ? CGX_MESSAGE_HELD : 0));
 }
 
 /* ---- packed messages ---- */
@@ -144,6 +144,8 @@ void cgx_slice_send(struct cgx_slice *slice, unsigned peer, const struct cgx_blo
                                  .bytes = present ? block->bytes : 0};
     struct cgx_transfer *transfer = list(slice, peer, block, block->message);
 
+    if (slice->number == 0 && cgx_slice_is_early(slice))
+        memcpy(header.sketch, slice->coll->sketch.signs, sizeof header.sketch);
     if (present && may_pack(slice, peer) && pack(slice, block)) {
         header.flags = CGX_MESSAGE_PACKED;
         header.bytes = slice->packed.bytes;
@@ -212,8 +214,10 @@ static void take(struct cgx_slice *slice, const struct cgx_transfer *transfer)
         cgx_slice_decline(slice, CGX_UNRECOVERABLE);
     else if (expected && header.flags & CGX_MESSAGE_DECLINED)
         cgx_slice_decline(slice, CGX_DECLINED);
-    if (expected && header.flags & CGX_MESSAGE_CONSENSUS)
-        slice->consensus = true;
+    if (expected && header.flags & CGX_MESSAGE_HELD)
+        slice->held = true;
+    slice->heard++;
+    slice->agreeing += expected && cgx_sketch_agrees(&slice->coll->sketch, header.sketch);
     if (fails && cgx_slice_is_early(slice))
         cgx_slice_decline(slice, CGX_DECLINED);
     else if (fails)
@@ -243,6 +247,7 @@ enum cgx_status cgx_slice_poll(struct cgx_slice *slice, bool *complete)
 
     if (status != CGX_OK || !*complete)
         return status;
+    slice->heard = slice->agreeing = 0;
     for (size_t i = 0; i < slice->ntransfers; i++) {
         if (scratch->transfers[i].direction == CGX_TRANSFER_RECEIVE)
             take(slice, &scratch->transfers[i]);

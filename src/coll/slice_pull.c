@@ -2,9 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Payloads that the device copies from local peers, or reads in their memory. The host copies the
- * header of each message and, from complete sums, the trailers of parts. Messages to be summed it
- * reads in the local peer's staging memory, which the peer does not overwrite before it has the
- * sum.
+ * header of each message and, from complete sums, the heads of pieces that vary.
  *
  * A sum that this rank decodes in its owner's memory must stay there until then. Only the owner's
  * next sum of the slot overwrites it. For that sum the owner needs this rank's contribution, which
@@ -16,43 +14,10 @@
 
 #include "codec/encoding.h"
 
-const unsigned char *cgx_slice_seen(const struct cgx_slice *slice, const unsigned char *source)
-{
-    for (size_t i = 0; i < slice->npulled; i++) {
-        const struct cgx_pulled *pulled = &slice->slot->pulled[i];
-
-        if (source >= pulled->at && source < pulled->at + pulled->bytes)
-            return pulled->seen + (source - pulled->at);
-    }
-    return source;
-}
-
-/* Records MESSAGE, which arrives by TRANSFER and is to be summed. An earlier message for the same
- * place has been summed. */
-static void note(struct cgx_slice *slice, const struct cgx_transfer *transfer,
-                 const struct cgx_shm_message *message)
-{
-    size_t i = 0;
-
-    while (i < slice->npulled && slice->slot->pulled[i].at != transfer->data)
-        i++;
-    slice->slot->pulled[i] =
-        (struct cgx_pulled){.at = transfer->data, .bytes = transfer->filled, .seen = message->data};
-    if (i == slice->npulled)
-        slice->npulled++;
-}
-
-/* Copies the trailers of the parts in the message of BLOCK, and the heads of pieces that vary. */
-static void copy_tails(const struct cgx_slice *slice, const struct cgx_block *block,
+/* Copies the heads of pieces that vary in the message of BLOCK. */
+static void copy_heads(const struct cgx_slice *slice, const struct cgx_block *block,
                        const unsigned char *from, unsigned char *to)
 {
-    for (unsigned chunk = 0; chunk < cgx_schedule_chunks(slice->coll->schedule); chunk++) {
-        const struct cgx_block *part = &slice->parts[chunk];
-        size_t tail = part->trailers[0] - block->message;
-
-        if (cgx_slice_has(block, part))
-            memcpy(to + tail, from + tail, part->trailers[CGX_TRAILERS] - part->trailers[0]);
-    }
     for (size_t i = 0; i < block->npieces; i++) {
         const struct cgx_piece *piece = &cgx_slice_pieces(slice, block)[i];
         size_t head = piece->offset - block->message;
@@ -98,10 +63,8 @@ static void pull(void *state, const struct cgx_transfer *transfer,
         transfer->filled == header)
         return;
     is_summed = transfer->data >= slice->slot->staging + slice->incoming[CGX_LEVEL_NODE];
-    if (is_summed)
-        note(slice, transfer, message);
-    else
-        copy_tails(slice, transfer->block, message->data, transfer->data);
+    if (!is_summed)
+        copy_heads(slice, transfer->block, message->data, transfer->data);
     if ((is_summed || slice->pull == CGX_PULL_DEVICE) &&
         encoder->ops->borrow(encoder, slice->slot_number, peer, message->offset, transfer->data,
                              transfer->filled))

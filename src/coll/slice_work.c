@@ -7,7 +7,6 @@
 
 #include "codec/bucket.h"
 #include "codec/encoding.h"
-#include "util/float_state.h"
 #include "util/trace.h"
 
 void cgx_slice_give_up(struct cgx_slice *slice)
@@ -24,77 +23,17 @@ static enum cgx_status encoder_run(const struct cgx_slice *slice, const struct c
     return encoder->ops->run(encoder, slice->slot_number, work);
 }
 
-/* ---- trailers, and what hosts read of payloads ---- */
-
-/* Keeps only the payloads among NSOURCES sources of a sum, each from staging offset ORIGIN on. */
-static struct cgx_payloads leave_payloads(struct cgx_slice *slice, size_t nsources, size_t origin)
+/* Zeroes the spaces for headers between the parts of BLOCK, which no header uses. */
+static void zero_gaps(const struct cgx_slice *slice, const struct cgx_block *block)
 {
-    const unsigned char **sources = slice->coll->scratch->sources;
-    size_t left = 0;
-
-    for (size_t i = 0; i < nsources; i++) {
-        if (sources[i])
-            sources[left++] = sources[i];
-    }
-    return (struct cgx_payloads){sources, left, origin};
-}
-
-/* Replaces the payloads of FROM, all of the scratch memory's sources, by what the host can read. */
-static void see_payloads(const struct cgx_slice *slice, const struct cgx_payloads *from)
-{
-    for (size_t i = 0; i < from->count; i++)
-        slice->coll->scratch->sources[i] = cgx_slice_seen(slice, from->at[i]);
-}
-
-/* Queues what trailers inspect of the sum of FROM in BLOCK. */
-static enum cgx_status inspect(struct cgx_slice *slice, const struct cgx_block *block,
-                               const struct cgx_payloads *from, bool partial)
-{
-    enum cgx_status status = CGX_OK;
-
+    if (slice->vote != CGX_ABLE || block->npieces == 0)
+        return;
     for (unsigned chunk = 0; chunk < cgx_schedule_chunks(slice->coll->schedule); chunk++) {
         const struct cgx_block *part = &slice->parts[chunk];
 
-        for (int i = 0; cgx_slice_has(block, part) && status == CGX_OK && i < CGX_TRAILERS; i++) {
-            if (cgx_trailers[i]->inspect && cgx_slice_has_trailer(part, i))
-                status = cgx_trailers[i]->inspect(slice, part, from, !partial);
-        }
-    }
-    return status;
-}
-
-static void seal_part(struct cgx_slice *slice, const struct cgx_block *part,
-                      const struct cgx_payloads *from, bool last)
-{
-    for (int i = 0; i < CGX_TRAILERS; i++) {
-        memset(slice->slot->staging + part->trailers[i], 0,
-               part->trailers[i + 1] - part->trailers[i]);
-        if (cgx_trailers[i]->seal && cgx_slice_has_trailer(part, i))
-            cgx_trailers[i]->seal(slice, part, from, last);
-    }
-}
-
-/* Writes the trailers of the parts in BLOCK, which are sums of FROM and of elements. */
-static void seal(struct cgx_slice *slice, const struct cgx_block *block,
-                 const struct cgx_payloads *from, bool partial)
-{
-    const struct cgx_schedule *schedule = slice->coll->schedule;
-    union cgx_float_state caller;
-
-    if (slice->vote != CGX_ABLE || block->npieces == 0)
-        return;
-    cgx_float_enter(&caller);
-    for (unsigned chunk = 0; chunk < cgx_schedule_chunks(schedule); chunk++) {
-        const struct cgx_block *part = &slice->parts[chunk];
-
-        if (!cgx_slice_has(block, part))
-            continue;
-        /* The space for headers between the parts of a shard is unused. */
-        if (part->message > block->message)
+        if (cgx_slice_has(block, part) && part->message > block->message)
             memset(slice->slot->staging + part->message, 0, CGX_MESSAGE_HEADER_BYTES);
-        seal_part(slice, part, from, !partial);
     }
-    cgx_float_leave(&caller);
 }
 
 /* Whether payloads of LEVEL stay on the device: those for local peers only. */
@@ -163,11 +102,10 @@ static void wait_for_work(struct cgx_slice *slice)
 
 void cgx_slice_settle(struct cgx_slice *slice, const struct cgx_block *block)
 {
-    const struct cgx_payloads none = {.count = 0};
     int64_t begun = cgx_trace_now();
 
     wait_for_work(slice);
-    seal(slice, block, &none, true);
+    zero_gaps(slice, block);
     cgx_trace_span(CGX_TRACE_WAIT_ENCODER, begun, slice->number, slice->slot_number);
 }
 
@@ -175,9 +113,7 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, si
                       enum cgx_level level)
 {
     const struct cgx_coll *coll = slice->coll;
-    const bool partial = level != CGX_LEVEL_RESULT;
     unsigned char *payload = slice->slot->staging + block->message;
-    struct cgx_payloads from;
     struct cgx_piece *pieces;
     int64_t begun = cgx_trace_now();
 
@@ -193,12 +129,8 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, si
                                        .history = coll->history}) != CGX_OK ||
         fetch(slice, block, level) != CGX_OK)
         cgx_slice_give_up(slice);
-    from = leave_payloads(slice, nsources, block->message);
-    if (slice->vote == CGX_ABLE && inspect(slice, block, &from, partial) != CGX_OK)
-        cgx_slice_give_up(slice);
-    see_payloads(slice, &from);
     wait_for_work(slice);
-    seal(slice, block, &from, partial);
+    zero_gaps(slice, block);
     cgx_trace_span(CGX_TRACE_SUM, begun, slice->number, slice->slot_number);
 }
 

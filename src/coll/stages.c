@@ -158,6 +158,16 @@ static enum cgx_status post(struct cgx_slice *slice)
     return cgx_slice_post(slice);
 }
 
+/* Holds the call if all peers of the first exchange bring what this rank brings: gradients of other
+ * data are not so alike. */
+static void compare_sketches(struct cgx_slice *slice)
+{
+    if (slice->vote != CGX_ABLE || slice->heard == 0 || slice->agreeing < slice->heard)
+        return;
+    slice->held = slice->alike = true;
+    cgx_slice_decline(slice, CGX_DECLINED);
+}
+
 static enum cgx_status poll(struct cgx_slice *slice)
 {
     const struct cgx_stage *stage = stage_of(slice, slice->phase);
@@ -167,6 +177,8 @@ static enum cgx_status poll(struct cgx_slice *slice)
     if (status != CGX_OK || !complete)
         return status;
     slice->posted = slice->waits = false;
+    if (stage->is_first && slice->number == 0 && cgx_slice_is_early(slice))
+        compare_sketches(slice);
     if (cgx_slice_is_early(slice))
         cgx_sra_sum(slice, stage);
     trace(slice);

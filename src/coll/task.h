@@ -9,21 +9,10 @@
 #include "coll/schedule.h"
 #include "cuda/device_backend.h"
 #include "mpi/table.h"
-#include "policy/consensus.h"
-#include "policy/recent.h"
+#include "policy/look.h"
 #include "policy/widths/step_size.h"
 
 struct cgx_scratch;
-
-/* Checks during a watched call whether its sums are of gradients (policy/consensus.h). The same on
- * all ranks, except for the memory. */
-struct cgx_watching {
-    float threshold;           /* of the distance; 0: no checks */
-    uint32_t number;           /* of earlier samples at the call site */
-    uint32_t ignored;          /* a bit for each enum cgx_consensus not checked */
-    bool sees_input;           /* this rank's input is in host memory */
-    struct cgx_recent *recent; /* the last sums of this rank's elements; NULL: not kept */
-};
 
 /* What a rank can do for a call; the worst rank counts. */
 enum cgx_vote {
@@ -60,8 +49,12 @@ struct cgx_coll {
     bool has_history;
     uint32_t age;
     struct cgx_history history;
-    struct cgx_watching watching;
-    struct cgx_verdict seen; /* set: the result; if it forbids compression, nothing is written */
+    bool looks;                /* ranks look at their inputs, and may hold the call for these */
+    struct cgx_inputs *inputs; /* of this rank's calls like this one; NULL: it does not look */
+    struct cgx_input_traits traits; /* of its input */
+    struct cgx_sketch sketch;       /* of its input; set if it looks */
+    enum cgx_look look;             /* set: what the input shows, or that it is as all peers' */
+    double size;                    /* set: of the input; 0: unknown */
     /* Set if the outcome is DONE: what all ranks have quantised uniformly. */
     struct cgx_quantised quantised;
     size_t sent; /* set: bytes of the messages sent */
@@ -78,9 +71,8 @@ struct cgx_coll {
         bool lent;   /* local peers may be decoding this rank's sums in place */
         bool leaves; /* this rank only waits until they have finished */
         int outcome; /* then: an enum cgx_outcome */
-        /* Why the next slice is declined, if so: */
-        bool lost;      /* this rank has no result, and not all ranks know it */
-        bool consensus; /* the call must not be compressed; not all ranks may know it */
+        bool lost;   /* this rank has no result, and not all ranks know it */
+        bool held;   /* the call is held, and not all ranks may know it */
     } state;
 };
 

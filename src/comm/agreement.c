@@ -204,8 +204,8 @@ int cgx_agree_call(cgx_mpi_comm comm, const struct cgx_answer *mine, struct cgx_
     enum { VOTE, TYPE, NO_TYPE, COUNT, NO_COUNT, DATA_VOTE };
     uint32_t count = mine->count < UINT32_MAX ? (uint32_t)mine->count : UINT32_MAX;
     /* The minimum of each word counts, so votes are stored in descending order. */
-    uint32_t words[DATA_VOTE + CGX_CONSENSUS_WORDS] = {CGX_UNRECOVERABLE - mine->vote, mine->dtype,
-                                                       ~mine->dtype, count, ~count};
+    uint32_t words[DATA_VOTE + CGX_LOOK_WORDS] = {CGX_UNRECOVERABLE - mine->vote, mine->dtype,
+                                                  ~mine->dtype, count, ~count};
     int code, rank;
     bool differ;
 

@@ -11,7 +11,7 @@
 
 #include "coll/coll.h"
 #include "mpi/table.h"
-#include "policy/consensus.h"
+#include "policy/look.h"
 #include "policy/step/bursts.h"
 
 /* What ranks compare, besides version and settings. */
@@ -33,9 +33,9 @@ int cgx_agree_settings(cgx_mpi_comm comm, const struct cgx_agreement *agreement,
 /* What a rank says about a call, and the joint result. */
 struct cgx_answer {
     enum cgx_vote vote;
-    unsigned dtype;                          /* of the elements */
-    uint64_t count;                          /* of the elements; 0: ranks need not have the same */
-    uint32_t data_vote[CGX_CONSENSUS_WORDS]; /* of the data; the minimum of each word counts */
+    unsigned dtype;                     /* of the elements */
+    uint64_t count;                     /* of the elements; 0: ranks need not have the same */
+    uint32_t data_vote[CGX_LOOK_WORDS]; /* of the data; the minimum of each word counts */
 };
 
 /* In a call that is to be compressed from now on, on all ranks: *ALL is what all ranks can do,

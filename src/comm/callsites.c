@@ -13,6 +13,13 @@
 #include "util/lru.h"
 #include "util/pages.h"
 
+/* What is known of the sums of one count and type from a position of the step before. */
+struct remembered {
+    uint64_t count;
+    enum cgx_type_class type;
+    bool clear;
+};
+
 struct cgx_callsites {
     void *reserve;   /* space for a plan and its widest version */
     size_t reserved; /* bytes for each of them */
@@ -22,6 +29,8 @@ struct cgx_callsites {
     uint64_t generation;                          /* of positions */
     size_t placed_end;                            /* one past the last of them that was looked up */
     struct cgx_callsite placed[CGX_STEP_LONGEST]; /* by position */
+    size_t remembered;                            /* number of: */
+    struct remembered before[CGX_STEP_LONGEST];
 };
 
 struct cgx_callsites *cgx_callsites_create(void)
@@ -33,7 +42,7 @@ static void clear_placed(struct cgx_callsites *table)
 {
     for (size_t i = 0; i < table->placed_end; i++)
         cgx_callsite_drop(&table->placed[i]);
-    table->placed_end = 0;
+    table->placed_end = table->remembered = 0;
 }
 
 void cgx_callsites_clear(struct cgx_callsites *table)
@@ -84,13 +93,61 @@ static bool is_site(const struct cgx_callsite *site, const struct cgx_callsite_k
     return site->used && site->key.count == key->count && site->key.type == key->type;
 }
 
-/* The place of POSITION. Sites of a step with other positions are forgotten, and their memory with
- * them. */
+/* Whether looks at SITE's sums have come to an end. */
+static bool is_judged(const struct cgx_callsite *site)
+{
+    return site->used && (site->clear || site->state == CGX_SITE_BLOCKED);
+}
+
+/* Forgets the sites of a step with other positions, but for what was seen of their sums. */
+static void leave_step(struct cgx_callsites *table)
+{
+    size_t remembered = 0;
+
+    for (size_t i = 0; i < table->placed_end; i++) {
+        const struct cgx_callsite *site = &table->placed[i];
+
+        if (is_judged(site))
+            table->before[remembered++] =
+                (struct remembered){site->key.count, site->key.type, site->clear};
+    }
+    clear_placed(table);
+    table->remembered = remembered;
+}
+
+/* Whether sums of KEY's count and type were seen, and all of them were gradients. Where positions
+ * change their meaning, they need no looks again. */
+static bool were_gradients(const struct cgx_callsites *table, const struct cgx_callsite_key *key)
+{
+    bool seen = false;
+
+    for (size_t i = 0; i < table->remembered; i++) {
+        const struct remembered *before = &table->before[i];
+
+        if (before->count != key->count || before->type != key->type)
+            continue;
+        if (!before->clear)
+            return false;
+        seen = true;
+    }
+    for (size_t i = 0; i < table->lru.used; i++) {
+        const struct cgx_callsite *site = &table->unplaced[i];
+
+        if (!is_site(site, key) || !is_judged(site))
+            continue;
+        if (!site->clear)
+            return false;
+        seen = true;
+    }
+    return seen;
+}
+
+/* The place of POSITION. */
 static struct cgx_callsite *place_of(struct cgx_callsites *table, size_t position,
                                      uint64_t generation)
 {
     if (table->generation != generation)
-        clear_placed(table);
+        leave_step(table);
     table->generation = generation;
     table->placed_end = cgx_larger(table->placed_end, position + 1);
     return &table->placed[position];
@@ -118,7 +175,10 @@ struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx
     }
     if (is_new) {
         cgx_callsite_drop(site);
-        *site = (struct cgx_callsite){.used = true, .key = *key};
+        *site = (struct cgx_callsite){.used = true,
+                                      .key = *key,
+                                      .clear = key->position != CGX_POSITION_NONE &&
+                                               were_gradients(table, key)};
     }
     if (is_new || site->hints != state->terms.taken)
         evaluate_override(state, site);

@@ -83,7 +83,8 @@ bool cgx_input_gather(const struct cgx_pointer *where, const void *buffer, enum 
     bool ok = elements != NULL;
 
     if (ok && where->memory != CGX_MEMORY_HOST)
-        ok = cgx_pinned_gather(where, elements, from, size, stride, sample->count) == CGX_OK;
+        ok = cgx_pinned_gather(where, elements,
+                               &(struct cgx_strided){from, size, stride, sample->count}) == CGX_OK;
     else
         for (size_t i = 0; ok && i < sample->count; i++)
             memcpy(elements + i * size, from + i * stride, size);

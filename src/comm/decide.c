@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "coll/trailer/watch.h"
 #include "comm/agreement.h"
 #include "comm/callsites.h"
 #include "comm/connect.h"
@@ -16,7 +15,6 @@
 #include "mpi/errors.h"
 #include "observe/notices.h"
 #include "observe/stats.h"
-#include "util/float_state.h"
 #include "util/integers.h"
 #include "util/log.h"
 
@@ -49,16 +47,21 @@ bool cgx_decide_is_served(struct cgx_comm *state, struct cgx_callsite *site)
 
 bool cgx_decide_trusts(struct cgx_comm *state, struct cgx_callsite *site)
 {
-    const struct cgx_schedule *schedule = &site->schedule;
+    bool trusted = site->key.position == CGX_POSITION_NONE && !site->suspect &&
+                   cgx_comm_kind(state, site)->trusted;
 
-    return site->key.position == CGX_POSITION_NONE && cgx_comm_kind(state, site)->trusted &&
-           cgx_decide_is_served(state, site) && cgx_watch_sees(schedule);
+    return (site->clear || trusted) && cgx_decide_is_served(state, site);
 }
 
-bool cgx_decide_samples(const struct cgx_callsite *site)
+bool cgx_decide_guards(const struct cgx_callsite *site)
 {
-    return cgx_config()->consensus > 0 && site->override.consensus != CGX_SWITCH_OFF &&
-           (cgx_config()->warmup > 0 || site->state == CGX_SITE_BLOCKED);
+    return cgx_config()->consensus > 0 && site->override.consensus != CGX_SWITCH_OFF;
+}
+
+bool cgx_decide_looks(const struct cgx_callsite *site)
+{
+    return cgx_decide_guards(site) &&
+           (cgx_config()->warmup > 0 || site->suspect || site->state == CGX_SITE_BLOCKED);
 }
 
 /* ---- what this rank has ---- */
@@ -139,8 +142,8 @@ static int ask(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
     bool agreed, was_by_device = kind->by_device;
     int code;
 
-    if (site->sample.pending)
-        memcpy(mine.data_vote, site->sample.data_vote, sizeof mine.data_vote);
+    if (site->pending)
+        cgx_window_vote(&site->window, mine.data_vote);
     code = cgx_agree_call(state->comm, &mine, all);
     if (code != CGX_MPI_SUCCESS || !renewed)
         return code;
@@ -185,7 +188,7 @@ static void note_kind(struct cgx_comm *state, struct cgx_kind *kind, const struc
 /* Rank 0 logs that calls of SITE are blocked. cgx_notice_blocked warns once in the process, even if
  * a communicator is freed and made again. */
 static void log_blocked(const struct cgx_comm *state, const struct cgx_callsite *site,
-                        const struct cgx_verdict *verdict)
+                        enum cgx_look look)
 {
     char name[CGX_MPI_OBJECT_NAME_BYTES];
     struct cgx_noticed noticed;
@@ -193,34 +196,24 @@ static void log_blocked(const struct cgx_comm *state, const struct cgx_callsite 
     if (state->rank != 0)
         return;
     noticed = cgx_decide_noticed(state, site, name);
-    cgx_notice_blocked(&noticed, site->blocked.wait, verdict);
+    cgx_notice_blocked(&noticed, site->blocked.wait, look);
 }
 
-/* Judges the last call, which was sampled: it was exact, as perhaps earlier ones, or was repeated
- * exactly. A repeated call alone does not show how much the sum has changed. */
+/* Judges the window that ended with the last call. */
 static void judge(struct cgx_comm *state, struct cgx_callsite *site, const struct cgx_answer *all)
 {
-    double threshold = cgx_consensus_threshold(cgx_config()->consensus, (unsigned)state->size);
-    struct cgx_site_note note = {.event = CGX_EVENT_JUDGED,
-                                 .verdict = cgx_consensus_judge(all->data_vote, threshold)};
-    struct cgx_verdict *verdict = &note.verdict;
+    const struct cgx_site_note note = {.event = CGX_EVENT_JUDGED,
+                                       .look = cgx_window_judge(all->data_vote)};
     enum cgx_site_state before = site->state;
 
-    note.far = verdict->distance >= 2 * threshold;
-    if (before == CGX_SITE_COMPRESSED && site->sample.alarm.consensus == CGX_CONSENSUS_STILL)
-        *verdict = site->sample.alarm;
     cgx_callsite_note(site, &note);
-    if (before != CGX_SITE_COMPRESSED && verdict->consensus != CGX_CONSENSUS_UNKNOWN) {
-        cgx_comm_kind(state, site)->trusted |= site->state == CGX_SITE_COMPRESSED;
-        if (site->state == CGX_SITE_SAMPLED && site->sample.strikes == 0 &&
-            cgx_decide_trusts(state, site))
-            cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_AGREED});
-    }
-    if (site->state != CGX_SITE_BLOCKED || !cgx_callsite_waits(site))
+    if (note.look != CGX_LOOK_UNKNOWN)
+        cgx_comm_kind(state, site)->trusted = note.look == CGX_LOOK_GRADIENT;
+    if (!cgx_look_is_state(note.look))
         return;
     cgx_stats_blocked(state->stats);
     if (before != CGX_SITE_BLOCKED)
-        log_blocked(state, site, verdict);
+        log_blocked(state, site, note.look);
 }
 
 /* ---- deciding ---- */
@@ -316,7 +309,6 @@ static int settle(struct cgx_comm *state, struct cgx_callsite *site,
 int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_capability *capability)
 {
     bool renews = site->state == CGX_SITE_DECLINED || !cgx_decide_is_served(state, site);
-    union cgx_float_state caller;
     struct cgx_answer all;
     int code = find_nodes(state, capability);
 
@@ -339,12 +331,10 @@ int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
         decline(site, capability->refusal);
         return CGX_MPI_SUCCESS;
     }
-    cgx_float_enter(&caller);
-    if (site->sample.pending)
+    if (site->pending)
         judge(state, site, &all);
     else
         cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_AGREED});
-    cgx_float_leave(&caller);
     if (site->state == CGX_SITE_COMPRESSED)
         log_compressed(state, site, capability);
     return CGX_MPI_SUCCESS;

@@ -4,22 +4,26 @@
 /* Ranks decide together which recurring calls are compressed. They agree once per kind of calls
  * (one type): where buffers are, how much staging memory there is, and how nodes are connected. A
  * new count needs no agreement unless it needs more memory than any before, which then grows by
- * half. For each position of the step, if CGX_CONSENSUS is on, ranks also sample the data of exact
- * calls. */
+ * half. If CGX_CONSENSUS is on, ranks also look at the data of exact calls of each site, and agree
+ * on what a window of them shows. */
 #ifndef CGX_COMM_DECIDE_H
 #define CGX_COMM_DECIDE_H
 
 #include "comm/capability.h"
 #include "observe/notices.h"
 
-/* Whether the data of calls must be sampled before they are compressed. */
-bool cgx_decide_samples(const struct cgx_callsite *site);
+/* Whether the data of calls is looked at, ... */
+bool cgx_decide_guards(const struct cgx_callsite *site);
+
+/* ... and whether a window of exact calls is, before they are compressed. */
+bool cgx_decide_looks(const struct cgx_callsite *site);
 
 /* Whether all that the call needs has been agreed. */
 bool cgx_decide_is_served(struct cgx_comm *state, struct cgx_callsite *site);
 
-/* Whether the call, without a position, is compressed since calls of its kind are trusted; it is
- * then sampled within the call. */
+/* Whether calls of the new SITE are compressed at once, since those of its count in the step before
+ * were gradients, or it has no position and those of its kind are: of counts that vary, few come
+ * often enough for a window. Ranks then look at their inputs alone. */
 bool cgx_decide_trusts(struct cgx_comm *state, struct cgx_callsite *site);
 
 /* Decides the site's next state. Collective on the caller's communicator. CAPABILITY is this

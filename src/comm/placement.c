@@ -284,7 +284,6 @@ struct cgx_scheme cgx_placement_scheme(const struct cgx_comm *state)
     return (struct cgx_scheme){.nodes = state->places.nodes,
                                .flat = state->places.flat,
                                .leaders = settings->leaders,
-                               .watched = settings->consensus > 0,
                                .inter = settings->cross_reduction,
                                .network = state->places.network};
 }

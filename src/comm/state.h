@@ -41,9 +41,10 @@ struct cgx_workspace {
 struct cgx_kind {
     bool agreed;                      /* calls within the reserved memory can be compressed */
     bool by_device;                   /* and go from device to device inside nodes */
-    bool trusted;                     /* a call of this kind was sampled and judged a gradient */
     struct cgx_backoff retry;         /* until ranks ask about new calls without a position */
     struct cgx_backoff p2p_suspended; /* after calls stopped going from device to device */
+    bool trusted;                     /* the last window of a call of this kind showed gradients */
+    struct cgx_range sizes;           /* of this rank's inputs, but for those of state */
 };
 
 /* A communicator's first sums of at least 1024 elements (CGX_ELIGIBLE_LEAST) are exact without any

@@ -205,6 +205,19 @@ static bool lost(struct cgx_backend *backend)
     return !alive;
 }
 
+static enum cgx_status read_runs(struct cgx_backend *backend, const struct cgx_strided *runs,
+                                 unsigned char *to)
+{
+    const struct cgx_cuda_work *work = &self(backend)->work;
+    enum cgx_status status = cgx_cuda_work_enter(work);
+
+    if (status != CGX_OK)
+        return status;
+    status = cgx_cuda_read(work, runs, to);
+    cgx_cuda_leave();
+    return status;
+}
+
 /* Copies what REQUEST shows to staging memory that kernels cannot write. */
 static enum cgx_status fetch_shown(struct cgx_backend *backend, unsigned slot,
                                    const struct cgx_work *request)
@@ -353,6 +366,7 @@ static enum cgx_status clear(struct cgx_backend *backend, struct cgx_reserved *r
 const struct cgx_backend_ops cgx_cuda_ops = {.name = cgx_cuda_backend_name,
                                              .begin = begin,
                                              .end = end,
+                                             .read = read_runs,
                                              .run = run,
                                              .fetch = fetch,
                                              .store = store,

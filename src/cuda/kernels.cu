@@ -5,7 +5,6 @@
  * NUMBER is the number of a tile among those of all pieces. */
 #include "cuda/kernels.h"
 
-#include "cuda/inspect.cuh"
 #include "cuda/sums.cuh"
 #include "cuda/uniform_heads.cuh"
 
@@ -196,7 +195,6 @@ CGX_DEVICE void reduce(const struct cgx_kernel_args &args, uint32_t number = blo
 
 CGX_KERNEL(cgx_begin, CGX_BLOCKS, begin)
 CGX_KERNEL(cgx_heads, CGX_BLOCKS, heads)
-CGX_KERNEL(cgx_inspect, 4, inspect)
 CGX_KERNEL(cgx_ranges, CGX_BLOCKS, ranges)
 CGX_KERNELS_OF(float32)
 CGX_KERNELS_OF(float16)

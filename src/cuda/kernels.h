@@ -9,15 +9,15 @@
  *
  * for max-min quantisation; other families (codec/quantiser.h) have those that they need, with the
  * family before TYPE. Uniform quantisation also has cgx_squares_uniform_TYPE, with _history too.
- * Four kernels serve all types:
+ * Three kernels serve all types:
  *
- *   cgx_begin, cgx_heads, cgx_inspect, cgx_ranges
+ *   cgx_begin, cgx_heads, cgx_ranges
  *
  * They implement the operations of codec/codec.h, with the same bytes. Each takes one struct
  * cgx_kernel_args by value, CGX_KERNEL_THREADS threads per block and one block per tile. A family's
  * kernels handle only its pieces; those of max-min quantisation also handle unquantised pieces.
  * ranges has tiles of CGX_KERNEL_RANGE_TILE words and copies ranges of PAYLOAD to BUFFER; both are
- * aligned to 4. inspect has cgx_kernel_inspected blocks, and writes to PAYLOAD.
+ * aligned to 4.
  *
  * Uniform pieces are encoded, or summed, by two kernels: encode or reduce writes the groups' words
  * and entries, and leaves the sums of their squares in MARKS; heads, with a block per piece, writes
@@ -29,7 +29,6 @@
 #define CGX_CUDA_KERNELS_H
 
 #include "codec/format.h"
-#include "codec/inspect.h"
 #include "codec/squares.h"
 
 #define CGX_KERNEL_THREADS 128
@@ -58,14 +57,6 @@ struct cgx_kernel_range {
 static inline uint64_t cgx_kernel_tiles(const struct cgx_piece *piece)
 {
     return (piece->count + CGX_KERNEL_TILE - 1) / CGX_KERNEL_TILE;
-}
-
-/* The blocks of inspect. */
-static inline uint32_t cgx_kernel_inspected(const struct cgx_inspection *inspection)
-{
-    const uint32_t warps = CGX_KERNEL_THREADS / 32;
-
-    return inspection->nsampled + CGX_INSPECT_SHARES + (inspection->nasked + warps - 1) / warps;
 }
 
 /* The tiles of a range of WORDS. */
@@ -110,7 +101,6 @@ struct cgx_kernel_args {
     uint32_t bucket_size;
     uint32_t age; /* of history */
     uint32_t key; /* cgx_call_key */
-    const struct cgx_inspection *inspection;
     /* Uniform quantisation: */
     struct cgx_kernel_mark *marks; /* of all tiles, after the first one */
     unsigned char *shown;

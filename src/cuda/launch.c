@@ -87,8 +87,8 @@ static CUdeviceptr origin_of(const struct cgx_cuda_slot *slot, const struct cgx_
     return origin;
 }
 
-/* Puts REQUEST's pieces of FAMILY, or of all (CGX_FAMILIES), at *AT; counts them and their tiles in
- * *GROUP. Returns as cgx_cuda_put does. */
+/* Puts REQUEST's pieces of FAMILY at *AT; counts them and their tiles in *GROUP. Returns as
+ * cgx_cuda_put does. */
 static bool put_pieces(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *table, size_t *at,
                        const struct cgx_work *request, int family, struct group *group)
 {
@@ -104,7 +104,7 @@ static bool put_pieces(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *
                                          .bits = piece->bits,
                                          .tile = group->tiles};
 
-        if (family != CGX_FAMILIES && cgx_encoding_family(piece->bits) != (enum cgx_family)family)
+        if (cgx_encoding_family(piece->bits) != (enum cgx_family)family)
             continue;
         if (request->operation == CGX_DECODE)
             entry.offset =
@@ -116,8 +116,8 @@ static bool put_pieces(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *
     return changed;
 }
 
-/* Writes the table of REQUEST: sources, the inspection, then each of GROUPS; all pieces of an
- * inspection are in the first. Returns the bytes to upload; 0: the device has them already. */
+/* Writes the table of REQUEST: sources, then each of GROUPS. Returns the bytes to upload; 0: the
+ * device has them already. */
 static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *table,
                          const struct cgx_work *request, struct group groups[CGX_FAMILIES])
 {
@@ -133,17 +133,10 @@ static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table
         changed |= cgx_cuda_put(table, &at, &source, sizeof source);
     }
     at = sources_bytes(request);
-    if (request->operation == CGX_INSPECT)
-        changed |= cgx_cuda_put(table, &at, request->inspection, sizeof *request->inspection);
     for (int i = 0; i < CGX_FAMILIES; i++) {
         groups[i] = (struct group){.at = at};
-        if (request->operation == CGX_INSPECT)
-            changed |= i == 0 && put_pieces(slot, table, &at, request, CGX_FAMILIES, &groups[i]);
-        else
-            changed |= put_pieces(slot, table, &at, request, i, &groups[i]);
+        changed |= put_pieces(slot, table, &at, request, i, &groups[i]);
     }
-    if (request->operation == CGX_INSPECT)
-        groups[0].tiles = cgx_kernel_inspected(request->inspection);
     return changed ? at : 0;
 }
 
@@ -170,28 +163,25 @@ static struct cgx_kernel_args args_of(const struct cgx_cuda_slot *slot,
 {
     const struct cgx_coding *coding = request->coding;
 
-    return (struct cgx_kernel_args){
-        .pieces = (const void *)(uintptr_t)(table->device + group->at),
-        .sources = (const void *)(uintptr_t)table->device,
-        .buffer = (void *)(uintptr_t)elements_of(request),
-        .scales = request->history.scales,
-        .fits = request->history.fits,
-        .age = request->history.age,
-        .payload = request->operation == CGX_INSPECT ? shown_to(slot, request)
-                                                     : (void *)(uintptr_t)origin_of(slot, request),
-        .status = (void *)(uintptr_t)table->reported,
-        .stream = coding->stream,
-        .npieces = group->entries,
-        .nsources = (uint32_t)request->nsources,
-        .bucket_size = coding->bucket_size,
-        .key = cgx_call_key(coding->call),
-        .inspection = (const void *)(uintptr_t)(table->device + sources_bytes(request)),
-        .shown = shows(slot, request) ? shown_to(slot, request) : NULL,
-        .step = coding->step,
-        .error = coding->error,
-        .floor = coding->floor,
-        .turn = coding->turn,
-        .stage = coding->stage};
+    return (struct cgx_kernel_args){.pieces = (const void *)(uintptr_t)(table->device + group->at),
+                                    .sources = (const void *)(uintptr_t)table->device,
+                                    .buffer = (void *)(uintptr_t)elements_of(request),
+                                    .scales = request->history.scales,
+                                    .fits = request->history.fits,
+                                    .age = request->history.age,
+                                    .payload = (void *)(uintptr_t)origin_of(slot, request),
+                                    .status = (void *)(uintptr_t)table->reported,
+                                    .stream = coding->stream,
+                                    .npieces = group->entries,
+                                    .nsources = (uint32_t)request->nsources,
+                                    .bucket_size = coding->bucket_size,
+                                    .key = cgx_call_key(coding->call),
+                                    .shown = shows(slot, request) ? shown_to(slot, request) : NULL,
+                                    .step = coding->step,
+                                    .error = coding->error,
+                                    .floor = coding->floor,
+                                    .turn = coding->turn,
+                                    .stage = coding->stage};
 }
 
 /* Queues what REQUEST does with the pieces of FAMILY, which are in GROUP. */

@@ -67,8 +67,6 @@ static enum cgx_status get_kernels(struct cgx_cuda_module *module)
     enum cgx_status status = get_kernel(module->module, "cgx_ranges", &module->ranges);
 
     if (status == CGX_OK)
-        status = get_kernel(module->module, "cgx_inspect", &module->inspect);
-    if (status == CGX_OK)
         status = get_kernel(module->module, "cgx_begin", &module->begin);
     if (status == CGX_OK)
         status = get_kernel(module->module, "cgx_heads", &module->heads);
@@ -222,8 +220,6 @@ static enum cgx_variant variant_of(const struct cgx_work *work)
 CUfunction cgx_cuda_module_kernel(const struct cgx_cuda_module *module, enum cgx_family family,
                                   const struct cgx_work *work)
 {
-    if (work->operation == CGX_INSPECT)
-        return module->inspect;
     return module->kernels[family][work->operation][variant_of(work)][work->coding->dtype];
 }
 

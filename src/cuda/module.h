@@ -19,7 +19,7 @@ struct cgx_cuda_module {
     unsigned long long id; /* of this life of the context; 0: the driver does not say */
     unsigned users;
     CUmodule module;
-    CUfunction begin, heads, inspect, ranges;
+    CUfunction begin, heads, ranges;
     CUfunction squares[CGX_VARIANTS][CGX_BFLOAT16 + 1]; /* of uniform quantisation */
     CUfunction kernels[CGX_FAMILIES][CGX_DECODE + 1][CGX_VARIANTS][CGX_BFLOAT16 + 1];
 };

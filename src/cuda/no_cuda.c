@@ -121,17 +121,17 @@ enum cgx_status cgx_pinned_fetch(const struct cgx_pointer *where, void *host, co
     return CGX_ERR_DEVICE;
 }
 
-enum cgx_status cgx_pinned_gather(const struct cgx_pointer *where, void *host, const void *device,
-                                  size_t size, size_t stride, size_t count)
+enum cgx_status cgx_pinned_gather(const struct cgx_pointer *where, void *host,
+                                  const struct cgx_strided *runs)
 {
-    (void)where, (void)host, (void)device, (void)size, (void)stride, (void)count;
+    (void)where, (void)host, (void)runs;
     return CGX_ERR_DEVICE;
 }
 
-enum cgx_status cgx_pinned_pick(const struct cgx_pointer *where, void *host, const void *device,
-                                const struct cgx_picked *runs, bool may_load)
+enum cgx_status cgx_pinned_pick(const struct cgx_pointer *where, void *host,
+                                const struct cgx_strided *runs, bool may_load)
 {
-    (void)where, (void)host, (void)device, (void)runs, (void)may_load;
+    (void)where, (void)host, (void)runs, (void)may_load;
     return CGX_ERR_DEVICE;
 }
 

@@ -2,12 +2,53 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Runs of device memory at any places, copied by one kernel. */
+#include <stddef.h>
+#include <string.h>
+
 #include "cuda/context.h"
 #include "cuda/kernels.h"
 #include "cuda/module.h"
 #include "cuda/pinned_pool.h"
+#include "cuda/work.h"
 
 #define WORD sizeof(uint32_t)
+
+/* Lists COUNT ranges of WORDS each, STRIDE bytes apart, which become contiguous. */
+static void list(struct cgx_kernel_range *ranges, size_t count, size_t words, size_t stride)
+{
+    const size_t tiles = cgx_kernel_range_tiles(words);
+
+    for (size_t i = 0; i < count; i++)
+        ranges[i] = (struct cgx_kernel_range){.offset = i * stride,
+                                              .to = i * words * WORD,
+                                              .words = (uint32_t)words,
+                                              .tile = (uint32_t)(i * tiles)};
+}
+
+enum cgx_status cgx_cuda_read(const struct cgx_cuda_work *work, const struct cgx_strided *runs,
+                              unsigned char *to)
+{
+    const size_t shift = (uintptr_t)runs->at % WORD,
+                 words = (shift + runs->bytes + WORD - 1) / WORD;
+    struct cgx_cuda_picked *picked = work->picked;
+    struct cgx_kernel_args args = {
+        .payload = (unsigned char *)(uintptr_t)runs->at - shift,
+        .buffer = (void *)(uintptr_t)(work->picked_there + offsetof(struct cgx_cuda_picked, words)),
+        .ranges = (const void *)(uintptr_t)work->picked_there,
+        .nranges = (uint32_t)runs->count};
+    enum cgx_status status;
+
+    if (runs->count > CGX_READ_RUNS || runs->bytes > CGX_READ_BYTES)
+        return CGX_ERR_INVALID;
+    list(picked->ranges, runs->count, words, runs->stride);
+    status = cgx_cuda_launch_kernel(work, work->module->ranges, (uint32_t)runs->count, &args);
+    if (status == CGX_OK)
+        status = CGX_CUDA_CALL(cuStreamSynchronize, work->streams[CGX_STREAM_COMPUTE]);
+    for (size_t i = 0; status == CGX_OK && i < runs->count; i++)
+        memcpy(to + i * runs->bytes, (unsigned char *)&picked->words[i * words] + shift,
+               runs->bytes);
+    return status;
+}
 
 /* Fills HOST. */
 static enum cgx_status launch(const struct cgx_cuda_module *module, const void *host,
@@ -27,40 +68,25 @@ static enum cgx_status launch(const struct cgx_cuda_module *module, const void *
 }
 
 /* The kernel reads the list of RUNS in the host memory. */
-static enum cgx_status pick(const struct cgx_cuda_module *module, void *host, const void *device,
-                            const struct cgx_picked *runs)
+static enum cgx_status pick(const struct cgx_cuda_module *module, void *host,
+                            const struct cgx_strided *runs)
 {
-    size_t list = runs->at + cgx_picked_runs(runs);
-    struct cgx_kernel_range *ranges = (void *)((char *)host + list);
-    uint64_t words = runs->size / WORD, tiles = cgx_kernel_range_tiles(words);
-    struct cgx_kernel_args args = {.payload = (void *)(uintptr_t)device,
+    const size_t behind = cgx_picked_runs(runs), words = runs->bytes / WORD;
+    struct cgx_kernel_args args = {.payload = (void *)(uintptr_t)runs->at,
                                    .nranges = (uint32_t)runs->count};
     CUdeviceptr there;
     enum cgx_status status = CGX_CUDA_CALL(cuMemHostGetDevicePointer, &there, host, 0);
 
     if (status != CGX_OK)
         return status;
-    for (size_t i = 0; i < runs->count; i++)
-        ranges[i] = (struct cgx_kernel_range){.offset = runs->offsets[i],
-                                              .to = runs->at + i * runs->size,
-                                              .words = (uint32_t)words,
-                                              .tile = (uint32_t)(i * tiles)};
+    list((void *)((char *)host + behind), runs->count, words, runs->stride);
     args.buffer = (void *)(uintptr_t)there;
-    args.ranges = (const void *)(uintptr_t)(there + list);
-    return launch(module, host, &args, runs->count * tiles);
+    args.ranges = (const void *)(uintptr_t)(there + behind);
+    return launch(module, host, &args, runs->count * cgx_kernel_range_tiles(words));
 }
 
-static bool has_words(const void *device, const struct cgx_picked *runs)
-{
-    bool has = (uintptr_t)device % WORD == 0 && runs->size % WORD == 0;
-
-    for (size_t i = 0; i < runs->count; i++)
-        has = has && runs->offsets[i] % WORD == 0;
-    return has;
-}
-
-enum cgx_status cgx_pinned_pick(const struct cgx_pointer *where, void *host, const void *device,
-                                const struct cgx_picked *runs, bool may_load)
+enum cgx_status cgx_pinned_pick(const struct cgx_pointer *where, void *host,
+                                const struct cgx_strided *runs, bool may_load)
 {
     struct cgx_cuda_module *module;
     CUcontext context;
@@ -69,7 +95,7 @@ enum cgx_status cgx_pinned_pick(const struct cgx_pointer *where, void *host, con
     if (status != CGX_OK)
         return status;
     /* A driver that tells no ids of contexts would load the kernels for each call. */
-    if (!cgx_cuda()->cuCtxGetId || !has_words(device, runs))
+    if (!cgx_cuda()->cuCtxGetId || (uintptr_t)runs->at % WORD != 0 || runs->bytes % WORD != 0)
         return CGX_ERR_INVALID;
     status = cgx_cuda_push(context);
     if (status != CGX_OK)
@@ -77,7 +103,7 @@ enum cgx_status cgx_pinned_pick(const struct cgx_pointer *where, void *host, con
     status =
         may_load ? cgx_cuda_module_take(context, &module) : cgx_cuda_module_find(context, &module);
     if (status == CGX_OK) {
-        status = pick(module, host, device, runs);
+        status = pick(module, host, runs);
         cgx_cuda_module_give(module, true);
     }
     cgx_cuda_leave();

@@ -244,17 +244,17 @@ static enum cgx_status gather_rows(const CUDA_MEMCPY2D *copy)
     return CGX_ERR_DEVICE;
 }
 
-enum cgx_status cgx_pinned_gather(const struct cgx_pointer *where, void *host, const void *device,
-                                  size_t size, size_t stride, size_t count)
+enum cgx_status cgx_pinned_gather(const struct cgx_pointer *where, void *host,
+                                  const struct cgx_strided *runs)
 {
     const CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
-                                .srcDevice = address_of(device),
-                                .srcPitch = stride,
+                                .srcDevice = address_of(runs->at),
+                                .srcPitch = runs->stride,
                                 .dstMemoryType = CU_MEMORYTYPE_HOST,
                                 .dstHost = host,
-                                .dstPitch = size,
-                                .WidthInBytes = size,
-                                .Height = count};
+                                .dstPitch = runs->bytes,
+                                .WidthInBytes = runs->bytes,
+                                .Height = runs->count};
     enum cgx_status status = cgx_cuda_enter(where);
 
     if (status != CGX_OK)

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "codec/backend.h"
 #include "cuda/kernels.h"
 #include "cuda/memory.h"
 #include "util/status.h"
@@ -39,31 +40,24 @@ enum cgx_status cgx_pinned_wait(const struct cgx_pointer *where);
  * that synchronise with it; complete on return. */
 enum cgx_status cgx_pinned_fetch(const struct cgx_pointer *where, void *host, const void *device,
                                  size_t bytes);
-/* As fetch, for COUNT runs of SIZE bytes, STRIDE bytes apart, which become contiguous. */
-enum cgx_status cgx_pinned_gather(const struct cgx_pointer *where, void *host, const void *device,
-                                  size_t size, size_t stride, size_t count);
-
-/* COUNT runs of SIZE bytes, from OFFSETS on, which become contiguous AT so many bytes of the host
- * memory. */
-struct cgx_picked {
-    const size_t *offsets;
-    size_t size, count, at;
-};
+/* As fetch, of RUNS, which become contiguous. */
+enum cgx_status cgx_pinned_gather(const struct cgx_pointer *where, void *host,
+                                  const struct cgx_strided *runs);
 
 /* As gather, by one kernel, which is loaded if need be and it MAY_LOAD (module.h). HOST is what
- * cgx_pinned_take returned, and has room for cgx_picked_bytes from AT on, a multiple of 8.
- * CGX_ERR_INVALID: DEVICE, offsets or size are not multiples of 4, the driver is older than CUDA
- * 12.0, or the kernel is not loaded. */
-enum cgx_status cgx_pinned_pick(const struct cgx_pointer *where, void *host, const void *device,
-                                const struct cgx_picked *runs, bool may_load);
+ * cgx_pinned_take returned, and has room for cgx_picked_bytes. CGX_ERR_INVALID: the address or the
+ * bytes of each run are not multiples of 4, the driver is older than CUDA 12.0, or the kernel is
+ * not loaded. */
+enum cgx_status cgx_pinned_pick(const struct cgx_pointer *where, void *host,
+                                const struct cgx_strided *runs, bool may_load);
 
 /* The bytes of the runs, up to a multiple of 8, and with the kernel's list of them behind. */
-static inline size_t cgx_picked_runs(const struct cgx_picked *runs)
+static inline size_t cgx_picked_runs(const struct cgx_strided *runs)
 {
-    return (runs->count * runs->size + 7) / 8 * 8;
+    return (runs->count * runs->bytes + 7) / 8 * 8;
 }
 
-static inline size_t cgx_picked_bytes(const struct cgx_picked *runs)
+static inline size_t cgx_picked_bytes(const struct cgx_strided *runs)
 {
     return cgx_picked_runs(runs) + runs->count * sizeof(struct cgx_kernel_range);
 }

@@ -82,15 +82,17 @@ static enum cgx_status get_control(struct cgx_cuda_work *work)
  * write to them. */
 static enum cgx_status create_control(struct cgx_cuda_work *work, unsigned slots)
 {
-    size_t each = STATUS_BYTES + work->table_bytes;
-    CUdeviceptr there;
+    size_t each = STATUS_BYTES + work->table_bytes, tables = slots * CGX_OPERATIONS * each;
+    CUdeviceptr there = 0;
     enum cgx_status status;
 
-    work->control_bytes = cgx_round_up(slots * CGX_OPERATIONS * each, PAGE);
+    work->control_bytes = cgx_round_up(tables + sizeof *work->picked, PAGE);
     status = get_control(work);
     if (status != CGX_OK)
         return status;
     status = CGX_CUDA_CALL(cuMemHostGetDevicePointer, &there, work->control, 0);
+    work->picked = (void *)(work->control + tables);
+    work->picked_there = there + tables;
     for (unsigned i = 0; status == CGX_OK && i < slots * CGX_OPERATIONS; i++) {
         struct cgx_cuda_table *table = &work->slots[i / CGX_OPERATIONS].tables[i % CGX_OPERATIONS];
 
@@ -164,10 +166,8 @@ enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *a
 
     memset(work, 0, sizeof *work);
     work->context = context;
-    work->table_bytes =
-        cgx_round_up((area->sources + CGX_INSPECT_MEMBERS + 1) * sizeof(CUdeviceptr), 16) +
-        sizeof(struct cgx_inspection) +
-        cgx_round_up(area->pieces * sizeof(struct cgx_kernel_piece), STATUS_BYTES);
+    work->table_bytes = cgx_round_up((area->sources + 1) * sizeof(CUdeviceptr), 16) +
+                        cgx_round_up(area->pieces * sizeof(struct cgx_kernel_piece), STATUS_BYTES);
     work->sources = area->sources;
     for (; slots < CGX_SLOTS && area->staging[slots]; slots++)
         work->slots[slots].host = area->staging[slots];

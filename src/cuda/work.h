@@ -43,6 +43,12 @@ struct cgx_cuda_borrowed {
     CUdeviceptr there;
 };
 
+/* Runs of the caller's buffer, in whole words, and the kernel's list of them. */
+struct cgx_cuda_picked {
+    struct cgx_kernel_range ranges[CGX_READ_RUNS];
+    uint32_t words[CGX_READ_RUNS * (CGX_READ_BYTES / sizeof(uint32_t) + 1)];
+};
+
 /* From a local peer a slot borrows what is to be summed, and then a sum. */
 #define CGX_CUDA_BORROWED 2
 
@@ -72,8 +78,10 @@ struct cgx_cuda_work {
     CUdeviceptr marks;           /* struct cgx_kernel_mark, for one operation at a time */
     unsigned char *control;      /* pinned; the host side of tables and status */
     size_t control_bytes;
-    bool control_registered; /* by this backend, or ... */
-    bool control_allocated;  /* ... allocated by the driver, so it goes with the context */
+    struct cgx_cuda_picked *picked; /* behind the tables, ... */
+    CUdeviceptr picked_there;       /* ... and its device address */
+    bool control_registered;        /* by this backend, or ... */
+    bool control_allocated;         /* ... allocated by the driver, so it goes with the context */
     struct cgx_cuda_slot slots[CGX_SLOTS];
     uint64_t cookie;              /* of MEMORY, if other processes may open it; otherwise 0 */
     struct cgx_cuda_peers *peers; /* whose memory is open here; NULL: nobody's */
@@ -90,6 +98,11 @@ enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *a
 /* After CGX_OK the context is current; leave with cgx_cuda_leave. CGX_ERR_DEVICE: the context is
  * gone or broken. */
 enum cgx_status cgx_cuda_work_enter(const struct cgx_cuda_work *work);
+
+/* Copies RUNS of a caller's buffer to TO, one behind the other, when the queued work is done;
+ * WORK's context is current. */
+enum cgx_status cgx_cuda_read(const struct cgx_cuda_work *work, const struct cgx_strided *runs,
+                              unsigned char *to);
 
 /* Queues KERNEL, BLOCKS blocks of it. CGX_ERR_DEVICE: the driver refuses. */
 enum cgx_status cgx_cuda_launch_kernel(const struct cgx_cuda_work *work, CUfunction kernel,

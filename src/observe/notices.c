@@ -12,7 +12,7 @@
 static atomic_bool compressed;
 static atomic_ullong said; /* a bit for each reason that was said to keep large sums exact */
 _Static_assert(CGX_REASONS <= 64, "a bit for each");
-static atomic_ullong blocked[CGX_CONSENSUS_DISJOINT + 1]; /* by verdict */
+static atomic_ullong blocked[CGX_LOOKS]; /* by what was found */
 
 /* Describes SUM: "sum 3 of the step (position=2, 4096 elements on MPI_COMM_WORLD, 8 ranks)". Rules
  * count positions from 0. */
@@ -121,66 +121,43 @@ void cgx_notice_undecided(size_t length, size_t times, const uint64_t *counts, s
             length, times, list, length > ncounts ? ", ..." : "", length);
 }
 
-/* ---- blocked sums ---- */
+/* ---- sums that are looked at ---- */
 
-/* A distance of ranks that contribute the same values. */
-#define EQUAL 1e-6
-
-static void describe_verdict(const struct cgx_verdict *verdict, char *why, size_t size)
+void cgx_notice_looking(const struct cgx_noticed *sum, unsigned looks)
 {
-    switch (verdict->consensus) {
-    case CGX_CONSENSUS_CLOSE:
-        if (verdict->distance < EQUAL) {
-            snprintf(why, size,
-                     "do all ranks read the same data? They contribute the same values, as "
-                     "averaged weights do");
-            break;
-        }
-        snprintf(why, size,
-                 "ranks contribute nearly the same values (the nearest differs by %.2g %% of the "
-                 "mean's square), as averaged weights do",
-                 100 * verdict->distance);
-        break;
-    case CGX_CONSENSUS_STILL:
-        snprintf(why, size,
-                 "the sum hardly changes from call to call (by %.2g %% of its square), as forces, "
-                 "averages and second-order factors do",
-                 100 * verdict->change);
-        break;
-    case CGX_CONSENSUS_ONE_SIGN:
-        snprintf(why, size, "all elements of the sum have one sign, as variances do");
-        break;
-    default:
-        snprintf(why, size, "no element is non-zero on two ranks, as in data that is gathered");
-        break;
-    }
+    static atomic_bool told;
+    char text[CGX_NOTICED_BYTES];
+
+    if (atomic_exchange(&told, true))
+        return;
+    describe(sum, text, sizeof text);
+    cgx_log(CGX_LOG_INFO,
+            "%s: %u of %d sums looked at; then they are compressed if they look like "
+            "gradients. consensus=off in a rule or hint, or CGX_WARMUP=0, does not wait",
+            text, looks, CGX_LOOK_WINDOW);
 }
 
-void cgx_notice_blocked(const struct cgx_noticed *sum, unsigned calls,
-                        const struct cgx_verdict *verdict)
+void cgx_notice_blocked(const struct cgx_noticed *sum, unsigned calls, enum cgx_look look)
 {
-    bool is_first = atomic_fetch_add(&blocked[verdict->consensus], 1) == 0;
-    char text[CGX_NOTICED_BYTES], why[160];
+    bool is_first = atomic_fetch_add(&blocked[look], 1) == 0;
+    char text[CGX_NOTICED_BYTES];
 
     describe(sum, text, sizeof text);
-    describe_verdict(verdict, why, sizeof why);
     cgx_log(is_first ? CGX_LOG_WARN : CGX_LOG_DEBUG,
-            "%s %s exact, and so %s the next %u like it: %s and gradients rarely do; if these are "
+            "%s %s exact, and so %s the next %u like it: %s, and gradients rarely do. If these are "
             "gradients, consensus=off in a rule or hint, or CGX_CONSENSUS=0, compresses them",
             text, sum->observed ? "would stay" : "stays", sum->observed ? "would" : "do", calls,
-            why);
+            cgx_looks[look].text);
 }
 
-void cgx_notice_redone(const struct cgx_noticed *sum, const struct cgx_verdict *verdict)
+void cgx_notice_held(const struct cgx_noticed *sum, enum cgx_look look)
 {
-    char text[CGX_NOTICED_BYTES], why[160];
+    char text[CGX_NOTICED_BYTES];
 
     describe(sum, text, sizeof text);
-    describe_verdict(verdict, why, sizeof why);
     cgx_log(CGX_LOG_DEBUG,
-            "%s: this call alone %s exact, since in a sample %s; the next ones are compressed "
-            "unless ranks find the same again",
-            text, sum->observed ? "would be" : "is", why);
+            "%s: this call alone is exact, since %s; after three in a row sums are looked at anew",
+            text, cgx_look_is_state(look) ? cgx_looks[look].text : "another rank has found state");
 }
 
 void cgx_notice_count(void)

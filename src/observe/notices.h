@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "observe/reason.h"
-#include "policy/consensus.h"
+#include "policy/look.h"
 
 /* A sum that a line is about; the most bytes of its communicator's name, and of its description. */
 #define CGX_NOTICED_NAME_BYTES 128
@@ -53,14 +53,17 @@ bool cgx_notice_said(enum cgx_reason reason);
 #define CGX_NOTICED_COUNTS 8
 void cgx_notice_undecided(size_t length, size_t times, const uint64_t *counts, size_t ncounts);
 
-/* Says that SUM and the next CALLS of its call site stay exact because of VERDICT: at level warn
- * the first time for each kind of verdict, then at level debug. */
-void cgx_notice_blocked(const struct cgx_noticed *sum, unsigned calls,
-                        const struct cgx_verdict *verdict);
+/* Says, at level info and once in the process, that LOOKS of the sums of a window were looked at,
+ * of which SUM is the last. */
+void cgx_notice_looking(const struct cgx_noticed *sum, unsigned looks);
 
-/* Says, at level debug, that a sum that was being compressed is repeated exactly because of
- * VERDICT. */
-void cgx_notice_redone(const struct cgx_noticed *sum, const struct cgx_verdict *verdict);
+/* Says that SUM and the next CALLS of its call site stay exact because of what looks at the last
+ * ones have found: at level warn the first time for each finding, then at level debug. */
+void cgx_notice_blocked(const struct cgx_noticed *sum, unsigned calls, enum cgx_look look);
+
+/* Says, at level debug, that a sum that was being compressed is done again exactly because of its
+ * data. LOOK: what this rank has found of it, no state if other ranks have. */
+void cgx_notice_held(const struct cgx_noticed *sum, enum cgx_look look);
 
 /* In MPI_Finalize: says how many sums were blocked without a warning. */
 void cgx_notice_count(void);

@@ -42,7 +42,7 @@ const struct cgx_reason_words cgx_reasons[CGX_REASONS] = {
                           "if it is a gradient, say recurs=always in CGX_RULES"},
     [CGX_REASON_RULE] = {"rule", "a rule of CGX_RULES", NULL},
     [CGX_REASON_HINT] = {"hint", "a hint of its communicator", NULL},
-    [CGX_REASON_LOOKED_AT] = {"looked_at", "ranks look at its data first",
+    [CGX_REASON_LOOKED_AT] = {"looked_at", "ranks look at 11 sums like it first",
                               "let the program run for more steps"},
     [CGX_REASON_HELD] = {"held", "this call's sum, or those before it, did not look like gradients",
                          "if these are gradients, set CGX_CONSENSUS=0"},

@@ -130,7 +130,7 @@ static void count_compressed(struct cgx_stats *stats, struct cgx_callsite_key ke
     if (coll->history.scales)
         layer->history = (double)cgx_history_bytes(plan->count, plan->bucket_size);
     if (outcome != CGX_OUTCOME_DONE) {
-        bool redone = outcome == CGX_OUTCOME_DECLINED || outcome == CGX_OUTCOME_CONSENSUS;
+        bool redone = outcome == CGX_OUTCOME_DECLINED || outcome == CGX_OUTCOME_HELD;
 
         layer->redone += redone;
         layer->failed += !redone;

@@ -103,7 +103,7 @@ static void put_call(FILE *out, const struct cgx_trace_event *event)
 {
     static const char *const outcomes[] = {[CGX_OUTCOME_DONE] = "done",
                                            [CGX_OUTCOME_DECLINED] = "done exactly instead",
-                                           [CGX_OUTCOME_CONSENSUS] =
+                                           [CGX_OUTCOME_HELD] =
                                                "done exactly: its data is not that of gradients",
                                            [CGX_OUTCOME_HALFWAY] = "declined half-way",
                                            [CGX_OUTCOME_UNRECOVERABLE] = "unrecoverable",

@@ -76,12 +76,12 @@ static enum cgx_reason reason_of(const struct cgx_callsite *site)
     }
 }
 
-/* Leaves a call of SITE exact; SAMPLED: and samples it for the ranks' next decision. */
+/* Leaves a call of SITE exact; LOOKS: and takes a look at it. */
 static int leave_exact(const struct cgx_call *call, struct cgx_comm *state,
-                       struct cgx_callsite *site, bool sampled)
+                       struct cgx_callsite *site, bool looks)
 {
     cgx_stats_exact(state->stats, site->key);
-    return cgx_exact_noted(call, state, reason_of(site), sampled ? site : NULL);
+    return cgx_exact_noted(call, state, reason_of(site), looks ? site : NULL);
 }
 
 /* Whether ranks may ask each other about a call that they have not agreed to compress; counts the
@@ -89,7 +89,7 @@ static int leave_exact(const struct cgx_call *call, struct cgx_comm *state,
  * together, since there may be ever more of them. */
 static bool is_due(struct cgx_kind *kind, struct cgx_callsite *site)
 {
-    bool is_new = site->state <= CGX_SITE_SAMPLED;
+    bool is_new = site->state <= CGX_SITE_LOOKED_AT;
 
     if (!kind->agreed && !cgx_backoff_due(&kind->retry) && is_new &&
         site->key.position == CGX_POSITION_NONE)
@@ -106,7 +106,7 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
 
     switch (site->state) {
     case CGX_SITE_COMPRESSED:
-        asks = site->sample.pending || !cgx_decide_is_served(state, site);
+        asks = !cgx_decide_is_served(state, site);
         break;
     case CGX_SITE_NEW:
         if (cgx_decide_trusts(state, site)) {
@@ -117,7 +117,7 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     default:
         if (!is_due(cgx_comm_kind(state, site), site))
             return leave_exact(call, state, site, false);
-        if (cgx_decide_samples(site) && !site->sample.pending)
+        if (cgx_decide_looks(site) && !site->pending)
             return leave_exact(call, state, site, true);
         asks = true;
     }
@@ -129,10 +129,10 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     }
     if (site->state == CGX_SITE_COMPRESSED)
         return cgx_compress(call, state, site);
-    /* If ranks are undecided, this call is their next sample. */
+    /* If ranks are undecided, the next window begins. */
     return leave_exact(call, state, site,
                        site->state != CGX_SITE_DECLINED && !cgx_callsite_waits(site) &&
-                           cgx_decide_samples(site));
+                           cgx_decide_looks(site));
 }
 
 static void log_established(struct cgx_comm *state)

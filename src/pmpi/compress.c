@@ -17,7 +17,7 @@
 #include "observe/totals.h"
 #include "pmpi/eligible.h"
 #include "pmpi/exact.h"
-#include "pmpi/guard.h"
+#include "pmpi/look.h"
 #include "pmpi/trial.h"
 #include "util/float_state.h"
 #include "util/log.h"
@@ -25,34 +25,31 @@
 
 /* ---- exact ---- */
 
-/* The threshold for the distance of ranks from the mean. */
-static double threshold_of(const struct cgx_comm *state)
-{
-    union cgx_float_state caller;
-    double threshold;
+#define FIRST_SAID 3
 
-    cgx_float_enter(&caller);
-    threshold = cgx_consensus_threshold(cgx_config()->consensus, (unsigned)state->size);
-    cgx_float_leave(&caller);
-    return threshold;
+/* Says how long a user waits. */
+static void notice_looking(const struct cgx_comm *state, const struct cgx_callsite *site)
+{
+    char name[CGX_MPI_OBJECT_NAME_BYTES];
+    struct cgx_noticed noticed;
+
+    if (state->rank != 0 || cgx_log_level() < CGX_LOG_INFO)
+        return;
+    noticed = cgx_decide_noticed(state, site, name);
+    cgx_notice_looking(&noticed, FIRST_SAID);
 }
 
 int cgx_exact_noted(const struct cgx_call *call, struct cgx_comm *state, enum cgx_reason reason,
-                    struct cgx_callsite *sampled)
+                    struct cgx_callsite *looked_at)
 {
     int64_t begun = cgx_trace_now();
     int code;
 
-    if (sampled) {
-        const struct cgx_guard guard = {
-            (unsigned)state->rank, (unsigned)state->size, threshold_of(state),
-            sampled->sample.places, sampled->dtype,
-            /* The sums before a repeated one were compressed, so they are not compared with it. */
-            sampled->state == CGX_SITE_COMPRESSED ? NULL
-                                                  : cgx_callsite_recent(sampled, CGX_RECENT_EXACT)};
-
-        code = cgx_guard_exact(call, reason, &guard, sampled->sample.data_vote);
-        cgx_callsite_note(sampled, &(struct cgx_site_note){.event = CGX_EVENT_SAMPLED});
+    if (looked_at) {
+        code = cgx_look_exact(call, state, reason, looked_at);
+        cgx_callsite_note(looked_at, &(struct cgx_site_note){.event = CGX_EVENT_LOOKED});
+        if (looked_at->window.looks == FIRST_SAID)
+            notice_looking(state, looked_at);
     } else {
         code = cgx_exact(call, reason);
     }
@@ -63,9 +60,10 @@ int cgx_exact_noted(const struct cgx_call *call, struct cgx_comm *state, enum cg
 
 /* ---- compressed ---- */
 
-/* Logs that COLL is repeated exactly because of its data. */
-static void notice_redone(const struct cgx_comm *state, const struct cgx_callsite *site,
-                          const struct cgx_coll *coll)
+/* Logs that a call of SITE is done again exactly because of its data, of which this rank has found
+ * LOOK. */
+static void notice_held(const struct cgx_comm *state, const struct cgx_callsite *site,
+                        enum cgx_look look)
 {
     char name[CGX_MPI_OBJECT_NAME_BYTES];
     struct cgx_noticed noticed;
@@ -73,7 +71,7 @@ static void notice_redone(const struct cgx_comm *state, const struct cgx_callsit
     if (state->rank != 0 || cgx_log_level() < CGX_LOG_DEBUG)
         return;
     noticed = cgx_decide_noticed(state, site, name);
-    cgx_notice_redone(&noticed, &coll->seen);
+    cgx_notice_held(&noticed, look);
 }
 
 /* Completes a call that ran as COLL with OUTCOME: decides what the caller gets, and what SITE
@@ -82,25 +80,21 @@ static void notice_redone(const struct cgx_comm *state, const struct cgx_callsit
 static int conclude(const struct cgx_call *call, struct cgx_comm *state, struct cgx_callsite *site,
                     enum cgx_reason refusal, enum cgx_outcome outcome, const struct cgx_coll *coll)
 {
-    struct cgx_site_note note = {.event = CGX_EVENT_RAN, .reason = refusal, .verdict = coll->seen};
+    struct cgx_site_note note = {.event = CGX_EVENT_RAN, .reason = refusal};
 
-    if (outcome == CGX_OUTCOME_CONSENSUS)
-        note.event = CGX_EVENT_ALARMED;
+    if (outcome == CGX_OUTCOME_HELD)
+        note.event = CGX_EVENT_HELD;
     else if (outcome == CGX_OUTCOME_DECLINED || outcome == CGX_OUTCOME_HALFWAY)
         note.event = CGX_EVENT_DECLINED;
-    /* A rank that has lost its result has observed the same data. */
-    if (outcome == CGX_OUTCOME_DONE || outcome == CGX_OUTCOME_LOST)
-        note.still = coll->seen.consensus != CGX_CONSENSUS_UNKNOWN &&
-                     coll->seen.change < CGX_CONSENSUS_CHANGE;
     cgx_callsite_note(site, &note);
     if (cgx_trial_serves(outcome))
         return cgx_exact_noted(call, state, CGX_REASON_OBSERVED, NULL);
     switch (outcome) {
     case CGX_OUTCOME_DONE:
         return CGX_MPI_SUCCESS;
-    case CGX_OUTCOME_CONSENSUS:
-        notice_redone(state, site, coll);
-        return cgx_exact_noted(call, state, CGX_REASON_HELD, site);
+    case CGX_OUTCOME_HELD:
+        notice_held(state, site, coll->look);
+        return cgx_exact_noted(call, state, CGX_REASON_HELD, NULL);
     case CGX_OUTCOME_DECLINED:
         return cgx_exact_noted(call, state, site->reason, NULL);
     case CGX_OUTCOME_HALFWAY:
@@ -131,24 +125,6 @@ static void count(const struct cgx_comm *state, struct cgx_callsite_key key,
     cgx_totals_compressed(&(struct cgx_served_sum){plan->count * cgx_dtype_size(plan->dtype),
                                                    (unsigned)state->size, coll->sent, elapsed});
     cgx_size_times_compressed(key.count, key.type, elapsed);
-}
-
-/* What the call checks about its data; the same on all ranks, except SEES_INPUT and memory. */
-static struct cgx_watching watching(const struct cgx_comm *state, struct cgx_callsite *site,
-                                    bool sees_input)
-{
-    struct cgx_watching watching = {0};
-
-    if (site->override.consensus == CGX_SWITCH_OFF || !(cgx_config()->consensus > 0))
-        return watching;
-    watching.threshold = (float)threshold_of(state);
-    watching.number = site->sample.watched;
-    watching.ignored = site->sample.ignored;
-    watching.ignored |= site->sample.still < CGX_STILL_ENOUGH ? 1u << CGX_CONSENSUS_STILL : 0;
-    watching.sees_input = sees_input;
-    watching.recent = cgx_callsite_recent(site, CGX_RECENT_COMPRESSED);
-    cgx_callsite_watch(site);
-    return watching;
 }
 
 static enum cgx_vote vote_of(const struct cgx_capability *capability)
@@ -188,8 +164,10 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     if (!observes)
         count(state, key, coll, outcome, elapsed);
     cgx_site_history_conclude(&site->history, coll, outcome == CGX_OUTCOME_DONE);
-    if (outcome == CGX_OUTCOME_DONE)
+    if (outcome == CGX_OUTCOME_DONE) {
         cgx_positions_quantised(state, site, &coll->quantised);
+        cgx_look_ran(coll, state, site);
+    }
     begun = cgx_trace_clock();
     code = conclude(call, state, site, refusal, outcome, coll);
     /* After an error the communicator may be gone. */
@@ -223,7 +201,6 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
                             .pace = state->places.pace,
                             .shm = state->work->shm,
                             .call = state->calls++,
-                            .watching = watching(state, site, call->send.memory == CGX_MEMORY_HOST),
                             .input = cgx_call_input(call),
                             .output = call->recvbuf};
 
@@ -241,6 +218,9 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
         code = cgx_site_history_attach(&site->history, &coll);
     if (code != CGX_MPI_SUCCESS)
         return cgx_failure(call, state, code, "MPI could not agree on memory");
+    /* What is only observed is exact anyway. */
+    if (cgx_decide_guards(site) && !cgx_trial_observes())
+        cgx_look_prepare(call, state, site, &coll);
     cgx_positions_set_steps(state, site, &coll);
     coll.turn = site->runs;
     cgx_backoff_due(&kind->p2p_suspended);

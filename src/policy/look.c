@@ -9,7 +9,6 @@
 
 #include "codec/quant.h"
 #include "codec/squares.h"
-#include "util/integers.h"
 
 #define ODD 16.0
 #define ODD_ENOUGH 3 /* in a row: they are what the site sums now */
@@ -19,18 +18,19 @@
 #define STILL_ALL 0.2
 #define STEADY 1.15
 #define STEADY_SIZES 9
-#define NEAR 1.5
+#define NEAR 1.7
+#define NEAR_INPUT 1.5
 #define WILD 1024.0
-#define ALIKE_LEAST 32 /* places */
 #define GROUPS 32
-#define LANES 16
+#define LANES 8
 #define BLIND 2 /* looks at the begin of a window that have nothing to be compared with */
 
 const struct cgx_look_words cgx_looks[CGX_LOOKS] = {
     [CGX_LOOK_UNKNOWN] = {"unknown", "its data is zero or not finite"},
     [CGX_LOOK_GRADIENT] = {"gradient", "it looks like a gradient"},
-    [CGX_LOOK_ALIKE] = {"alike", "all ranks bring the same signs in 97.5 % or more of 256 places, "
-                                 "as averaged weights do, and ranks that read the same data"},
+    [CGX_LOOK_ALIKE] = {"alike",
+                        "all ranks bring the same signs in 97.5 % or more of 256 places, "
+                        "as for averaged weights and variances, or if they read the same data"},
     [CGX_LOOK_STEADY] = {"steady", "its size has changed by less than 15 % in 9 sums, as densities "
                                    "and statistics do"},
     [CGX_LOOK_STILL] = {"still", "three quarters of it have changed by less than 16 % of their "
@@ -40,29 +40,8 @@ const struct cgx_look_words cgx_looks[CGX_LOOKS] = {
                                "residuals of solvers do"},
     [CGX_LOOK_SYMMETRIC] = {"symmetric", "it is a symmetric matrix, as covariances are"},
     [CGX_LOOK_ODD] = {"odd", "its size is 16 times above or below all of the 12 sums before"},
+    [CGX_LOOK_EMPTY] = {"empty", "most of it is zero, as where data is gathered"},
 };
-
-/* ---- samples ---- */
-
-size_t cgx_sample_run(size_t count, size_t most)
-{
-    return cgx_smaller(count / CGX_LOOK_PLACES, most) & ~(size_t)1;
-}
-
-size_t cgx_sample_place(size_t count, size_t run, size_t number)
-{
-    size_t distance = count / CGX_LOOK_PLACES;
-
-    return number * distance + number * 37 % (distance - run + 1) / 2 * 2;
-}
-
-double cgx_sample_size(const struct cgx_sample *sample)
-{
-    size_t count = CGX_LOOK_PLACES * sample->run;
-    double magnitudes;
-
-    return cgx_squares_sum(sample->values, count, &magnitudes) / (double)count;
-}
 
 /* ---- sizes ---- */
 
@@ -136,7 +115,7 @@ static bool is_wild(const struct cgx_sizes *sizes)
 /* How a sample differs from those kept. */
 struct change {
     double still;   /* the greatest share of groups that have hardly changed */
-    double nearest; /* the least difference of all, of its square */
+    double nearest; /* the least difference of all, of the mean of their squares */
 };
 
 static bool is_still(const struct change *change)
@@ -156,114 +135,125 @@ struct cgx_kept *cgx_kept_create(size_t elements)
     return kept;
 }
 
-static void keep(struct cgx_kept *kept, const float *values)
+static void keep(struct cgx_kept *kept, const float *values, double size)
 {
     uint16_t *to = kept->values + kept->next * kept->elements;
 
     for (size_t i = 0; i < kept->elements; i++)
         to[i] = (uint16_t)(cgx_float_bits(values[i]) >> 16);
+    kept->sizes[kept->next] = size;
     kept->next = (kept->next + 1) % CGX_LOOK_KEPT;
     kept->count += kept->count < CGX_LOOK_KEPT;
 }
 
-struct difference {
-    float squares, changed;
-};
-
-/* Adds up, in side-by-side lanes, COUNT elements in units of 1 / SCALE. */
-static struct difference differ(const float *values, const uint16_t *before, size_t count,
-                                float scale)
+static float sum_of(const float lanes[LANES])
 {
-    float squares[LANES] = {0}, changed[LANES] = {0};
-    struct difference all = {0, 0};
+    float a = (lanes[0] + lanes[4]) + (lanes[2] + lanes[6]);
+    float b = (lanes[1] + lanes[5]) + (lanes[3] + lanes[7]);
+
+    return a + b;
+}
+
+/* The squares of COUNT of VALUES, added up in side-by-side lanes. */
+static float squares_of(const float *values, size_t count)
+{
+    float lanes[LANES] = {0};
+
+    for (size_t i = 0; i < count; i += LANES)
+        for (size_t k = 0; k < LANES; k++)
+            lanes[k] += values[i + k] * values[i + k];
+    return sum_of(lanes);
+}
+
+/* Likewise, of what they differ by from BEFORE times SCALE. */
+static float changes_of(const float *values, const uint16_t *before, size_t count, float scale)
+{
+    float lanes[LANES] = {0};
 
     for (size_t i = 0; i < count; i += LANES)
         for (size_t k = 0; k < LANES; k++) {
-            float value = values[i + k] * scale;
-            float change = value - cgx_bits_float((uint32_t)before[i + k] << 16) * scale;
+            float change = values[i + k] - cgx_bits_float((uint32_t)before[i + k] << 16) * scale;
 
-            squares[k] += value * value;
-            changed[k] += change * change;
+            lanes[k] += change * change;
         }
-    for (size_t k = 0; k < LANES; k++) {
-        all.squares += squares[k];
-        all.changed += changed[k];
+    return sum_of(lanes);
+}
+
+/* A power of two that values of mean square SIZE are multiplied by, so that squares neither
+ * overflow nor vanish. */
+static float unit_of(double size)
+{
+    int exponent;
+
+    frexp(size, &exponent);
+    return ldexpf(1, -exponent / 2 < 126 ? -exponent / 2 : 126);
+}
+
+/* A sample as it is compared: in the unit of its size, with the squares of its groups. */
+struct scaled {
+    float scale, values[CGX_LOOK_PLACES * CGX_LOOK_SUM_RUN];
+    float groups[GROUPS], all;
+    unsigned filled; /* groups that are not zero */
+};
+
+static void scale_sample(const float *values, size_t count, double size, struct scaled *scaled)
+{
+    const size_t group = count / GROUPS;
+
+    scaled->scale = unit_of(size);
+    scaled->all = 0;
+    scaled->filled = 0;
+    for (size_t i = 0; i < count; i++)
+        scaled->values[i] = values[i] * scaled->scale;
+    for (size_t k = 0; k < GROUPS; k++) {
+        scaled->groups[k] = squares_of(scaled->values + k * group, group);
+        scaled->all += scaled->groups[k];
+        scaled->filled += scaled->groups[k] > 0;
     }
-    return all;
 }
 
 /* Takes to CHANGE the sample that was kept AGO calls before. */
-static void compare(const struct cgx_kept *kept, unsigned ago, const float *values, float scale,
-                    float least, struct change *change)
+static void compare(const struct cgx_kept *kept, unsigned ago, const struct scaled *scaled,
+                    double size, float least, struct change *change)
 {
     const size_t group = kept->elements / GROUPS;
-    const uint16_t *before =
-        kept->values + (kept->next + CGX_LOOK_KEPT - ago) % CGX_LOOK_KEPT * kept->elements;
-    struct difference all = {0, 0};
-    unsigned still = 0, filled = 0;
-    double nearness, share;
+    const size_t place = (kept->next + CGX_LOOK_KEPT - ago) % CGX_LOOK_KEPT;
+    const uint16_t *before = kept->values + place * kept->elements;
+    unsigned still = 0;
+    float all = 0;
+    double changed, nearness, share;
 
     for (size_t k = 0; k < GROUPS; k++) {
-        struct difference one = differ(values + k * group, before + k * group, group, scale);
+        float one =
+            changes_of(scaled->values + k * group, before + k * group, group, scaled->scale);
 
-        still += one.changed < least * one.squares;
-        filled += one.squares > 0;
-        all.squares += one.squares;
-        all.changed += one.changed;
+        still += one < least * scaled->groups[k];
+        all += one;
     }
-    nearness = (double)(all.changed / all.squares);
-    share = (double)still / filled;
+    changed = (double)(all / scaled->all);
+    nearness = 2 * changed / (1 + kept->sizes[place] / size);
+    share = (double)still / scaled->filled;
     if (nearness < change->nearest)
         change->nearest = nearness;
-    if (ago > 1 && nearness < STILL_ALL && share > change->still)
+    if (ago > 1 && changed < STILL_ALL && share > change->still)
         change->still = share;
 }
 
 /* Compares VALUES, with mean square SIZE, with all samples of KEPT, which may be NULL, and keeps
- * them. In their own unit squares neither overflow nor vanish. */
+ * them. */
 static struct change change_of(struct cgx_kept *kept, const float *values, double size, float least)
 {
     struct change change = {0, INFINITY};
-    float scale;
-    int exponent;
+    struct scaled scaled;
 
     if (!kept)
         return change;
-    frexp(size, &exponent);
-    scale = ldexpf(1, -exponent / 2 < 126 ? -exponent / 2 : 126);
+    if (kept->count > 0)
+        scale_sample(values, kept->elements, size, &scaled);
     for (unsigned ago = 1; ago <= kept->count; ago++)
-        compare(kept, ago, values, scale, least, &change);
-    keep(kept, values);
+        compare(kept, ago, &scaled, size, least, &change);
+    keep(kept, values, size);
     return change;
-}
-
-/* ---- sketches ---- */
-
-struct cgx_sketch cgx_sketch_of(const struct cgx_sample *sample)
-{
-    struct cgx_sketch sketch = {{0}, {0}};
-
-    for (unsigned i = 0; i < CGX_LOOK_PLACES; i++) {
-        float value = sample->values[i * sample->run];
-        unsigned sign = value != 0 ? value > 0 : i & 1;
-
-        sketch.signs[i / 8] |= (unsigned char)(sign << i % 8);
-        sketch.nonzero[i / 8] |= (unsigned char)((unsigned)(value != 0) << i % 8);
-    }
-    return sketch;
-}
-
-bool cgx_sketch_agrees(const struct cgx_sketch *own, const unsigned char other[CGX_SKETCH_BYTES])
-{
-    int places = 0, equal = 0;
-
-    for (size_t i = 0; i < CGX_SKETCH_BYTES; i++) {
-        unsigned nonzero = own->nonzero[i];
-
-        places += __builtin_popcount(nonzero);
-        equal += __builtin_popcount(nonzero & ~((unsigned)own->signs[i] ^ other[i]));
-    }
-    return places >= ALIKE_LEAST && 40 * equal >= 39 * places;
 }
 
 /* ---- a window ---- */
@@ -315,9 +305,11 @@ enum cgx_look cgx_window_look(struct cgx_window *window, const struct cgx_sample
     window->looks++;
     if (!counts(size) || !window->kept)
         return CGX_LOOK_UNKNOWN;
-    cgx_sizes_add(&window->all, size);
-    if (traits->placed && take_odd(window, size))
-        return CGX_LOOK_ODD;
+    if (traits->placed) {
+        cgx_sizes_add(&window->all, size);
+        if (take_odd(window, size))
+            return CGX_LOOK_ODD;
+    }
     look = judge(window, sample->values, size, traits->symmetric);
     window->alike += traits->alike;
     window->gradient += look == CGX_LOOK_GRADIENT;
@@ -353,30 +345,45 @@ void cgx_window_vote(const struct cgx_window *window, uint32_t words[CGX_LOOK_WO
 
 enum cgx_look cgx_window_judge(const uint32_t words[CGX_LOOK_WORDS])
 {
-    enum cgx_look worst = (enum cgx_look)(CGX_LOOKS - words[WORD_GREATEST]);
-
-    if (words[WORD_LEAST] == CGX_LOOK_UNKNOWN || cgx_look_is_state(worst))
-        return words[WORD_LEAST] == CGX_LOOK_UNKNOWN ? CGX_LOOK_UNKNOWN : worst;
-    return is_third(words[WORD_ALIKE]) ? CGX_LOOK_ALIKE : worst;
+    if (is_third(words[WORD_ALIKE]))
+        return CGX_LOOK_ALIKE;
+    if (words[WORD_LEAST] == CGX_LOOK_UNKNOWN)
+        return CGX_LOOK_UNKNOWN;
+    return (enum cgx_look)(CGX_LOOKS - words[WORD_GREATEST]);
 }
 
 /* ---- inputs ---- */
 
+/* Whether most groups of INPUT, which has elements that are not zero, are zeros. */
+static bool is_empty(const struct cgx_sample *input)
+{
+    const size_t group = CGX_LOOK_PLACES * input->run / GROUPS;
+    unsigned empty = 0;
+
+    for (size_t k = 0; k < GROUPS; k++)
+        empty += cgx_squares_nonzero(input->values + k * group, group) == 0;
+    return 2 * empty >= GROUPS;
+}
+
 enum cgx_look cgx_inputs_look(struct cgx_inputs *inputs, const struct cgx_sample *input,
-                              const struct cgx_range *range)
+                              const struct cgx_input_traits *traits)
 {
     double size = cgx_sample_size(input);
-    const struct cgx_range own = range_of(&inputs->sizes);
+    const struct cgx_range own = range_of(&inputs->sizes), *range = traits->range;
     struct change change;
 
     if (!counts(size))
         return CGX_LOOK_UNKNOWN;
     change = change_of(inputs->kept, input->values, size, STILL_INPUT);
+    if (traits->unseen && traits->symmetric)
+        return CGX_LOOK_SYMMETRIC;
+    if (traits->unseen && is_empty(input))
+        return CGX_LOOK_EMPTY;
     if (is_odd(range ? range : &own, size))
         return CGX_LOOK_ODD;
     if (is_still(&change))
         return CGX_LOOK_STILL;
-    if (!range && is_steady(&inputs->sizes, size) && change.nearest < NEAR)
+    if (!range && is_steady(&inputs->sizes, size) && change.nearest < NEAR_INPUT)
         return CGX_LOOK_STEADY;
     return CGX_LOOK_GRADIENT;
 }

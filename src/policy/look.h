@@ -10,10 +10,13 @@
  *              square (an input: .02), and all together by less than .2, from one of the second to
  *              twelfth sums before: the last one may be a gradient of the same batch
  *   steady     the last nine to twelve sizes differ by less than 15 %, and the nearest of the last
- *              twelve sums by less than 1.5 of its square, of which unrelated sums have 2
+ *              twelve sums by less than 1.7 of the mean of their squares (an input: 1.5), of which
+ *              unrelated sums have 2
  *   wild       the sizes of a window, without the least and the greatest, span more than 1024
  *   symmetric  pairs on both sides of the diagonal of a square matrix are equal
  *   alike      the signs of all ranks' inputs are the same in 97.5 % of the sampled places
+ *
+ *   empty      most groups of an input are zero, and some are not, where nobody has looked at sums
  *
  * A size is a mean square. Zeros, and what is not finite, are looked at and kept nowhere.
  *
@@ -29,7 +32,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* In order of severity: the worst rank's counts. */
+#include "policy/sample.h"
+
+/* In order of severity: the worst rank's counts, but for what all ranks must find. */
 enum cgx_look {
     CGX_LOOK_UNKNOWN,
     CGX_LOOK_GRADIENT, /* nothing speaks against it */
@@ -38,7 +43,8 @@ enum cgx_look {
     CGX_LOOK_STILL,
     CGX_LOOK_WILD,
     CGX_LOOK_SYMMETRIC,
-    CGX_LOOK_ODD, /* never a window's */
+    CGX_LOOK_ODD,   /* not a window's, as ... */
+    CGX_LOOK_EMPTY, /* ... this one */
     CGX_LOOKS
 };
 
@@ -51,44 +57,6 @@ static inline bool cgx_look_is_state(enum cgx_look look)
 extern const struct cgx_look_words {
     const char *name, *text;
 } cgx_looks[CGX_LOOKS];
-
-/* ---- samples ---- */
-
-#define CGX_LOOK_PLACES 256
-#define CGX_LOOK_SUM_RUN 16  /* the most neighbours at each place of a sum ... */
-#define CGX_LOOK_INPUT_RUN 4 /* ... and of an input */
-
-/* RUN elements from each place on, one place behind the other. */
-struct cgx_sample {
-    size_t run;
-    float values[CGX_LOOK_PLACES * CGX_LOOK_SUM_RUN];
-};
-
-/* The run of a sample of COUNT elements, at least 1024: even, and at most MOST. */
-size_t cgx_sample_run(size_t count, size_t most);
-
-/* The first element at place NUMBER. Distances differ, so that rows of a matrix do not alias. */
-size_t cgx_sample_place(size_t count, size_t run, size_t number);
-
-/* The mean square: 0, infinite or NaN if nothing is kept of the sample. */
-double cgx_sample_size(const struct cgx_sample *sample);
-
-/* ---- sketches ---- */
-
-#define CGX_SKETCH_BYTES (CGX_LOOK_PLACES / 8)
-
-/* A bit for each place: whether the first element there is positive, and whether it is not zero. A
- * zero has the lowest bit of the place's number for a sign, which agrees with none by more than
- * chance. */
-struct cgx_sketch {
-    unsigned char signs[CGX_SKETCH_BYTES], nonzero[CGX_SKETCH_BYTES];
-};
-
-struct cgx_sketch cgx_sketch_of(const struct cgx_sample *sample);
-
-/* Whether OTHER has the signs of OWN in 97.5 % of the places, at least 32, that are not zero in
- * OWN. */
-bool cgx_sketch_agrees(const struct cgx_sketch *own, const unsigned char other[CGX_SKETCH_BYTES]);
 
 /* ---- a window of exact calls ---- */
 
@@ -103,7 +71,8 @@ struct cgx_sizes {
 /* The last samples of a site's sums or inputs, as bfloat16. */
 struct cgx_kept {
     unsigned count, next;
-    size_t elements; /* of each */
+    size_t elements;             /* of each */
+    double sizes[CGX_LOOK_KEPT]; /* in the order of VALUES */
     uint16_t values[];
 };
 
@@ -123,9 +92,9 @@ struct cgx_window {
 /* What is known of a sum apart from its sample. */
 struct cgx_sum_traits {
     bool placed; /* it has a position in the step; without one a site may have sums of any tensors,
-                    of which none is odd */
+                    of which none is odd, and all together are not wild */
     bool symmetric;
-    bool alike; /* its signs are those of this rank's input */
+    bool alike; /* this rank's input has the signs of what others bring */
 };
 
 /* Takes a look at a sum; SAMPLE: NULL if it cannot be read. Returns what it shows. */
@@ -153,15 +122,21 @@ struct cgx_inputs {
     struct cgx_sizes sizes; /* of all calls that were not odd */
 };
 
-/* The least and the greatest size of the inputs of compressed calls; zeros: none yet. */
+/* The least and the greatest size of inputs; zeros: none yet. */
 struct cgx_range {
     double least, greatest;
 };
 
-/* What INPUT, of a call that may be compressed, shows. RANGE: that of all calls of its kind, if it
- * has no position; or NULL. */
+/* What is known of an input apart from its sample. */
+struct cgx_input_traits {
+    const struct cgx_range *range; /* of all calls of its kind, if it has no position; or NULL */
+    bool unseen;                   /* nobody has looked at sums like it, ... */
+    bool symmetric;                /* ... which it then tells too */
+};
+
+/* What INPUT, of a call that may be compressed, shows. */
 enum cgx_look cgx_inputs_look(struct cgx_inputs *inputs, const struct cgx_sample *input,
-                              const struct cgx_range *range);
+                              const struct cgx_input_traits *traits);
 
 /* An input of SIZE was summed: it counts for the next ones. */
 void cgx_sizes_add(struct cgx_sizes *sizes, double size);

@@ -52,9 +52,8 @@ static const struct cgx_key rows[] = {
     {{"CGX_WARMUP", "0-1000000", "2",
       "repeats of the program's step before its calls are compressed; 0: all calls are compressed at once", 7},
      cgx_value_integer, 0, 1000000, FIELD(warmup)},
-    {{"CGX_CONSENSUS", "a number from 0 to 1", "0.05",
-      "a sum is exact if a rank is nearer to the mean of all ranks, relative to the mean's square; "
-      "0: data is not checked", 24},
+    {{"CGX_CONSENSUS", "a number from 0 to 1", "1",
+      "unless 0, ranks look at data, and sums that are no gradients stay exact", 24},
      cgx_value_share, .most = 1, FIELD(consensus)},
     {{"CGX_RULES", "a file that can be read", "",
       "rules: what recurs, what is exact, steps, layers and their widths", 14},

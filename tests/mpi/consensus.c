@@ -31,6 +31,17 @@ enum input {
     INPUT_VARIANCES
 };
 
+/* Each rank's elements of a state that moves by a tenth in each step. */
+static void gather(size_t count, float *values)
+{
+    float *state = check_memory(count * sizeof(float));
+
+    data_fill(DATA_GAUSSIAN, ELEMENT_FLOAT32, UINT64_MAX, 0, count, state);
+    for (size_t i = 0; i < count; i++)
+        values[i] = i % (size_t)check_size == (size_t)check_rank ? state[i] + values[i] / 10 : 0;
+    free(state);
+}
+
 static void fill(enum input input, int step, size_t count, float *values)
 {
     int rank = input == INPUT_GRADIENTS || input == INPUT_VARIANCES ? check_rank : 0;
@@ -40,9 +51,8 @@ static void fill(enum input input, int step, size_t count, float *values)
     /* One in every bucket, so that whatever is looked at has some. */
     for (size_t i = 0; input == INPUT_NAN && i < count; i += 64)
         values[i] = NAN;
-    for (size_t i = 0; input == INPUT_GATHERED && i < count; i++)
-        if (i % (size_t)check_size != (size_t)check_rank)
-            values[i] = 0;
+    if (input == INPUT_GATHERED)
+        gather(count, values);
     for (size_t i = 0; input == INPUT_VARIANCES && i < count; i++)
         values[i] *= values[i];
 }

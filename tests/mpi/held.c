@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sums of one sign on N communicators, one after the other: "held N [SUMS]". Such sums stay exact.
- */
+/* Sums of what all ranks have alike on N communicators, one after the other: "held N [SUMS]". Such
+ * sums stay exact. */
 #include <mpi.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@ enum { COUNT = 20000 };
 int main(int argc, char **argv)
 {
     float *sum = malloc(COUNT * sizeof *sum);
-    int communicators = argc > 1 ? atoi(argv[1]) : 1, sums = argc > 2 ? atoi(argv[2]) : 24;
+    int communicators = argc > 1 ? atoi(argv[1]) : 1, sums = argc > 2 ? atoi(argv[2]) : 40;
 
     MPI_Init(&argc, &argv);
     for (int c = 0; sum && c < communicators; c++) {

@@ -318,15 +318,14 @@ static void play_softmax_1024(struct player *player, unsigned step)
     sum_softmax(player, step, 1024);
 }
 
-/* Of a large batch: noise is a sixth of the sum's square. */
+/* Of a large batch: noise is a sixth of the sum's square, of which the rest becomes smaller. */
 static void play_large_batch(struct player *player, unsigned step)
 {
     float *input = player_input(player, COUNT);
-    float noise = sqrtf(0.2f * (float)player->ranks);
+    float noise = sqrtf(0.2f * (float)player->ranks), size = powf(0.97f, (float)step);
 
-    (void)step;
     for (size_t i = 0; i < COUNT; i++)
-        input[i] = gauss(11, i) + noise * own_gauss(player, 1, i);
+        input[i] = size * (gauss(11, i) + noise * own_gauss(player, 1, i));
     player_sum_input(player, PLAYER_GRADIENT, COUNT);
 }
 
@@ -380,7 +379,7 @@ static const struct player_stream scenes[] = {
     {"straggler_far", play_straggler_far, STEPS, 0, 0, 0},
     {"gather_last", play_gather_last, STEPS, WATCHED_FROM, 0, 100},
     {"gather_first", play_gather_first, STEPS, WATCHED_FROM, 0, 100},
-    {"gather_varied", play_gather_varied, STEPS, WATCHED_FROM, 30, 100},
+    {"gather_varied", play_gather_varied, 5 * STEPS, WATCHED_FROM, 30, 100},
     {"rest", play_rest, STEPS + 40, WATCHED_FROM, 90, 100},
     {"in_turn", play_in_turn, 2 * STEPS, 2 * WATCHED_FROM, 0, 100},
     {"zeros", play_zeros, 2 * STEPS, STEPS / 2 + WATCHED_FROM, 90, 100},
@@ -388,7 +387,7 @@ static const struct player_stream scenes[] = {
     {"softmax_64", play_softmax_64, STEPS, WATCHED_FROM, 95, 100},
     {"softmax_1024", play_softmax_1024, STEPS / 2, WATCHED_FROM, 95, 100},
     {"large_batch", play_large_batch, STEPS, WATCHED_FROM, 95, 100},
-    {"experts", play_experts, STEPS, WATCHED_FROM, 90, 100},
+    {"experts", play_experts, 2 * STEPS, WATCHED_FROM, 90, 100},
     {"few_experts", play_few_experts, STEPS, WATCHED_FROM, 90, 100},
     {"decaying", play_decaying, STEPS, WATCHED_FROM, 95, 100},
     {"fused", play_fused, STEPS, WATCHED_FROM, 95, 100},

@@ -263,7 +263,7 @@ static const struct player_stream streams[] = {
     {"buckets", play_buckets, STEPS, WATCHED_FROM, 99, 100},
     {"resnet", play_resnet, STEPS, WATCHED_FROM, 99, 100},
     {"horovod_1ms", play_horovod_1ms, 2 * STEPS, WATCHED_FROM, 90, 100},
-    {"horovod_5ms", play_horovod_5ms, 2 * STEPS, WATCHED_FROM, 90, 100},
+    {"horovod_5ms", play_horovod_5ms, 4 * STEPS, WATCHED_FROM, 90, 100},
     {"gan", play_gan, 3 * STEPS, WATCHED_FROM, 99, 100},
     {"evaluation", play_evaluation, STEPS, WATCHED_FROM, 99, 100},
     {"ema", play_ema, STEPS, WATCHED_FROM, 99, 100},

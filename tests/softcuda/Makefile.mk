@@ -63,7 +63,7 @@ tests_softcuda_libcuda_la_CXXFLAGS = $(AM_CXXFLAGS)
 tests_softcuda_libcuda_la_LDFLAGS = $(SANITIZE_CFLAGS) \
 	$(if $(SANITIZE_CFLAGS),,-Wl,-z,defs) -version-number 1:0:0 \
 	-rpath $(abs_top_builddir)/tests/softcuda
-tests_unit_lib_libdevice_la_SOURCES = tests/unit/lib/kernels_inspect.c tests/unit/lib/kernels_run.c \
+tests_unit_lib_libdevice_la_SOURCES = tests/unit/lib/kernels_run.c \
 	tests/unit/lib/kernels_scene.c tests/unit/lib/softcuda_peer.c
 tests_unit_cuda_libs = tests/unit/lib/libdevice.la $(unit_libs)
 $(filter tests/unit/softcuda/%,$(device_units)): tests/softcuda/libcuda.la
@@ -99,7 +99,7 @@ tests_softcuda_planted_tsan_CXXFLAGS = $(AM_CXXFLAGS) $(TSAN)
 tests_softcuda_planted_tsan_LDFLAGS = $(TSAN)
 # Of the scenes every fifth, unless CGX_TEST_ALL=yes: each has all widths, and together they still
 # show each kernel all sizes of buckets, misalignments, numbers of sources and ends of pieces.
-kernels_sanitized = tests/unit/cuda/kernels_bytes.c tests/unit/lib/kernels_inspect.c \
+kernels_sanitized = tests/unit/cuda/kernels_bytes.c \
 	tests/unit/lib/kernels_scene.c tests/softcuda/kernels_direct.cpp $(softcuda_engine)
 tests_softcuda_kernels_asan_SOURCES = $(kernels_sanitized)
 tests_softcuda_kernels_asan_CFLAGS = $(tests_softcuda_planted_asan_CFLAGS) -DKERNELS_EVERY=5

@@ -127,19 +127,6 @@ static void run_pieces(const struct kernels_job *job, enum cgx_family family,
         run(kernel_of(job, family), &args, tiles);
 }
 
-static void run_inspection(const struct kernels_job *job, struct cgx_kernel_args args)
-{
-    struct cgx_kernel_piece pieces[MOST_PIECES];
-
-    for (size_t i = 0; i < job->npieces; i++)
-        pieces[i] = entry_of(&job->pieces[i], 0);
-    args.pieces = pieces;
-    args.npieces = (uint32_t)job->npieces;
-    args.inspection = job->inspection;
-    run(SOFTCUDA_KERNEL(cgx_inspect, cgx_kernel_args), &args,
-        cgx_kernel_inspected(job->inspection));
-}
-
 enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size_t)
 {
     int64_t sources[MOST_SOURCES];
@@ -161,10 +148,6 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size
     args.nsources = (uint32_t)job->nsources;
     args.bucket_size = job->coding->bucket_size;
     args.key = cgx_call_key(job->coding->call);
-    if (job->operation == CGX_INSPECT) {
-        run_inspection(job, args);
-        return CGX_OK;
-    }
     args.shown = job->shown;
     args.step = job->coding->step;
     args.error = job->coding->error;

@@ -29,7 +29,6 @@ FOR_KERNELS(DECLARE, float16)
 FOR_KERNELS(DECLARE, bfloat16)
 DECLARE(cgx_begin)
 DECLARE(cgx_heads)
-DECLARE(cgx_inspect)
 DECLARE(cgx_ranges)
 #undef DECLARE
 
@@ -56,5 +55,5 @@ static void softcuda_test_stuck(const struct add_args args)
 
 const struct softcuda_entry softcuda_table[] = {
     FOR_KERNELS(ENTRY, float32) FOR_KERNELS(ENTRY, float16) FOR_KERNELS(ENTRY, bfloat16)
-        ENTRY(cgx_begin) ENTRY(cgx_heads) ENTRY(cgx_inspect) ENTRY(cgx_ranges)
-            TEST_ENTRY(softcuda_test_add) TEST_ENTRY(softcuda_test_stuck){nullptr, nullptr, 0}};
+        ENTRY(cgx_begin) ENTRY(cgx_heads) ENTRY(cgx_ranges) TEST_ENTRY(softcuda_test_add)
+            TEST_ENTRY(softcuda_test_stuck){nullptr, nullptr, 0}};

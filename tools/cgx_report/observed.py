@@ -90,7 +90,7 @@ def title(one, several):
 
 
 def remarks(stats, one, all_sums):
-    """Sentences on ONE: whether it recurs, what the guard thinks, and the rule to write."""
+    """Sentences on ONE: whether it recurs, what looks have shown, and the rule to write."""
     where = condition(one.elements, one.datatype, all_sums)
     lines = []
     if one.layer:
@@ -99,9 +99,9 @@ def remarks(stats, one, all_sums):
         lines.append(f"{words.share(stats, one.layer)} of all bytes{step if error is not None else ''}.")
         held = one.calls("held") + one.layer.redone
         lines.append(
-            f"It recurs. The guard would have held {units.counted(held, 'call')}."
+            f"It recurs. Looks at the data would have held {units.counted(held, 'call')}."
             if held
-            else "It recurs, and the guard takes it for gradients."
+            else "It recurs, and looks like gradients."
         )
     for name in sorted({kind.reason for kind in one.kinds} - _PASSING):
         if one.layer and name in ("not_recurring", "held"):

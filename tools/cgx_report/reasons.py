@@ -82,7 +82,7 @@ REASONS = {
         (
             "looked_at",
             "Ranks look at the data before they compress such sums.",
-            "Nothing to do: it is some four calls of each kind.",
+            "Nothing to do: it is eleven calls of each kind.",
         ),
         (
             "held",

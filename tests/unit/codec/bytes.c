@@ -14,26 +14,33 @@
 
 static void test_message(void)
 {
-    static const unsigned char golden[16] = {9,    0x41, 0x34, 0x12, 0xEF, 0xCD, 0xAB, 0x89,
-                                             0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01};
-    const struct cgx_message message = {CGX_MESSAGE_DECLINED, CGX_BFLOAT16, 0x010203, 0x1234,
-                                        0x89ABCDEF,           0x0405060708};
-    unsigned char header[16];
+    static const unsigned char golden[48] = {10,   0x41, 0x34, 0x12, 0xEF,        0xCD,       0xAB,
+                                             0x89, 0x08, 0x07, 0x06, 0x05,        0x04,       0x03,
+                                             0x02, 0x01, 0x5E, 0x7F, [46] = 0x80, [47] = 0x01};
+    const struct cgx_message message = {CGX_MESSAGE_DECLINED,
+                                        CGX_BFLOAT16,
+                                        0x010203,
+                                        0x1234,
+                                        0x89ABCDEF,
+                                        0x0405060708,
+                                        {0x5E, 0x7F, [30] = 0x80, [31] = 0x01}};
+    unsigned char header[48];
     struct cgx_message read = {0};
     bool refused = true;
 
     cgx_message_write(&message, header);
-    ok(memcmp(header, golden, 16) == 0, "a message header has its bytes");
+    ok(memcmp(header, golden, 48) == 0, "a message header has its bytes");
     ok(cgx_message_read(golden, &read) == CGX_OK && read.flags == message.flags &&
            read.dtype == message.dtype && read.elements == message.elements &&
-           read.seq == message.seq && read.plan == message.plan && read.bytes == message.bytes,
+           read.seq == message.seq && read.plan == message.plan && read.bytes == message.bytes &&
+           memcmp(read.sketch, message.sketch, sizeof read.sketch) == 0,
        "a message header is read back");
     for (unsigned version = 0; version < 256; version++) {
         header[0] = (unsigned char)version;
-        refused = refused && (cgx_message_read(header, &read) == CGX_OK) == (version == 9);
+        refused = refused && (cgx_message_read(header, &read) == CGX_OK) == (version == 10);
     }
     ok(refused, "a message of another version is refused");
-    header[0] = 9;
+    header[0] = 10;
     for (unsigned flags = 0; flags < 256; flags++) {
         header[1] = (unsigned char)flags;
         refused = refused && (cgx_message_read(header, &read) == CGX_OK) ==

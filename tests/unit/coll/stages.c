@@ -246,7 +246,7 @@ static void test_crossing(void)
                  {"00112233", 1.01}, {"+00112233", 1.01}, {"+0123456789abcdef", 1.01}};
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct scene scene = scene_of(cases[i].nodes, CGX_FLOAT32, 1 << 17);
+        struct scene scene = scene_of(cases[i].nodes, CGX_FLOAT32, 1 << 18);
         double least, nodes;
 
         scene.bucket_size = 512;

@@ -87,6 +87,52 @@ static void test_positions(void)
     state.stream.recurrence = NULL;
 }
 
+/* The site of COUNT at POSITION after a window at it in the step before, if it showed anything. */
+static bool is_clear_at(uint32_t position, uint64_t count)
+{
+    const struct cgx_callsite_key key = {.count = count, .position = position};
+
+    return cgx_callsites_find(&state, &key, true)->clear;
+}
+
+static void show_at(uint32_t position, uint64_t count, enum cgx_look look)
+{
+    const struct cgx_callsite_key key = {.count = count, .position = position};
+
+    cgx_callsite_note(cgx_callsites_find(&state, &key, true),
+                      &(struct cgx_site_note){.event = CGX_EVENT_JUDGED, .look = look});
+}
+
+/* Positions get another meaning. */
+static void change_step(size_t period)
+{
+    cgx_recurrence_set_step(state.stream.recurrence, period);
+    take_steps();
+}
+
+static void test_clear(void)
+{
+    cgx_callsites_clear(state.callsites);
+    state.stream.recurrence = cgx_recurrence_create(
+        &(struct cgx_recurrence_rule){.warmup = 2, .minimal_size = 16384, .step = PERIOD});
+    take_steps();
+    show_at(0, step[0], CGX_LOOK_GRADIENT);
+    show_at(1, step[1], CGX_LOOK_GRADIENT);
+    show_at(2, step[1], CGX_LOOK_STILL);
+    change_step(2 * PERIOD);
+    ok(is_clear_at(0, step[0]) && is_clear_at(3, step[0]),
+       "a count whose sums were gradients needs no looks at other positions");
+    ok(!is_clear_at(1, step[1]), "one of which some were state does");
+    ok(!is_clear_at(2, 40000), "and so does a new one");
+    change_step(PERIOD);
+    ok(is_clear_at(0, step[0]), "what was taken over is handed on");
+    cgx_callsites_clear(state.callsites);
+    ok(!is_clear_at(0, step[0]), "but not kept where all sites are forgotten");
+    cgx_recurrence_free(state.stream.recurrence);
+    state.stream.recurrence = NULL;
+    cgx_callsites_clear(state.callsites);
+}
+
 /* A hint of the communicator. */
 static void take_hint(enum cgx_hint hint, const char *value)
 {
@@ -153,6 +199,7 @@ int main(void)
     state.callsites = cgx_callsites_create();
     test_memory();
     test_positions();
+    test_clear();
     test_hints();
     test_ops();
     cgx_callsites_free(state.callsites);

@@ -119,7 +119,6 @@ int main(int argc, char **argv)
         test_kernel(CGX_ENCODE, "encode", type, true);
         test_kernel(CGX_DECODE, "decode", type, true);
         test_kernel(CGX_REDUCE, "reduce", type, true);
-        kernels_test_inspect(type);
     }
     test_many_pieces();
     return done_testing();

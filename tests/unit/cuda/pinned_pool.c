@@ -77,26 +77,27 @@ static void test_copies(void)
     ok(cgx_pinned_fetch(&host, to, from, BYTES) != CGX_OK, "host memory is not fetched");
 }
 
-enum { RUNS = 70, RUN = 900, AT = 8 };
+enum { RUNS = 70, RUN = 900, MARGIN = 8 };
 
 static bool may_load;
 
-/* Whether the RUNS from START on, of SIZE bytes, are picked; what is AT both ends stays. */
-static bool picks(const struct cgx_picked *runs, size_t start, const unsigned char *from)
+/* Whether RUNS, of what is FROM, are picked from START on; what is behind them stays. */
+static bool picks(struct cgx_strided runs, size_t start, const unsigned char *from)
 {
-    const size_t bytes = AT + cgx_picked_bytes(runs) + AT;
+    const size_t bytes = cgx_picked_bytes(&runs) + MARGIN;
     unsigned char *memory;
     bool same;
 
     if (cgx_pinned_take(&where, bytes, (void **)&memory) != CGX_OK)
         return false;
     memset(memory, 0xAA, bytes);
-    same = cgx_pinned_pick(&where, memory, (char *)device + start, runs, may_load) == CGX_OK;
-    for (size_t i = 0; i < runs->count; i++)
-        same = same && memcmp(memory + AT + i * runs->size, from + start + runs->offsets[i],
-                              runs->size) == 0;
-    for (size_t i = 0; i < AT; i++)
-        same = same && memory[i] == 0xAA && memory[bytes - 1 - i] == 0xAA;
+    runs.at = (char *)device + start;
+    same = cgx_pinned_pick(&where, memory, &runs, may_load) == CGX_OK;
+    for (size_t i = 0; i < runs.count; i++)
+        same = same &&
+               memcmp(memory + i * runs.bytes, from + start + i * runs.stride, runs.bytes) == 0;
+    for (size_t i = 0; i < MARGIN; i++)
+        same = same && memory[bytes - 1 - i] == 0xAA;
     cgx_pinned_give(&where, memory);
     return same;
 }
@@ -104,30 +105,24 @@ static bool picks(const struct cgx_picked *runs, size_t start, const unsigned ch
 static void test_picking(void)
 {
     static unsigned char from[BYTES];
-    size_t offsets[RUNS];
-    struct cgx_picked runs = {offsets, RUN, RUNS, AT};
+    struct cgx_strided runs = {.bytes = RUN, .stride = 988, .count = RUNS};
     unsigned long long launches = device_is_soft() ? device_count().launches : 0;
 
     for (size_t i = 0; i < BYTES; i++)
         from[i] = (unsigned char)(i * 7 + i / 256);
-    for (size_t i = 0; i < RUNS; i++)
-        offsets[i] = (RUNS - 1 - i) * 991 / 4 * 4;
     if (cgx_pinned_store(&where, device, from, BYTES) != CGX_OK)
         bail_out("nothing can be stored");
-    ok(!picks(&runs, 0, from), "nothing is picked where the kernel may not be loaded and is not");
+    ok(!picks(runs, 0, from), "nothing is picked where the kernel may not be loaded and is not");
     may_load = true;
-    ok(picks(&runs, 0, from), "runs are picked");
+    ok(picks(runs, 0, from), "runs are picked");
     may_load = false;
-    runs.size = 20;
-    ok(picks(&runs, 24, from), "short runs are picked from within the memory");
+    runs.bytes = 20;
+    ok(picks(runs, 24, from), "short runs are picked from within the memory");
     if (device_is_soft())
         ok(device_count().launches == launches + 2, "each time by one kernel");
-    ok(!picks(&runs, 2, from), "misaligned memory is not picked from");
-    runs.size = 22;
-    ok(!picks(&runs, 0, from), "nor are parts of words");
-    runs.size = 20;
-    offsets[7] += 2;
-    ok(!picks(&runs, 0, from), "from anywhere");
+    ok(!picks(runs, 2, from), "misaligned memory is not picked from");
+    runs.bytes = 22;
+    ok(!picks(runs, 0, from), "nor are parts of words");
 }
 
 /* What cannot be waited for may still come. */

@@ -24,8 +24,7 @@ struct kernels_job {
     size_t nsources;
     struct cgx_history history;
     unsigned char *buffer;
-    unsigned char *payload;                  /* of INSPECT: the results */
-    const struct cgx_inspection *inspection; /* of INSPECT; BUFFER has this rank's elements */
+    unsigned char *payload;
     /* Where all of pieces that vary goes too; NULL: nowhere. */
     unsigned char *shown;
 };
@@ -111,10 +110,5 @@ bool scene_is_same(const struct scene *scene, enum cgx_operation operation);
 
 /* What the last comparison's status was. */
 enum cgx_status scene_status(void);
-
-/* ---- kernels_inspect.c ---- */
-
-/* Tests that the device finds what the host does in sums of DTYPE. */
-void kernels_test_inspect(enum cgx_dtype dtype);
 
 #endif

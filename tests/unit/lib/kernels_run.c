@@ -17,7 +17,6 @@ struct tables {
     struct cgx_kernel_piece pieces[MOST_PIECES];
     struct cgx_kernel_range ranges[MOST_RANGES];
     int64_t sources[MOST_SOURCES];
-    struct cgx_inspection inspection;
     struct cgx_kernel_mark marks[MOST_MARKS];
     uint32_t status;
 };
@@ -62,7 +61,7 @@ static struct part fill_ranges(const struct kernels_job *job, struct tables *tab
     return part;
 }
 
-/* The pieces of FAMILY, or of all (CGX_FAMILIES), behind the FIRST of the tables. */
+/* The pieces of FAMILY, behind the FIRST of the tables. */
 static struct part fill_pieces(const struct kernels_job *job, int family, uint32_t first,
                                struct tables *tables)
 {
@@ -71,7 +70,7 @@ static struct part fill_pieces(const struct kernels_job *job, int family, uint32
     for (size_t i = 0; i < job->npieces; i++) {
         const struct cgx_piece *piece = &job->pieces[i];
 
-        if (family != CGX_FAMILIES && (int)cgx_encoding_family(piece->bits) != family)
+        if ((int)cgx_encoding_family(piece->bits) != family)
             continue;
         tables->pieces[first + part.entries++] = (struct cgx_kernel_piece){.first = piece->first,
                                                                            .count = piece->count,
@@ -90,14 +89,9 @@ static void fill_tables(const struct kernels_job *job, const unsigned char *memo
 
     if (job->npieces > MOST_PIECES || job->nsources > MOST_SOURCES)
         bail_out("%zu pieces and %zu sources are too many", job->npieces, job->nsources);
-    for (int i = 0; job->operation < CGX_INSPECT && i < CGX_FAMILIES; i++) {
+    for (int i = 0; i < CGX_FAMILIES; i++) {
         parts[i] = fill_pieces(job, i, first, tables);
         first += parts[i].entries;
-    }
-    if (job->operation == CGX_INSPECT) {
-        tables->inspection = *job->inspection;
-        parts[0] = fill_pieces(job, CGX_FAMILIES, 0, tables);
-        parts[0].tiles = cgx_kernel_inspected(job->inspection);
     }
     for (size_t i = 0; i < job->nsources; i++) {
         const unsigned char *source =
@@ -156,7 +150,6 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
                                    .nsources = (uint32_t)job->nsources,
                                    .bucket_size = job->coding->bucket_size,
                                    .key = cgx_call_key(job->coding->call),
-                                   .inspection = &device_tables->inspection,
                                    .marks = device_tables->marks,
                                    .step = job->coding->step,
                                    .error = job->coding->error,

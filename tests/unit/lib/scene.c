@@ -35,7 +35,8 @@ struct scene scene_of(const char *nodes, enum cgx_dtype dtype, size_t count)
                           .count = count,
                           .fragment = 16384,
                           .declined = -1,
-                          .unrecoverable = -1};
+                          .unrecoverable = -1,
+                          .held = -1};
 
     for (unsigned r = 0; r < scene.ranks; r++)
         scene.keys[r] = keys[r];
@@ -79,7 +80,6 @@ void scene_prepare(struct scene *scene)
     struct cgx_layer_list *layers = scene->layered ? layers_of(scene) : NULL;
     const struct cgx_override override = {.layers = layers};
     struct cgx_scheme scheme = {.leaders = scene->leaders,
-                                .watched = scene->watched,
                                 .inter = scene->grid ? CGX_REDUCTION_GRID : CGX_REDUCTION_SRA,
                                 .network = {.message_ns = 1}};
 
@@ -239,6 +239,16 @@ static struct cgx_shm *connect(const struct scene *scene, unsigned rank,
     return shm;
 }
 
+/* An input of RANK is as large as those before it, or odd. */
+static struct cgx_inputs inputs_of(const struct scene *scene, unsigned rank)
+{
+    struct cgx_inputs inputs = {.kept = NULL};
+
+    if ((int)rank == scene->held)
+        cgx_sizes_add(&inputs.sizes, 1e30);
+    return inputs;
+}
+
 static void run_rank(void *context, unsigned rank)
 {
     struct scene *scene = context;
@@ -246,6 +256,7 @@ static void run_rank(void *context, unsigned rank)
     struct cgx_backend_ops ops = *cgx_backend_host()->ops;
     struct cgx_backend backend = {.ops = &ops};
     struct cgx_scratch scratch = {0};
+    struct cgx_inputs inputs = inputs_of(scene, rank);
     struct cgx_mpi mpi = loopback_mpi;
     struct cgx_coll coll = {.mpi = &mpi,
                             .rank = rank,
@@ -261,10 +272,8 @@ static void run_rank(void *context, unsigned rank)
                             .vote = (int)rank == scene->unrecoverable ? CGX_UNRECOVERABLE
                                     : (int)rank == scene->declined    ? CGX_DECLINED
                                                                       : CGX_ABLE,
-                            .watching = {.threshold = scene->consensus,
-                                         .ignored = scene->ignored,
-                                         .sees_input = !scene->unseen,
-                                         .recent = scene->recent[rank]},
+                            .looks = scene->looks,
+                            .inputs = scene->looks ? &inputs : NULL,
                             .pull = scene->mirrored ? CGX_PULL_DEVICE : CGX_PULL_NONE};
 
     memcpy(coll.steps, scene->steps, sizeof coll.steps);
@@ -286,7 +295,7 @@ static void run_rank(void *context, unsigned rank)
     if (scene->shm)
         coll.shm = connect(scene, rank, &scratch);
     scene->outcomes[rank] = cgx_coll_run(&coll);
-    scene->seen[rank] = coll.seen;
+    scene->seen[rank] = coll.look;
     if (scene->mirrored) {
         pthread_barrier_wait(&barrier);
         mirror_close(rank);

@@ -45,15 +45,12 @@ struct scene {
     size_t count;
     bool in_place;
     bool layered; /* layers of SCENE_LAYER elements and different widths, the first with BITS */
-    bool watched; /* owners say how far ranks are apart */
-    bool unseen;  /* as if inputs were in a device's memory */
+    bool looks;   /* ranks compare sketches of their inputs */
+    int held;     /* the rank that holds the call for its input; -1: none */
     float steps[CGX_STEP_STAGES]; /* of uniform quantisation; 0: each piece's own */
-    float consensus;              /* the distance below which the call is not compressed */
-    struct cgx_recent *recent[SCENE_MOST_RANKS]; /* the last sums; NULL: not kept */
-    uint32_t ignored;                            /* of what is looked for */
-    size_t staging;                              /* bytes; 0: all in one slice */
-    size_t fragment;                             /* bytes */
-    int declined, unrecoverable;                 /* the rank that is; -1: none */
+    size_t staging;               /* bytes; 0: all in one slice */
+    size_t fragment;              /* bytes */
+    int declined, unrecoverable;  /* the rank that is; -1: none */
     struct scene_fault fault;
 
     /* What comes of it. */
@@ -63,9 +60,9 @@ struct scene {
     unsigned char *inputs[SCENE_MOST_RANKS], *outputs[SCENE_MOST_RANKS];
     float *scales[SCENE_MOST_RANKS];
     enum cgx_outcome outcomes[SCENE_MOST_RANKS];
-    struct cgx_verdict seen[SCENE_MOST_RANKS];
-    size_t crossing; /* bytes of messages between ranks of different nodes */
-    size_t busiest;  /* bytes of them that one node has sent */
+    enum cgx_look seen[SCENE_MOST_RANKS]; /* of its input, or of all */
+    size_t crossing;                      /* bytes of messages between ranks of different nodes */
+    size_t busiest;                       /* bytes of them that one node has sent */
     bool fault_came; /* there was an operation or a message to which the fault applied */
 };
 

@@ -296,7 +296,7 @@ static void test_print(void)
     free(text);
     text = printed(environment, false);
     ok(strstr(text, "CGX_WARMUP=\"4\" (default: 2)\n") == text &&
-           strstr(text, "CGX_CONSENSUS=\"x\" (refused; default: 0.05)\n") != NULL,
+           strstr(text, "CGX_CONSENSUS=\"x\" (refused; default: 1)\n") != NULL,
        "what is set is printed alone");
     free(text);
     environment[0] = "CGX_HISTORY=0";

@@ -51,7 +51,7 @@ static const struct variable {
     {"CGX_BUFFERS", {"host", "all", "HOST", "All"}, {"gpu", "hos", "hosts", "host,all", "device,"}},
     {"CGX_WARMUP", {"0", "1", "3", "1000000"}, {"1000001", "-1", "two"}},
     {"CGX_CONSENSUS",
-     {"0", "0.0", "1", "1.0", "1e-3", ".5"},
+     {"0", "0.0", "0.05", "0.9", "1e-3", ".5"},
      {"1.001", "2", "-0.1", "-0", "5%", "0,05", "inf", "nan", "1e", ".", "0.05 "}},
     {"CGX_RULES", {NULL}, {"/nonexistent/rules", "/dev/null", "/"}},
     {"CGX_FUSION_BUFFER_SIZE_MB", {"1", "1048576"}, {"0", "1048577", "64M", "64.0"}},
@@ -127,7 +127,7 @@ static void test_defaults(void)
            s.fusion_buffer_bytes == (uint64_t)64 << 20 && s.cross_reduction == CGX_REDUCTION_AUTO &&
            s.log_level == CGX_LOG_WARN && *s.stats_path == '\0',
        "the settings in effect have their defaults");
-    ok(s.consensus == 0.05 && s.rules == 0 && *s.rules_path == '\0',
+    ok(s.consensus == 1 && s.rules == 0 && *s.rules_path == '\0',
        "data is looked at, and there are no rules");
     ok(s.inner_transport == CGX_TRANSPORT_AUTO && !s.leaders && s.topology == CGX_TOPOLOGY_AUTO,
        "the settings not in effect have their defaults");

@@ -1,0 +1,241 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "pmpi/look.h"
+
+#include <stdlib.h>
+
+#include "codec/bucket.h"
+#include "cuda/memory.h"
+#include "cuda/pinned_pool.h"
+#include "mpi/config.h"
+#include "pmpi/eligible.h"
+#include "pmpi/exact.h"
+#include "util/float_state.h"
+
+/* Pairs of elements that show whether a matrix is symmetric. */
+#define PAIRS 512
+
+/* Elements of a call's sum or input. */
+struct elements {
+    const struct cgx_pointer *where;
+    const char *at;
+    enum cgx_dtype dtype;
+    size_t count;
+};
+
+static struct elements sum_of(const struct cgx_call *call, enum cgx_dtype dtype)
+{
+    return (struct elements){&call->receive, call->recvbuf, dtype, (size_t)call->count};
+}
+
+static struct elements input_of(const struct cgx_call *call, enum cgx_dtype dtype, bool in_place)
+{
+    return (struct elements){in_place ? &call->receive : &call->send, cgx_call_input(call), dtype,
+                             (size_t)call->count};
+}
+
+/* ---- samples ---- */
+
+/* Copies RUNS on a device to MEMORY: by one kernel or, if there is none, by a copy of the driver's.
+ * Managed memory may be on the host, from where a kernel would fetch whole pages. */
+static enum cgx_status fetch(const struct cgx_pointer *where, const struct cgx_strided *runs,
+                             bool may_load, void *memory)
+{
+    if (where->memory == CGX_MEMORY_DEVICE &&
+        cgx_pinned_pick(where, memory, runs, may_load) == CGX_OK)
+        return CGX_OK;
+    return cgx_pinned_gather(where, memory, runs);
+}
+
+static bool read_device(const struct elements *elements, const struct cgx_strided *runs,
+                        bool may_load, struct cgx_sample *sample)
+{
+    enum cgx_status status;
+    void *memory;
+
+    if (cgx_cuda_enter(elements->where) != CGX_OK)
+        return false;
+    status = cgx_pinned_take(elements->where, cgx_picked_bytes(runs), &memory);
+    if (status == CGX_OK) {
+        status = fetch(elements->where, runs, may_load, memory);
+        if (status == CGX_OK)
+            cgx_peek_elements(elements->dtype, memory, CGX_LOOK_PLACES * sample->run,
+                              sample->values);
+        cgx_pinned_give(elements->where, memory);
+    }
+    cgx_cuda_leave();
+    return status == CGX_OK;
+}
+
+static void read_host(const struct elements *elements, const struct cgx_strided *runs,
+                      struct cgx_sample *sample)
+{
+    for (size_t i = 0; i < CGX_LOOK_PLACES; i++)
+        cgx_peek_elements(elements->dtype, elements->at + i * runs->stride, sample->run,
+                          sample->values + i * sample->run);
+}
+
+/* Reads a sample of up to MOST elements at each place. MAY_LOAD: kernels, which may wait for work
+ * of the program. */
+static bool read_sample(const struct elements *elements, size_t most, bool may_load,
+                        struct cgx_sample *sample)
+{
+    const struct cgx_strided runs =
+        cgx_sample_runs(elements->at, elements->count, elements->dtype, most);
+
+    sample->run = cgx_sample_run(elements->count, most);
+    if (elements->where->memory != CGX_MEMORY_HOST)
+        return read_device(elements, &runs, may_load, sample);
+    read_host(elements, &runs, sample);
+    return true;
+}
+
+/* ---- symmetric matrices ---- */
+
+static size_t root_of(size_t count)
+{
+    size_t root = 1;
+
+    for (size_t bit = (size_t)1 << 31; bit > 0; bit /= 2) {
+        if ((root + bit) * (root + bit) <= count)
+            root += bit;
+    }
+    return root;
+}
+
+/* Whether ELEMENTS, in host memory, are a symmetric matrix, by pairs on both sides of its diagonal.
+ * Those of diagonal matrices would all be zeros. */
+static bool is_symmetric(const struct elements *elements)
+{
+    const size_t rows = root_of(elements->count), size = cgx_dtype_size(elements->dtype);
+    double difference = 0, squares = 0;
+
+    if (elements->where->memory != CGX_MEMORY_HOST || rows * rows != elements->count)
+        return false;
+    for (size_t i = 0; i < PAIRS; i++) {
+        size_t row = i * 7919 % rows, column = (i * 104729 + rows / 2) % rows;
+        float upper, lower;
+
+        if (row == column)
+            continue;
+        cgx_peek_elements(elements->dtype, elements->at + (row * rows + column) * size, 1, &upper);
+        cgx_peek_elements(elements->dtype, elements->at + (column * rows + row) * size, 1, &lower);
+        difference += ((double)upper - (double)lower) * ((double)upper - (double)lower);
+        squares += (double)upper * (double)upper + (double)lower * (double)lower;
+    }
+    return squares > 0 && difference < 1e-4 * squares;
+}
+
+/* ---- exact calls ---- */
+
+/* What is read of this rank's input of an exact call. */
+struct input {
+    double size;                   /* 0: unknown */
+    float firsts[CGX_LOOK_PLACES]; /* the first element at each place */
+};
+
+static void see_input(const struct elements *elements, bool may_load, struct input *input)
+{
+    struct cgx_sample sample;
+
+    if (!read_sample(elements, CGX_LOOK_INPUT_RUN, may_load, &sample))
+        return;
+    input->size = cgx_sample_size(&sample);
+    for (size_t i = 0; i < CGX_LOOK_PLACES; i++)
+        input->firsts[i] = sample.values[i * sample.run];
+}
+
+/* Whether INPUT, if it is known, has the signs of what the other ranks bring to SUM. */
+static bool is_alike(const struct input *input, const struct cgx_sample *sum)
+{
+    struct cgx_sample own = {.run = 1}, others = {.run = 1};
+    struct cgx_sketch sketches[2];
+
+    for (size_t i = 0; i < CGX_LOOK_PLACES; i++) {
+        own.values[i] = input->firsts[i];
+        others.values[i] = sum->values[i * sum->run] - input->firsts[i];
+    }
+    sketches[0] = cgx_sketch_of(&own);
+    sketches[1] = cgx_sketch_of(&others);
+    return cgx_sketch_agrees(&sketches[0], sketches[1].signs);
+}
+
+static void look_at_sum(const struct elements *sum, const struct input *input,
+                        struct cgx_comm *state, struct cgx_callsite *site)
+{
+    struct cgx_window *window = &site->window;
+    struct cgx_sample sample;
+    enum cgx_look look;
+    struct cgx_sum_traits traits = {.placed = site->key.position != CGX_POSITION_NONE};
+
+    if (!read_sample(sum, CGX_LOOK_SUM_RUN, true, &sample)) {
+        cgx_window_look(window, NULL, &traits);
+        return;
+    }
+    if (!window->kept)
+        window->kept = cgx_kept_create(CGX_LOOK_PLACES * sample.run);
+    traits.symmetric = is_symmetric(sum);
+    traits.alike = is_alike(input, &sample);
+    look = cgx_window_look(window, &sample, &traits);
+    if (look != CGX_LOOK_ODD)
+        cgx_sizes_add(&site->inputs.sizes, input->size);
+    if (look <= CGX_LOOK_GRADIENT)
+        cgx_range_add(&cgx_comm_kind(state, site)->sizes, input->size);
+}
+
+int cgx_look_exact(const struct cgx_call *call, struct cgx_comm *state, enum cgx_reason reason,
+                   struct cgx_callsite *site)
+{
+    const struct cgx_capability capability = cgx_eligible_capability(call);
+    const bool in_place = capability.in_place, can = !capability.refusal;
+    const struct elements sum = sum_of(call, site->dtype);
+    const struct elements own = input_of(call, site->dtype, in_place);
+    struct input input = {.size = 0};
+    union cgx_float_state caller;
+    int code;
+
+    cgx_float_enter(&caller);
+    /* The sum overwrites the input. No kernels are loaded for that: it may wait for work of the
+     * program which itself waits for a rank that is in this call already. */
+    if (can && in_place)
+        see_input(&own, false, &input);
+    cgx_float_leave(&caller);
+    code = cgx_exact(call, reason);
+    cgx_float_enter(&caller);
+    if (can && !in_place && code == CGX_MPI_SUCCESS)
+        see_input(&own, true, &input);
+    if (can && code == CGX_MPI_SUCCESS)
+        look_at_sum(&sum, &input, state, site);
+    else
+        cgx_window_look(&site->window, NULL, &(struct cgx_sum_traits){.placed = false});
+    cgx_float_leave(&caller);
+    return code;
+}
+
+/* ---- compressed calls ---- */
+
+void cgx_look_prepare(const struct cgx_call *call, struct cgx_comm *state,
+                      struct cgx_callsite *site, struct cgx_coll *coll)
+{
+    const struct elements input = input_of(call, site->dtype, call->sendbuf == cgx_mpi()->IN_PLACE);
+    const bool unseen = !site->clear && cgx_config()->warmup > 0;
+
+    coll->looks = true;
+    if (coll->vote != CGX_ABLE)
+        return;
+    if (!site->inputs.kept)
+        site->inputs.kept =
+            cgx_kept_create(CGX_LOOK_PLACES * cgx_sample_run(input.count, CGX_LOOK_INPUT_RUN));
+    coll->inputs = &site->inputs;
+    coll->traits.unseen = unseen;
+    if (site->key.position == CGX_POSITION_NONE || site->inputs.sizes.count == 0)
+        coll->traits.range = &cgx_comm_kind(state, site)->sizes;
+    coll->traits.symmetric = unseen && is_symmetric(&input);
+}
+
+void cgx_look_ran(const struct cgx_coll *coll, struct cgx_comm *state, struct cgx_callsite *site)
+{
+    cgx_sizes_add(&site->inputs.sizes, coll->size);
+    cgx_range_add(&cgx_comm_kind(state, site)->sizes, coll->size);
+}

@@ -1,0 +1,81 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "policy/sample.h"
+
+#include <string.h>
+
+#include "codec/squares.h"
+#include "util/integers.h"
+
+#define ALIKE_LEAST 32 /* places */
+
+size_t cgx_sample_run(size_t count, size_t most)
+{
+    return cgx_smaller(count / CGX_LOOK_PLACES, most) & ~(size_t)1;
+}
+
+size_t cgx_sample_stride(size_t count)
+{
+    return (count - cgx_sample_run(count, CGX_LOOK_SUM_RUN)) / (CGX_LOOK_PLACES - 1) & ~(size_t)1;
+}
+
+struct cgx_strided cgx_sample_runs(const void *at, size_t count, enum cgx_dtype dtype, size_t most)
+{
+    const size_t size = cgx_dtype_size(dtype);
+
+    return (struct cgx_strided){.at = at,
+                                .bytes = cgx_sample_run(count, most) * size,
+                                .stride = cgx_sample_stride(count) * size,
+                                .count = CGX_LOOK_PLACES};
+}
+
+double cgx_sample_size(const struct cgx_sample *sample)
+{
+    size_t count = CGX_LOOK_PLACES * sample->run;
+    double magnitudes;
+
+    return cgx_squares_sum(sample->values, count, &magnitudes) / (double)count;
+}
+
+/* ---- sketches ---- */
+
+struct cgx_sketch cgx_sketch_empty(void)
+{
+    struct cgx_sketch sketch = {{0}, {0}};
+
+    memset(sketch.signs, 0xAA, sizeof sketch.signs);
+    return sketch;
+}
+
+struct cgx_sketch cgx_sketch_of(const struct cgx_sample *sample)
+{
+    struct cgx_sketch sketch = cgx_sketch_empty();
+
+    for (unsigned i = 0; i < CGX_LOOK_PLACES; i++) {
+        float value = sample->values[i * sample->run];
+        unsigned char bit = (unsigned char)(1u << i % 8);
+
+        if (value == 0)
+            continue;
+        sketch.nonzero[i / 8] |= bit;
+        if (value > 0)
+            sketch.signs[i / 8] |= bit;
+        else
+            sketch.signs[i / 8] &= (unsigned char)~bit;
+    }
+    return sketch;
+}
+
+bool cgx_sketch_agrees(const struct cgx_sketch *own, const unsigned char other[CGX_SKETCH_BYTES])
+{
+    int places = 0, equal = 0;
+
+    for (size_t i = 0; i < CGX_SKETCH_BYTES; i++) {
+        unsigned nonzero = own->nonzero[i];
+
+        places += __builtin_popcount(nonzero);
+        equal += __builtin_popcount(nonzero & ~((unsigned)own->signs[i] ^ other[i]));
+    }
+    return places >= ALIKE_LEAST && 40 * equal >= 39 * places;
+}
