@@ -12,7 +12,7 @@
 static atomic_bool compressed;
 static atomic_ullong said; /* a bit for each reason that was said to keep large sums exact */
 _Static_assert(CGX_REASONS <= 64, "a bit for each");
-static atomic_ullong blocked[CGX_LOOKS]; /* by what was found */
+static atomic_ullong blocked[CGX_LOOKS], held[CGX_LOOKS]; /* by what was found */
 
 /* Describes SUM: "sum 3 of the step (position=2, 4096 elements on MPI_COMM_WORLD, 8 ranks)". Rules
  * count positions from 0. */
@@ -132,32 +132,49 @@ void cgx_notice_looking(const struct cgx_noticed *sum, unsigned looks)
         return;
     describe(sum, text, sizeof text);
     cgx_log(CGX_LOG_INFO,
-            "%s: %u of %d sums looked at; then they are compressed if they look like "
-            "gradients. consensus=off in a rule or hint, or CGX_WARMUP=0, does not wait",
+            "%s: %u of %d sums looked at; then they are compressed if they look like gradients. "
+            "To begin at once, say consensus=off in a rule or hint, or set CGX_WARMUP=0",
             text, looks, CGX_LOOK_WINDOW);
+}
+
+/* Says that SUM is exact, in the words HOW, because of what LOOK has found. */
+static void say_exact(enum cgx_log_level level, const struct cgx_noticed *sum, const char *how,
+                      enum cgx_look look)
+{
+    static const struct cgx_look_words elsewhere = {
+        .text = "another rank's part of it does not look like a gradient",
+        .kinds = "averages, metrics and other state"};
+    const struct cgx_look_words *words = cgx_look_is_state(look) ? &cgx_looks[look] : &elsewhere;
+    char text[CGX_NOTICED_BYTES];
+
+    describe(sum, text, sizeof text);
+    cgx_log(level,
+            "%s %s: %s, as is usual for %s. If these sums are gradients, a file with the line "
+            "'count=%llu -> consensus=off', named by cgxrun --rules or CGX_RULES, compresses them",
+            text, how, words->text, words->kinds, (unsigned long long)sum->count);
 }
 
 void cgx_notice_blocked(const struct cgx_noticed *sum, unsigned calls, enum cgx_look look)
 {
     bool is_first = atomic_fetch_add(&blocked[look], 1) == 0;
-    char text[CGX_NOTICED_BYTES];
+    char how[64];
 
-    describe(sum, text, sizeof text);
-    cgx_log(is_first ? CGX_LOG_WARN : CGX_LOG_DEBUG,
-            "%s %s exact, and so %s the next %u like it: %s, and gradients rarely do. If these are "
-            "gradients, consensus=off in a rule or hint, or CGX_CONSENSUS=0, compresses them",
-            text, sum->observed ? "would stay" : "stays", sum->observed ? "would" : "do", calls,
-            cgx_looks[look].text);
+    snprintf(how, sizeof how, "%s exact, and so %s the next %u like it",
+             sum->observed ? "would stay" : "stays", sum->observed ? "would" : "do", calls);
+    say_exact(is_first ? CGX_LOG_WARN : CGX_LOG_DEBUG, sum, how, look);
 }
 
 void cgx_notice_held(const struct cgx_noticed *sum, enum cgx_look look)
 {
-    char text[CGX_NOTICED_BYTES];
+    bool is_first = atomic_fetch_add(&held[look], 1) == 0;
 
-    describe(sum, text, sizeof text);
-    cgx_log(CGX_LOG_DEBUG,
-            "%s: this call alone is exact, since %s; after three in a row sums are looked at anew",
-            text, cgx_look_is_state(look) ? cgx_looks[look].text : "another rank has found state");
+    say_exact(is_first ? CGX_LOG_INFO : CGX_LOG_DEBUG, sum,
+              "is done again exactly, this call alone", look);
+}
+
+unsigned long long cgx_notice_found(enum cgx_look look)
+{
+    return atomic_load(&blocked[look]) + atomic_load(&held[look]);
 }
 
 void cgx_notice_count(void)

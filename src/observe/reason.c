@@ -45,7 +45,7 @@ const struct cgx_reason_words cgx_reasons[CGX_REASONS] = {
     [CGX_REASON_LOOKED_AT] = {"looked_at", "ranks look at 11 sums like it first",
                               "let the program run for more steps"},
     [CGX_REASON_HELD] = {"held", "this call's sum, or those before it, did not look like gradients",
-                         "if these are gradients, set CGX_CONSENSUS=0"},
+                         "if these are gradients, say consensus=off in CGX_RULES"},
     [CGX_REASON_NULL] = {"null", "a buffer is NULL", NULL},
     [CGX_REASON_OVERLAP] = {"overlap", "the buffers overlap", "use MPI_IN_PLACE"},
     [CGX_REASON_UNREACHABLE] = {"unreachable",

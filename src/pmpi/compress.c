@@ -68,7 +68,7 @@ static void notice_held(const struct cgx_comm *state, const struct cgx_callsite 
     char name[CGX_MPI_OBJECT_NAME_BYTES];
     struct cgx_noticed noticed;
 
-    if (state->rank != 0 || cgx_log_level() < CGX_LOG_DEBUG)
+    if (state->rank != 0)
         return;
     noticed = cgx_decide_noticed(state, site, name);
     cgx_notice_held(&noticed, look);

@@ -26,21 +26,23 @@
 #define BLIND 2 /* looks at the begin of a window that have nothing to be compared with */
 
 const struct cgx_look_words cgx_looks[CGX_LOOKS] = {
-    [CGX_LOOK_UNKNOWN] = {"unknown", "its data is zero or not finite"},
-    [CGX_LOOK_GRADIENT] = {"gradient", "it looks like a gradient"},
-    [CGX_LOOK_ALIKE] = {"alike",
-                        "all ranks bring the same signs in 97.5 % or more of 256 places, "
-                        "as for averaged weights and variances, or if they read the same data"},
-    [CGX_LOOK_STEADY] = {"steady", "its size has changed by less than 15 % in 9 sums, as densities "
-                                   "and statistics do"},
-    [CGX_LOOK_STILL] = {"still", "three quarters of it have changed by less than 16 % of their "
-                                 "square since one of the 12 sums before, as forces, averages and "
-                                 "second-order factors do"},
-    [CGX_LOOK_WILD] = {"wild", "its size has changed by more than a factor of 1024 in 11 sums, as "
-                               "residuals of solvers do"},
-    [CGX_LOOK_SYMMETRIC] = {"symmetric", "it is a symmetric matrix, as covariances are"},
-    [CGX_LOOK_ODD] = {"odd", "its size is 16 times above or below all of the 12 sums before"},
-    [CGX_LOOK_EMPTY] = {"empty", "most of it is zero, as where data is gathered"},
+    [CGX_LOOK_UNKNOWN] = {"unknown", NULL, NULL},
+    [CGX_LOOK_GRADIENT] = {"gradient", NULL, NULL},
+    [CGX_LOOK_ALIKE] = {"alike", "all ranks bring the same signs in 97.5 % or more of 256 places",
+                        "averaged weights, variances, and ranks that read the same data"},
+    [CGX_LOOK_STEADY] = {"steady", "its size has changed by less than 15 % in 9 sums",
+                         "densities and batch statistics"},
+    [CGX_LOOK_STILL] = {"still",
+                        "three quarters of it have changed by less than 16 % of their square since "
+                        "one of the 12 sums before",
+                        "forces, moving averages and second-order factors"},
+    [CGX_LOOK_WILD] = {"wild", "its size has changed by more than a factor of 1024 in 11 sums",
+                       "residuals of solvers"},
+    [CGX_LOOK_SYMMETRIC] = {"symmetric", "it is a symmetric matrix",
+                            "covariances and second-order factors"},
+    [CGX_LOOK_ODD] = {"odd", "its size is 16 times above or below all of the 12 sums before",
+                      "averages and metrics in a gradient's buffer"},
+    [CGX_LOOK_EMPTY] = {"empty", "most of it is zero", "gathers done as sums"},
 };
 
 /* ---- sizes ---- */

@@ -53,9 +53,10 @@ static inline bool cgx_look_is_state(enum cgx_look look)
     return look > CGX_LOOK_GRADIENT;
 }
 
-/* Names what was seen, and says it with its figure, for log lines: "its size ...". */
+/* Names what was seen and, of state, says it for log lines: with its figure ("its size ..."), and
+ * what it is usual for ("densities ..."). */
 extern const struct cgx_look_words {
-    const char *name, *text;
+    const char *name, *text, *kinds;
 } cgx_looks[CGX_LOOKS];
 
 /* ---- a window of exact calls ---- */
