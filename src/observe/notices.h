@@ -58,12 +58,16 @@ void cgx_notice_undecided(size_t length, size_t times, const uint64_t *counts, s
 void cgx_notice_looking(const struct cgx_noticed *sum, unsigned looks);
 
 /* Says that SUM and the next CALLS of its call site stay exact because of what looks at the last
- * ones have found: at level warn the first time for each finding, then at level debug. */
+ * ones have found: at level warn the first time for each look, then at level debug. */
 void cgx_notice_blocked(const struct cgx_noticed *sum, unsigned calls, enum cgx_look look);
 
-/* Says, at level debug, that a sum that was being compressed is done again exactly because of its
- * data. LOOK: what this rank has found of it, no state if other ranks have. */
+/* Says that a sum that was being compressed is done again exactly because of its data: at level
+ * info the first time for each look. LOOK: what this rank has found of it, no state if others
+ * have. */
 void cgx_notice_held(const struct cgx_noticed *sum, enum cgx_look look);
+
+/* How often one of these two has said LOOK. */
+unsigned long long cgx_notice_found(enum cgx_look look);
 
 /* In MPI_Finalize: says how many sums were blocked without a warning. */
 void cgx_notice_count(void);

@@ -7,6 +7,7 @@
 
 #include "mpi/config.h"
 #include "observe/json.h"
+#include "observe/notices.h"
 #include "observe/size_times.h"
 #include "observe/stats.h"
 #include "observe/totals.h"
@@ -227,6 +228,11 @@ static void put_process(struct cgx_json *json)
     for (unsigned i = CGX_REASON_NONE + 1; i < CGX_REASONS; i++)
         put_counts(json, cgx_reasons[i].name, totals.exact[i].calls, "bytes",
                    totals.exact[i].bytes);
+    cgx_json_close(json, '}');
+    cgx_json_open(json, "found", '{');
+    for (enum cgx_look look = CGX_LOOK_GRADIENT + 1; look < CGX_LOOKS; look++)
+        if (cgx_notice_found(look) > 0)
+            cgx_json_count(json, cgx_looks[look].name, cgx_notice_found(look));
     cgx_json_close(json, '}');
     put_large_sums(json, &totals);
     cgx_json_close(json, '}');

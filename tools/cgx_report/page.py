@@ -112,9 +112,7 @@ def _calls(stats):
         ),
         _figure("calls", plots.calls, stats, "No data was summed."),
     ]
-    redone = words.redone(stats)
-    if redone:
-        parts.append(_p(redone, "note"))
+    parts += [_p(line, "note") for line in words.on_data(stats)]
     if stats.exact:
         parts.append("<h2>Why calls were exact, and what to do</h2><dl class='reasons'>")
     for one in stats.exact:

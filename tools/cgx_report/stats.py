@@ -135,6 +135,7 @@ class Stats:
             for name, counts in items(of["exact"], dict).items()
         ]
         self.exact = sorted(exact, key=lambda one: (-one.units, -one.calls, one.reason))
+        self.found = [(text(name), whole(n)) for name, n in items(of.get("found", {}), dict).items()]
         self.bytes = Bytes()
         # What they would be, with CGX_ENABLE=observe.
         self.observed = Bytes()

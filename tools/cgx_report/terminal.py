@@ -85,9 +85,8 @@ def _put_calls(out, stats):
     most = max(number for _, _, number in rows)
     for label, calls, number in rows:
         out.bar(label, f"{units.counted(calls, 'call'):>15} {units.size(number):>10}", number, most)
-    redone = words.redone(stats)
-    if redone:
-        out.line(redone, 2)
+    for line in words.on_data(stats):
+        out.line(line, 2)
     if stats.exact:
         out.title("Why calls were exact, and what to do")
     for one in stats.exact:

@@ -5,7 +5,7 @@
 
 from . import units
 from .large import gains_from
-from .reasons import reason
+from .reasons import LOOKS, reason
 
 _ENDS = {
     "MPI_Finalize": "to its end, in MPI_Finalize",
@@ -111,16 +111,17 @@ def warnings(stats):
     return lines
 
 
-def redone(stats):
-    """That calls were done twice; None if there were none."""
+def on_data(stats):
+    """Lines on calls that were done twice, and on what looks at the data have found."""
+    lines = [f"{name}, {units.counted(n, 'time')}: {LOOKS.get(name, name)}." for name, n in stats.found]
     calls = sum(layer.redone for layer in stats.layers)
-    if not calls:
-        return None
-    would = "would be" if stats.observe else "was" if calls == 1 else "were"
-    return (
-        f"{units.counted(calls, 'call')} {would} compressed and then done again exactly, because of "
-        "the data: nothing to do."
-    )
+    if calls:
+        would = "would be" if stats.observe else "was" if calls == 1 else "were"
+        lines.append(
+            f"{units.counted(calls, 'call')} {would} compressed and then done again exactly, because "
+            "of the data: nothing to do."
+        )
+    return lines
 
 
 def size(elements, datatype):
