@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "info_data.h"
 #include "info_link.h"
 #include "info_measure.h"
 #include "info_scale.h"
@@ -45,7 +46,8 @@ extern char **environ;
 #define MODEL_WORDS 3
 
 static const char usage[] =
-    "usage: cgx-info [--settings [--all] | --check | --topology | --reasons | --help | --version]\n"
+    "usage: cgx-info [--settings [--all] | --check | --topology | --data | --reasons | --help |\n"
+    "                 --version]\n"
     "       cgx-info --measure [LINK] [--latency US]\n"
     "       cgx-info --model P L LINK [--latency US]\n"
     "without an option: how the library was built and what it finds here\n"
@@ -55,6 +57,8 @@ static const char usage[] =
     "              exit status 2: every call would be exact\n"
     "  --topology  this machine's packages, NUMA nodes and GPUs, and in\n"
     "              which stages calls are summed\n"
+    "  --data      which sums the library takes for no gradients, and\n"
+    "              which you must name\n"
     "  --reasons   why calls are exact, in JSON\n"
     "  --measure   how fast this machine compresses, what that makes of a\n"
     "              link (10gbit, 1.25GB; default: the fastest here) with\n"
@@ -260,17 +264,13 @@ static int refuse(const char *word, const char *why)
 
 static struct request read_arguments(int argc, char *argv[])
 {
-    static const struct option options[] = {{"settings", no_argument, NULL, 's'},
-                                            {"all", no_argument, NULL, 'a'},
-                                            {"check", no_argument, NULL, 'c'},
-                                            {"topology", no_argument, NULL, 't'},
-                                            {"measure", no_argument, NULL, 'm'},
-                                            {"model", no_argument, NULL, 'p'},
-                                            {"latency", required_argument, NULL, 'l'},
-                                            {"reasons", no_argument, NULL, 'r'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {"version", no_argument, NULL, 'v'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"settings", no_argument, NULL, 's'},      {"all", no_argument, NULL, 'a'},
+        {"check", no_argument, NULL, 'c'},         {"topology", no_argument, NULL, 't'},
+        {"measure", no_argument, NULL, 'm'},       {"model", no_argument, NULL, 'p'},
+        {"latency", required_argument, NULL, 'l'}, {"data", no_argument, NULL, 'd'},
+        {"reasons", no_argument, NULL, 'r'},       {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},       {NULL, 0, NULL, 0}};
     struct request request = {.latency = 0};
     const char *latency = NULL;
     int option;
@@ -319,6 +319,9 @@ int main(int argc, char *argv[])
         return print_measure(request.link, request.latency > 0 ? request.latency : LATENCY_US);
     case 'p':
         return print_model(request.job, request.latency);
+    case 'd':
+        info_print_data();
+        return EXIT_SUCCESS;
     case 'r':
         return print_reasons();
     case 'h':
