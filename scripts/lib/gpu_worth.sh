@@ -184,7 +184,7 @@ measure_exact() {
 train() {
     train_name=$1
     shift
-    set -- CGX_WARMUP=0 CGX_CONSENSUS=1 CGX_LOG=info "$@" -- "$directory/bench/models/train_digits" --device \
+    set -- CGX_WARMUP=0 CGX_LOG=info "$@" -- "$directory/bench/models/train_digits" --device \
         --data "$PWD/examples/data/digits.csv"
     if [ "$driver" = soft ]; then
         set -- "$@" --quick --epochs 1

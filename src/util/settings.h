@@ -49,8 +49,7 @@ struct cgx_settings {
     enum cgx_minimal minimal_kind;
     enum cgx_buffers buffers;
     unsigned warmup;  /* steps */
-    double consensus; /* squared relative distance from the mean that compressed sums need; 0:
-                         not checked */
+    double consensus; /* 0: data is not looked at */
     uint64_t fusion_buffer_bytes;
     enum cgx_reduction cross_reduction;
     uint32_t leaders; /* 1: one rank of each node exchanges data between nodes (LEADERS) */

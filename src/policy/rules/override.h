@@ -36,7 +36,7 @@ enum cgx_switch { CGX_SWITCH_UNSET, CGX_SWITCH_ON, CGX_SWITCH_OFF };
 struct cgx_override {
     bool exact; /* even if recurs=never; then only RECURS and RULE are set */
     enum cgx_recurs recurs;
-    enum cgx_switch consensus;           /* whether the guard is on */
+    enum cgx_switch consensus;           /* whether data is looked at */
     unsigned bits;                       /* 1-8; 0: not set */
     unsigned codec;                      /* CGX_CODEC */
     enum cgx_dtype op;                   /* what the program's own op sums; CGX_FLOAT32: not set */
