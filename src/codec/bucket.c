@@ -24,29 +24,6 @@ float cgx_bucket_scale(const struct cgx_piece *piece, const unsigned char *data,
     return cgx_header_scale(cgx_bucket_header(data, index));
 }
 
-/* ---- decoding ---- */
-
-enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cgx_piece *piece,
-                                size_t index, const unsigned char *payload, float *values,
-                                float *scale)
-{
-    struct cgx_walk walk = {.kernels = &cgx_codec_host()->kernels, .coding = coding};
-    struct cgx_bucket bucket;
-
-    *scale = 0;
-    cgx_walk_piece(&walk, piece);
-    if (cgx_encoding_is_exact(piece->bits)) {
-        cgx_peek_elements(
-            coding->dtype,
-            cgx_walk_element(&walk, payload + piece->offset, index * coding->bucket_size),
-            cgx_bucket_elements(piece, coding->bucket_size, index), values);
-        return CGX_OK;
-    }
-    bucket = cgx_walk_bucket(&walk, index);
-    return cgx_host_families[cgx_encoding_family(piece->bits)]->peek(&walk, &bucket, payload,
-                                                                     values, scale);
-}
-
 void cgx_peek_elements(enum cgx_dtype dtype, const void *elements, size_t count, float *values)
 {
     cgx_codec_host()->kernels.widen[dtype](elements, count, values);

@@ -40,10 +40,6 @@ typedef enum cgx_status cgx_bucket_operation(const struct cgx_walk *walk,
 struct cgx_host_family {
     /* By enum cgx_operation. */
     cgx_bucket_operation *operations[CGX_DECODE + 1];
-
-    /* Decodes a bucket as cgx_peek_bucket does. */
-    enum cgx_status (*peek)(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                            const unsigned char *payload, float *values, float *scale);
 };
 
 typedef float cgx_bucket_values[CGX_BUCKET_SIZE_MAX] __attribute__((aligned(64)));

@@ -187,18 +187,5 @@ static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work
 
 /* ---- the family ---- */
 
-static enum cgx_status peek(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                            const unsigned char *payload, float *values, float *scale)
-{
-    struct cgx_bucket_header read;
-
-    if (cgx_maxmin_scale(bucket, payload, &read) != CGX_OK)
-        return CGX_ERR_FORMAT;
-    *scale = read.u;
-    cgx_maxmin_levels(walk, bucket, &read, payload, false, values);
-    return CGX_OK;
-}
-
 const struct cgx_host_family cgx_host_maxmin = {
-    .operations = {[CGX_ENCODE] = encode, [CGX_REDUCE] = reduce, [CGX_DECODE] = decode},
-    .peek = peek};
+    .operations = {[CGX_ENCODE] = encode, [CGX_REDUCE] = reduce, [CGX_DECODE] = decode}};

@@ -379,22 +379,5 @@ static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work
 
 /* ---- the family ---- */
 
-static enum cgx_status peek(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                            const unsigned char *payload, float *values, float *scale)
-{
-    const struct place place = place_of(walk, bucket);
-    cgx_uniform_values room;
-
-    if (restore(walk, bucket, &place, payload, CGX_UNIFORM_RESULT, room) != CGX_OK)
-        return CGX_ERR_FORMAT;
-    memcpy(values, room, bucket->count * sizeof *values);
-    *scale = cgx_uniform_scale(payload + place.piece, walk->piece->count, place.index);
-    for (size_t i = 0; i < bucket->count; i++)
-        if (!(fabsf(values[i]) < INFINITY))
-            *scale = NAN;
-    return CGX_OK;
-}
-
 const struct cgx_host_family cgx_host_uniform = {
-    .operations = {[CGX_ENCODE] = encode, [CGX_REDUCE] = reduce, [CGX_DECODE] = decode},
-    .peek = peek};
+    .operations = {[CGX_ENCODE] = encode, [CGX_REDUCE] = reduce, [CGX_DECODE] = decode}};
