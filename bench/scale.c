@@ -255,18 +255,13 @@ static bool read_option(int option)
 
 int main(int argc, char *argv[])
 {
-    static const struct option options[] = {{"ranks", required_argument, NULL, 'p'},
-                                            {"members", required_argument, NULL, 'l'},
-                                            {"gbit", required_argument, NULL, 'g'},
-                                            {"bytes", required_argument, NULL, 'b'},
-                                            {"run", required_argument, NULL, 'r'},
-                                            {"fragment", required_argument, NULL, 'f'},
-                                            {"staging", required_argument, NULL, 's'},
-                                            {"oversubscribed", required_argument, NULL, 'o'},
-                                            {"between", required_argument, NULL, 'x'},
-                                            {"leaders", no_argument, NULL, 'd'},
-                                            {"lab", no_argument, NULL, 'k'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"ranks", required_argument, NULL, 'p'},   {"members", required_argument, NULL, 'l'},
+        {"gbit", required_argument, NULL, 'g'},    {"bytes", required_argument, NULL, 'b'},
+        {"run", required_argument, NULL, 'r'},     {"fragment", required_argument, NULL, 'f'},
+        {"staging", required_argument, NULL, 's'}, {"oversubscribed", required_argument, NULL, 'o'},
+        {"between", required_argument, NULL, 'x'}, {"leaders", no_argument, NULL, 'd'},
+        {"lab", no_argument, NULL, 'k'},           {NULL, 0, NULL, 0}};
     int option;
 
     call.costs = cluster;

@@ -14,8 +14,8 @@ float cgx_bucket_scale(const struct cgx_piece *piece, const unsigned char *data,
 /* The header of bucket INDEX, of an encoding with headers. */
 uint32_t cgx_bucket_header(const unsigned char *data, size_t index);
 
-/* Converts COUNT elements of DTYPE, which may be misaligned, to float32. The caller's floating-point
- * modes must not matter (host_kernels.h, cgx_float_enter). */
+/* Converts COUNT elements of DTYPE, which may be misaligned, to float32. The caller's
+ * floating-point modes must not matter (host_kernels.h, cgx_float_enter). */
 void cgx_peek_elements(enum cgx_dtype dtype, const void *elements, size_t count, float *values);
 
 #endif
