@@ -2,9 +2,11 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Streams of sums as whole programs make them, scaled down, with CGX_BUFFERS=host and
- * CGX_COMPRESSION_MINIMAL_SIZE=1024: "streams NAME". Gradients are compressed from step 50 on. Data
- * that is alike on all ranks, and sums that do not recur, never are. */
+ * CGX_COMPRESSION_MINIMAL_SIZE=1024: "streams NAME [MILLISECONDS]", of each forward pass. Gradients
+ * are compressed from step 50 on. Data that is alike on all ranks, and sums that do not recur,
+ * never are. */
 
+#include <stdlib.h>
 #include <time.h>
 
 #include "lib/data.h"
@@ -151,11 +153,14 @@ static double vary(uint64_t stream, uint64_t index, double tenths)
     return 1 + 0.1 * tenths * sum * 1.7;
 }
 
+/* Steps are known by pauses that are longer than those that a busy machine makes within them. */
+static long forward_ms = 40;
+
 /* A backward pass of 60 ms makes the tensors, the last first, and every CYCLE what is ready goes
  * together, while what went before keeps the wire busy. Steps are known by the forward pass. */
 static void play_horovod(struct player *player, unsigned step, double cycle)
 {
-    const struct timespec forward = {0, step < WATCHED_FROM ? 40000000 : 0};
+    const struct timespec forward = {0, step < WATCHED_FROM ? forward_ms * 1000000 : 0};
     struct model model = transformer();
     double each = 60.0 / (double)model.ntensors * vary(1, step, 0.5), ready = 0, tick;
     size_t first = model.ntensors;
@@ -277,5 +282,7 @@ static const struct player_stream streams[] = {
 
 int main(int argc, char **argv)
 {
+    if (argc > 2)
+        forward_ms = atol(argv[2]);
     return player_main(argc, argv, streams, sizeof streams / sizeof streams[0]);
 }
