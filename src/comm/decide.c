@@ -203,7 +203,7 @@ static void log_blocked(const struct cgx_comm *state, const struct cgx_callsite 
 static void judge(struct cgx_comm *state, struct cgx_callsite *site, const struct cgx_answer *all)
 {
     const struct cgx_site_note note = {.event = CGX_EVENT_JUDGED,
-                                       .look = cgx_window_judge(all->data_vote)};
+                                       .look = cgx_window_judge(&site->window, all->data_vote)};
     enum cgx_site_state before = site->state;
 
     cgx_callsite_note(site, &note);

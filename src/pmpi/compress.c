@@ -48,7 +48,7 @@ int cgx_exact_noted(const struct cgx_call *call, struct cgx_comm *state, enum cg
     if (looked_at) {
         code = cgx_look_exact(call, state, reason, looked_at);
         cgx_callsite_note(looked_at, &(struct cgx_site_note){.event = CGX_EVENT_LOOKED});
-        if (looked_at->window.looks == FIRST_SAID)
+        if (looked_at->window.looks == FIRST_SAID && !looked_at->window.told)
             notice_looking(state, looked_at);
     } else {
         code = cgx_exact(call, reason);
@@ -163,7 +163,9 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
 
     if (!observes)
         count(state, key, coll, outcome, elapsed);
-    cgx_site_history_conclude(&site->history, coll, outcome == CGX_OUTCOME_DONE);
+    /* Held calls decode nothing, so they leave the history as it was. */
+    if (outcome != CGX_OUTCOME_HELD)
+        cgx_site_history_conclude(&site->history, coll, outcome == CGX_OUTCOME_DONE);
     if (outcome == CGX_OUTCOME_DONE) {
         cgx_positions_quantised(state, site, &coll->quantised);
         cgx_look_ran(coll, state, site);

@@ -195,6 +195,8 @@ int cgx_look_exact(const struct cgx_call *call, struct cgx_comm *state, enum cgx
     union cgx_float_state caller;
     int code;
 
+    if (site->window.looks == 0)
+        site->window.told = cgx_recurrence_is_told(state->stream.recurrence);
     cgx_float_enter(&caller);
     /* The sum overwrites the input. No kernels are loaded for that: it may wait for work of the
      * program which itself waits for a rank that is in this call already. */

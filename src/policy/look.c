@@ -20,7 +20,7 @@
 #define STEADY_SIZES 9
 #define NEAR 1.7
 #define NEAR_INPUT 1.5
-#define WILD 1024.0
+#define WILD 512.0
 #define GROUPS 32
 #define LANES 8
 #define BLIND 2 /* looks at the begin of a window that have nothing to be compared with */
@@ -36,7 +36,7 @@ const struct cgx_look_words cgx_looks[CGX_LOOKS] = {
                         "three quarters of it have changed by less than 16 % of their square since "
                         "one of the 12 sums before",
                         "forces, moving averages and second-order factors"},
-    [CGX_LOOK_WILD] = {"wild", "its size has changed by more than a factor of 1024 in 11 sums",
+    [CGX_LOOK_WILD] = {"wild", "its size has changed by more than a factor of 512 in 11 sums",
                        "residuals of solvers"},
     [CGX_LOOK_SYMMETRIC] = {"symmetric", "it is a symmetric matrix",
                             "covariances and second-order factors"},
@@ -103,15 +103,21 @@ static int compare_sizes(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Two kinds of sums in turn, as gradients and variances, have one wide gap between their sizes,
+ * which does not count; those of solvers are spread. */
 static bool is_wild(const struct cgx_sizes *sizes)
 {
-    double sorted[CGX_LOOK_KEPT];
+    double sorted[CGX_LOOK_KEPT], gap = 1;
 
     if (sizes->count < 5)
         return false;
     memcpy(sorted, sizes->last, sizeof sorted);
     qsort(sorted, sizes->count, sizeof sorted[0], compare_sizes);
-    return sorted[sizes->count - 2] > WILD * sorted[1];
+    for (unsigned i = 2; i + 1 < sizes->count; i++) {
+        if (sorted[i] > gap * sorted[i - 1])
+            gap = sorted[i] / sorted[i - 1];
+    }
+    return sorted[sizes->count - 2] > WILD * gap * sorted[1];
 }
 
 /* How a sample differs from those kept. */
@@ -322,18 +328,18 @@ enum cgx_look cgx_window_look(struct cgx_window *window, const struct cgx_sample
     return look;
 }
 
-static bool is_third(unsigned looks)
+static bool is_third(const struct cgx_window *window, unsigned looks)
 {
-    return 3 * looks >= CGX_LOOK_WINDOW - BLIND;
+    return 3 * looks >= cgx_window_length(window) - BLIND;
 }
 
 static enum cgx_look conclude(const struct cgx_window *window)
 {
-    if (is_third(window->state))
+    if (is_third(window, window->state))
         return window->found;
     if (is_wild(&window->all))
         return CGX_LOOK_WILD;
-    return 4 * window->gradient >= CGX_LOOK_WINDOW ? CGX_LOOK_GRADIENT : CGX_LOOK_UNKNOWN;
+    return 4 * window->gradient >= cgx_window_length(window) ? CGX_LOOK_GRADIENT : CGX_LOOK_UNKNOWN;
 }
 
 enum { WORD_LEAST, WORD_GREATEST, WORD_ALIKE };
@@ -345,9 +351,10 @@ void cgx_window_vote(const struct cgx_window *window, uint32_t words[CGX_LOOK_WO
     words[WORD_ALIKE] = window->alike;
 }
 
-enum cgx_look cgx_window_judge(const uint32_t words[CGX_LOOK_WORDS])
+enum cgx_look cgx_window_judge(const struct cgx_window *window,
+                               const uint32_t words[CGX_LOOK_WORDS])
 {
-    if (is_third(words[WORD_ALIKE]))
+    if (is_third(window, words[WORD_ALIKE]))
         return CGX_LOOK_ALIKE;
     if (words[WORD_LEAST] == CGX_LOOK_UNKNOWN)
         return CGX_LOOK_UNKNOWN;

@@ -12,7 +12,8 @@
  *   steady     the last nine to twelve sizes differ by less than 15 %, and the nearest of the last
  *              twelve sums by less than 1.7 of the mean of their squares (an input: 1.5), of which
  *              unrelated sums have 2
- *   wild       the sizes of a window, without the least and the greatest, span more than 1024
+ *   wild       the sizes of a window, without the least, the greatest and the widest gap between
+ *              two, span more than 512
  *   symmetric  pairs on both sides of the diagonal of a square matrix are equal
  *   alike      the signs of all ranks' inputs are the same in 97.5 % of the sampled places
  *
@@ -62,6 +63,7 @@ extern const struct cgx_look_words {
 /* ---- a window of exact calls ---- */
 
 #define CGX_LOOK_WINDOW 11
+#define CGX_LOOK_TOLD 3 /* where the user has said how many sums a step has */
 #define CGX_LOOK_KEPT 12
 
 struct cgx_sizes {
@@ -80,8 +82,9 @@ struct cgx_kept {
 /* For samples of ELEMENTS, with none yet; NULL if memory is short. Free with free. */
 struct cgx_kept *cgx_kept_create(size_t elements);
 
-/* What one rank has seen. Only LOOKS is the same on all ranks. */
+/* What one rank has seen. Only TOLD and LOOKS are the same on all ranks. */
 struct cgx_window {
+    bool told;                              /* it has CGX_LOOK_TOLD looks */
     struct cgx_kept *kept;                  /* NULL: memory is short, so nothing is seen */
     struct cgx_sizes sizes;                 /* of the sums kept ... */
     struct cgx_sizes all;                   /* ... and of odd ones too */
@@ -102,9 +105,15 @@ struct cgx_sum_traits {
 enum cgx_look cgx_window_look(struct cgx_window *window, const struct cgx_sample *sample,
                               const struct cgx_sum_traits *traits);
 
+/* The looks that it has. */
+static inline unsigned cgx_window_length(const struct cgx_window *window)
+{
+    return window->told ? CGX_LOOK_TOLD : CGX_LOOK_WINDOW;
+}
+
 static inline bool cgx_window_ends(const struct cgx_window *window)
 {
-    return window->looks >= CGX_LOOK_WINDOW;
+    return window->looks >= cgx_window_length(window);
 }
 
 /* Frees and forgets what was seen. */
@@ -114,7 +123,8 @@ void cgx_window_clear(struct cgx_window *window);
  * since MPI_MIN of MPICH 4.0 compares MPI_UINT32_T as signed; and the joint verdict from that. */
 #define CGX_LOOK_WORDS 3
 void cgx_window_vote(const struct cgx_window *window, uint32_t words[CGX_LOOK_WORDS]);
-enum cgx_look cgx_window_judge(const uint32_t words[CGX_LOOK_WORDS]);
+enum cgx_look cgx_window_judge(const struct cgx_window *window,
+                               const uint32_t words[CGX_LOOK_WORDS]);
 
 /* ---- this rank's inputs ---- */
 

@@ -144,7 +144,7 @@ LOOKS = {
     "alike": "all ranks bring the same signs: averaged weights, variances, or the same data",
     "steady": "the size changes by less than 15 % in 9 sums: densities, batch statistics",
     "still": "three quarters hardly change: forces, moving averages, second-order factors",
-    "wild": "the size changes by more than a factor of 1024 in 11 sums: residuals of solvers",
+    "wild": "the size changes by more than a factor of 512 in 11 sums: residuals of solvers",
     "symmetric": "a symmetric matrix: covariances, second-order factors",
     "odd": "16 times above or below the 12 sums before: averages and metrics among gradients",
     "empty": "most of it is zero: gathers done as sums",

@@ -219,6 +219,11 @@ void cgx_recurrence_wait(struct cgx_recurrence *recurrence, int64_t nanoseconds)
     cgx_sum_log_wait(&recurrence->log, cgx_pause(nanoseconds));
 }
 
+bool cgx_recurrence_is_told(const struct cgx_recurrence *recurrence)
+{
+    return recurrence->rule.step > 0;
+}
+
 bool cgx_recurrence_needs_pauses(const struct cgx_recurrence *recurrence)
 {
     const struct cgx_pattern *pattern = &recurrence->pattern;

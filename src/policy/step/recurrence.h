@@ -43,6 +43,9 @@ struct cgx_recurrence_rule {
 struct cgx_recurrence *cgx_recurrence_create(const struct cgx_recurrence_rule *rule);
 void cgx_recurrence_free(struct cgx_recurrence *recurrence);
 
+/* Whether it is set. */
+bool cgx_recurrence_is_told(const struct cgx_recurrence *recurrence);
+
 /* Sets the number of large sums in a step, as in the rule; 0: unset. If it differs from the
  * previous number, positions start anew; sums that recur keep doing so. */
 void cgx_recurrence_set_step(struct cgx_recurrence *recurrence, size_t step);

@@ -61,7 +61,7 @@ static enum cgx_look joint(const struct cgx_window *windows, size_t count)
         for (size_t k = 0; k < CGX_LOOK_WORDS; k++)
             least[k] = words[k] < least[k] ? words[k] : least[k];
     }
-    return cgx_window_judge(least);
+    return cgx_window_judge(&windows[0], least);
 }
 
 /* The verdict on a window of sums of KINDS, COUNT of them in turn. */
@@ -124,6 +124,31 @@ static void test_sizes(void)
 {
     ok(growing(2) == CGX_LOOK_GRADIENT, "sizes may fall by 2^10 in a window");
     ok(growing(0.4) == CGX_LOOK_WILD, "sizes that fall by 2.5 in each sum are wild");
+    expect(CGX_LOOK_GRADIENT, "two kinds of sums of very different size",
+           (const struct kind[]){gradient, gradient, gradient, {.size = 1e-9, .own = 1}, gradient},
+           5);
+}
+
+/* A window of three looks. */
+static enum cgx_look verdict_told(const struct kind *kind)
+{
+    struct cgx_window window = new_window();
+    enum cgx_look found;
+
+    window.told = true;
+    for (unsigned i = 0; i < CGX_LOOK_TOLD; i++)
+        look(&window, kind, i);
+    found = cgx_window_ends(&window) ? joint(&window, 1) : CGX_LOOK_UNKNOWN;
+    cgx_window_clear(&window);
+    return found;
+}
+
+static void test_told(void)
+{
+    const struct kind slow = {.size = 1, .common = 1, .own = 0.25};
+
+    ok(verdict_told(&gradient) == CGX_LOOK_GRADIENT && verdict_told(&slow) == CGX_LOOK_STILL,
+       "where the step is told, three sums show gradients and what hardly changes");
 }
 
 /* ---- what is not kept ---- */
@@ -337,6 +362,7 @@ int main(void)
 {
     test_verdicts();
     test_sizes();
+    test_told();
     test_nothing(0, "zeros");
     test_nothing(NAN, "NaN");
     test_nothing(INFINITY, "infinities");
