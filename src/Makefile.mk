@@ -66,6 +66,7 @@ libcgxcore_la_SOURCES = \
 	src/policy/plan_stepped.c \
 	src/policy/look.c src/policy/look.h \
 	src/policy/sample.c src/policy/sample.h \
+	src/policy/worth.c src/policy/worth.h \
 	src/policy/rules/hints.c \
 	src/policy/rules/override.h \
 	src/policy/rules/override_parse.c src/policy/rules/override_parse.h \

@@ -13,6 +13,7 @@
 #include "comm/private_comm.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
+#include "mpi/stall.h"
 #include "observe/notices.h"
 #include "observe/stats.h"
 #include "util/integers.h"
@@ -62,6 +63,14 @@ bool cgx_decide_looks(const struct cgx_callsite *site)
 {
     return cgx_decide_guards(site) &&
            (cgx_config()->warmup > 0 || site->suspect || site->state == CGX_SITE_BLOCKED);
+}
+
+bool cgx_decide_weighs(const struct cgx_callsite *site)
+{
+    const struct cgx_settings *settings = cgx_config();
+
+    return settings->minimal_kind == CGX_MINIMAL_AUTO && settings->enable != CGX_ENABLE_OBSERVE &&
+           site->override.bits == 0 && cgx_worth_is_due(&site->worth);
 }
 
 /* ---- what this rank has ---- */
@@ -214,6 +223,33 @@ static void judge(struct cgx_comm *state, struct cgx_callsite *site, const struc
     cgx_stats_blocked(state->stats);
     if (before != CGX_SITE_BLOCKED)
         log_blocked(state, site, note.look);
+}
+
+/* ---- times ---- */
+
+int cgx_decide_weigh(struct cgx_comm *state, struct cgx_callsite *site)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    char name[CGX_MPI_OBJECT_NAME_BYTES];
+    uint32_t words[CGX_WORTH_WORDS];
+    struct cgx_worth_times times;
+    struct cgx_noticed noticed;
+    int code;
+
+    cgx_worth_vote(&site->worth, words);
+    code = cgx_mpi_reduce(state->comm, words, CGX_WORTH_WORDS, mpi->UINT32_T, mpi->MIN);
+    if (code != CGX_MPI_SUCCESS) {
+        cgx_private_break(state, code);
+        return code;
+    }
+    if (!cgx_worth_is_slower(&site->worth, words, &times))
+        return code;
+    cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_SLOWER});
+    if (state->rank == 0) {
+        noticed = cgx_decide_noticed(state, site, name);
+        cgx_notice_slower(&noticed, site->slower.wait, &times);
+    }
+    return code;
 }
 
 /* ---- deciding ---- */

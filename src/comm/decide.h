@@ -26,6 +26,14 @@ bool cgx_decide_is_served(struct cgx_comm *state, struct cgx_callsite *site);
  * often enough for a window. Ranks then look at their inputs alone. */
 bool cgx_decide_trusts(struct cgx_comm *state, struct cgx_callsite *site);
 
+/* Whether ranks compare the times of SITE's sums before the next one: not if the user has said
+ * which sums are compressed, by a least size or by bits for them. */
+bool cgx_decide_weighs(const struct cgx_callsite *site);
+
+/* Compares them: the site's calls stay exact for a while if that is faster. Collective on the
+ * caller's communicator. Returns MPI's code. */
+int cgx_decide_weigh(struct cgx_comm *state, struct cgx_callsite *site);
+
 /* Decides the site's next state. Collective on the caller's communicator. CAPABILITY is this
  * rank's, without backends yet. Returns MPI's code. */
 int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site,

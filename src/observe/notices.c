@@ -121,6 +121,20 @@ void cgx_notice_undecided(size_t length, size_t times, const uint64_t *counts, s
             length, times, list, length > ncounts ? ", ..." : "", length);
 }
 
+void cgx_notice_slower(const struct cgx_noticed *sum, unsigned calls,
+                       const struct cgx_worth_times *times)
+{
+    static atomic_bool told;
+    char text[CGX_NOTICED_BYTES];
+
+    describe(sum, text, sizeof text);
+    cgx_log(atomic_exchange(&told, true) ? CGX_LOG_DEBUG : CGX_LOG_WARN,
+            "%s is exact, and so are the next %u like it: compressed ones took %.3g ms, exact ones "
+            "%.3g, as on fast links. A number for CGX_COMPRESSION_MINIMAL_SIZE compresses them all "
+            "the same",
+            text, calls, 1e3 * times->compressed, 1e3 * times->exact);
+}
+
 /* ---- sums that are looked at ---- */
 
 void cgx_notice_looking(const struct cgx_noticed *sum, unsigned looks)

@@ -13,6 +13,7 @@
 
 #include "observe/reason.h"
 #include "policy/look.h"
+#include "policy/worth.h"
 
 /* A sum that a line is about; the most bytes of its communicator's name, and of its description. */
 #define CGX_NOTICED_NAME_BYTES 128
@@ -56,6 +57,10 @@ void cgx_notice_undecided(size_t length, size_t times, const uint64_t *counts, s
 /* Says, at level info and once in the process, that LOOKS of the sums of a window were looked at,
  * of which SUM is the last. */
 void cgx_notice_looking(const struct cgx_noticed *sum, unsigned looks);
+
+/* Says that SUM and the next CALLS of its call site are exact since that takes less time. */
+void cgx_notice_slower(const struct cgx_noticed *sum, unsigned calls,
+                       const struct cgx_worth_times *times);
 
 /* Says that SUM and the next CALLS of its call site stay exact because of what looks at the last
  * ones have found: at level warn the first time for each look, then at level debug. */

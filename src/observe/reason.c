@@ -46,6 +46,9 @@ const struct cgx_reason_words cgx_reasons[CGX_REASONS] = {
                               "let the program run for more steps"},
     [CGX_REASON_HELD] = {"held", "this call's sum, or those before it, did not look like gradients",
                          "if these are gradients, say consensus=off in CGX_RULES"},
+    [CGX_REASON_SLOWER] =
+        {"slower", "compressed sums like it took longer here",
+         "to compress all the same, set CGX_COMPRESSION_MINIMAL_SIZE to a number"},
     [CGX_REASON_NULL] = {"null", "a buffer is NULL", NULL},
     [CGX_REASON_OVERLAP] = {"overlap", "the buffers overlap", "use MPI_IN_PLACE"},
     [CGX_REASON_UNREACHABLE] = {"unreachable",

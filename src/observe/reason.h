@@ -38,6 +38,7 @@ enum cgx_reason {
     CGX_REASON_HINT,
     CGX_REASON_LOOKED_AT,
     CGX_REASON_HELD,
+    CGX_REASON_SLOWER, /* compressed sums like it took longer */
 
     /* This rank declines, because of the call's buffers, type and op ... */
     CGX_REASON_NULL,

@@ -69,6 +69,8 @@ static enum cgx_reason reason_of(const struct cgx_callsite *site)
     switch (site->state) {
     case CGX_SITE_BLOCKED:
         return CGX_REASON_HELD;
+    case CGX_SITE_SLOWER:
+        return CGX_REASON_SLOWER;
     case CGX_SITE_DECLINED:
         return site->reason;
     default:
@@ -82,6 +84,17 @@ static int leave_exact(const struct cgx_call *call, struct cgx_comm *state,
 {
     cgx_stats_exact(state->stats, site->key);
     return cgx_exact_noted(call, state, reason_of(site), looks ? site : NULL);
+}
+
+/* Likewise, since that is faster, and measures it again. */
+static int leave_faster(const struct cgx_call *call, struct cgx_comm *state,
+                        struct cgx_callsite *site)
+{
+    int64_t begun = cgx_trace_clock();
+    int code = leave_exact(call, state, site, false);
+
+    cgx_times_add(&site->worth.exact, cgx_trace_clock_since(begun) - begun);
+    return code;
 }
 
 /* Whether ranks may ask each other about a call that they have not agreed to compress; counts the
@@ -104,6 +117,11 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     bool asks = false;
     int code;
 
+    if (site->state == CGX_SITE_SLOWER) {
+        if (!cgx_callsite_due(site))
+            return leave_faster(call, state, site);
+        cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_AGREED});
+    }
     switch (site->state) {
     case CGX_SITE_COMPRESSED:
         asks = !cgx_decide_is_served(state, site);
@@ -126,6 +144,13 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
         code = cgx_decide(state, site, &capability);
         if (code != CGX_MPI_SUCCESS)
             return code;
+    }
+    if (site->state == CGX_SITE_COMPRESSED && cgx_decide_weighs(site)) {
+        code = cgx_decide_weigh(state, site);
+        if (code != CGX_MPI_SUCCESS)
+            return code;
+        if (site->state == CGX_SITE_SLOWER)
+            return leave_faster(call, state, site);
     }
     if (site->state == CGX_SITE_COMPRESSED)
         return cgx_compress(call, state, site);

@@ -166,6 +166,9 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     /* Held calls decode nothing, so they leave the history as it was. */
     if (outcome != CGX_OUTCOME_HELD)
         cgx_site_history_conclude(&site->history, coll, outcome == CGX_OUTCOME_DONE);
+    /* A call that this rank has lost is done on others. */
+    if (outcome == CGX_OUTCOME_DONE || outcome == CGX_OUTCOME_LOST)
+        cgx_times_add(&site->worth.compressed, elapsed);
     if (outcome == CGX_OUTCOME_DONE) {
         cgx_positions_quantised(state, site, &coll->quantised);
         cgx_look_ran(coll, state, site);

@@ -12,6 +12,7 @@
 #include "pmpi/eligible.h"
 #include "pmpi/exact.h"
 #include "util/float_state.h"
+#include "util/trace.h"
 
 /* Pairs of elements that show whether a matrix is symmetric. */
 #define PAIRS 512
@@ -193,6 +194,7 @@ int cgx_look_exact(const struct cgx_call *call, struct cgx_comm *state, enum cgx
     const struct elements own = input_of(call, site->dtype, in_place);
     struct input input = {.size = 0};
     union cgx_float_state caller;
+    int64_t begun;
     int code;
 
     if (site->window.looks == 0)
@@ -203,7 +205,9 @@ int cgx_look_exact(const struct cgx_call *call, struct cgx_comm *state, enum cgx
     if (can && in_place)
         see_input(&own, false, &input);
     cgx_float_leave(&caller);
+    begun = cgx_trace_clock();
     code = cgx_exact(call, reason);
+    cgx_times_add(&site->worth.exact, cgx_trace_clock_since(begun) - begun);
     cgx_float_enter(&caller);
     if (can && !in_place && code == CGX_MPI_SUCCESS)
         see_input(&own, true, &input);

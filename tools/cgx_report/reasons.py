@@ -91,6 +91,11 @@ REASONS = {
             "cgx-info --data says which data the library sees.",
         ),
         (
+            "slower",
+            "Compressed sums took longer than exact ones.",
+            "Nothing to do to save time. To save bytes, set CGX_COMPRESSION_MINIMAL_SIZE to a number.",
+        ),
+        (
             "unknown_sum",
             "The operation is the program's own, on elements of two bytes.",
             "If it sums float16 or bfloat16, say op=float16 or op=bfloat16 in CGX_RULES.",

@@ -35,12 +35,9 @@ settings=
 # of them, unless the arguments say otherwise. Between nodes the same sums are compressed as on one,
 # whatever network the machine has.
 launch() {
-    status=0 launch_least=
-    case "$*" in
-    *CGX_TOPOLOGY=*) launch_least=CGX_COMPRESSION_MINIMAL_SIZE=16384 ;;
-    esac
+    status=0
     # shellcheck disable=SC2086 # words
-    "$top_srcdir/tests/lib/run-mpi" $transport=MPI $launch_least $settings "$@" \
+    "$top_srcdir/tests/lib/run-mpi" $transport=MPI $settings "$@" \
         >"$scratch/out" 2>"$scratch/all" || status=$?
     # That a first sum is compressed, or lies elsewhere, is said by nearly all; notices.test and
     # exact.test look at it.
