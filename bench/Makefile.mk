@@ -15,7 +15,7 @@ bench_scale_SOURCES = bench/scale.c bench/scale.h bench/scale_codec.c bench/scal
 	bench/scale_network.c bench/scale_run.c bench/scale_world.h
 bench_scale_LDADD = libcgxcore.la $(LIBM)
 if CUDA
-check_PROGRAMS += bench/codec_device bench/allreduce_device bench/gpu_hold bench/gpu_probe
+check_PROGRAMS += bench/codec_device bench/allreduce_device bench/gpu_hold
 # Without a device they say so and exit with 77.
 BENCH_DEVICE = { bench/codec --device && $(MPIEXEC) -n 4 bench/allreduce_device; } || test $$? -eq 77
 device_benches = bench/codec_device bench/allreduce_device
@@ -27,9 +27,6 @@ bench_allreduce_device_SOURCES = bench/allreduce_device.c bench/device.c bench/d
 	bench/driver_calls.c bench/driver_calls.h
 bench_allreduce_device_LDADD = libcgxcore.la $(MPI_LIBS) $(LIBM)
 bench_gpu_hold_LDADD =
-bench_gpu_probe_SOURCES = bench/gpu_probe.c bench/gpu_probe.h bench/gpu_probe_costs.c \
-	bench/gpu_probe_green.c bench/gpu_probe_kinds.c bench/gpu_probe_pins.c
-bench_gpu_probe_LDADD =
 endif
 
 # Networks that bench/train and scripts/demo train.
@@ -57,7 +54,7 @@ bench: all bench/codec bench/exact_call $(device_benches)
 
 # What each call of scripts/gpu-check runs, so that it builds no more.
 gpu_always = libcgxpmpi.la tools/cgxrun tests/lib/supervise tests/lib/yield.la
-gpu-facts: $(gpu_always) $(device_programs) tests/mpi/device $(device_benches) bench/gpu_probe
+gpu-facts: $(gpu_always) $(device_programs) tests/mpi/device $(device_benches)
 gpu-right: $(gpu_always) $(device_programs) $(device_mpi_tests) $(device_mpi_programs) $(device_benches) \
 		tests/mpi/state tests/mpi/uniform examples/mpi/allreduce_gpu bench/models/train_digits
 gpu-worth: $(gpu_always) $(device_benches) bench/exact_call bench/models/train_digits

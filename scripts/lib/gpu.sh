@@ -18,8 +18,8 @@ begin() {
     to_stop=
     trap 'finish_call; rm -rf "$scratch"' EXIT
     trap 'exit 1' HUP INT TERM
-    rm -f "$out/machine.md" "$out/probe.txt"
-    for table in allreduce codec floor instructions nccl peers profile programs stores torch trace; do
+    rm -f "$out/machine.md"
+    for table in allreduce codec instructions nccl peers profile programs torch trace; do
         rm -f "$out/$table.csv"
     done
     : >"$results"

@@ -2,34 +2,10 @@
 # SPDX-FileCopyrightText: the libcgxpmpi developers
 # SPDX-License-Identifier: BSD-3-Clause
 
-# scripts/gpu-check facts: what the driver does and costs, the kernels' bytes and their speed. To be
-# sourced by it.
+# scripts/gpu-check facts: the kernels' bytes and their speed. To be sourced by it.
 
 run_facts() {
-    sections ask_driver measure_stores measure_floor check_bytes check_transports measure_kernels
-}
-
-ask_driver() {
-    into "$out/probe.txt" part "the driver is asked" "$directory/bench/gpu_probe" \
-        "$directory/src/cuda/kernels.fatbin"
-    is_hardware "what calls of the driver, pins and copies cost"
-}
-
-measure_stores() {
-    is_hardware "how stores and loads fare" || return 0
-    # shellcheck disable=SC2086 # words
-    part "bench/gpu_stores.cu is compiled" "$NVCC" -O3 $nvcc_flags -o "$scratch/stores" \
-        bench/gpu_stores.cu || return 0
-    into "$out/stores.csv" part "how stores and loads fare" "$scratch/stores" || :
-}
-
-# Launches, waits, small copies and words between host and kernel: what a call cannot take less than.
-measure_floor() {
-    is_hardware "the steps of a host that drives a device" || return 0
-    # shellcheck disable=SC2086 # words
-    part "bench/gpu_floor.cu is compiled" "$NVCC" -O2 -std=c++17 $nvcc_flags -o "$scratch/floor" \
-        bench/gpu_floor.cu || return 0
-    into "$out/floor.csv" part "the steps of a host that drives a device" "$scratch/floor" || :
+    sections check_bytes check_transports measure_kernels
 }
 
 # The kernels' bytes against the host codec's, for all widths, types and roundings.

@@ -17,11 +17,6 @@ all|configure|1|-|60|15|compilers
 all|the build|1|-|240|60|kernels of one architecture: 43 s if nvcc cannot split them
 all|a program of 4 ranks is compiled|1|-|60|1|compilers
 all|4 ranks of MPI|1|-|60|1|no context
-facts|the driver is asked|1|-|90|20|pins and allocations of up to 1 GiB
-facts|bench/gpu_stores.cu is compiled|1|-|60|8|nvcc
-facts|how stores and loads fare|1|-|30|5|a context; 256 MiB at 3 TB/s is 0.1 ms
-facts|bench/gpu_floor.cu is compiled|1|-|60|8|nvcc
-facts|the steps of a host that drives a device|1|-|30|5|a context; 10 us a step
 facts|kernels_*|1|kernels|150|60|the host's codec, which does the same
 facts|pinned_pool|1|kernels|150|5|a context
 facts|SHM.*|2|-|90|4|a program of ranks

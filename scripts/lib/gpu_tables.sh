@@ -7,9 +7,6 @@
 # print_tables DIR: all that a call has left there.
 print_tables() {
     directory=$1
-    table print_probe probe.txt
-    table print_stores stores.csv
-    table print_csv floor.csv "The steps of a host that drives a device"
     table print_codec codec.csv
     table print_profile profile.csv
     table print_sums allreduce.csv
@@ -58,15 +55,6 @@ print_csv() {
                 print line
             }
         }' "$1"
-}
-
-print_probe() {
-    printf '\n## What the driver answers\n\n'
-    sed -n 's/^\(.*[^ ]\)$/- \1/p' "$1"
-}
-
-print_stores() {
-    print_csv "$1" "How stores and loads of a warp fare"
 }
 
 # Rows are types and operations, columns widths; a cell is the ratio, and the limit if it is missed.
