@@ -21,7 +21,7 @@ BENCH_DEVICE = { bench/codec --device && $(MPIEXEC) -n 4 bench/allreduce_device;
 device_benches = bench/codec_device bench/allreduce_device
 bench_codec_device_SOURCES = bench/codec_device.c bench/codec_options.c bench/codec_options.h \
 	bench/device.c bench/device.h bench/times.h \
-	bench/slots.c bench/slots.h bench/slots_check.c
+	bench/slots.c bench/slots.h
 bench_codec_device_LDADD = libcgxcore.la
 bench_allreduce_device_SOURCES = bench/allreduce_device.c bench/device.c bench/device.h bench/times.h \
 	bench/driver_calls.c bench/driver_calls.h

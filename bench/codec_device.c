@@ -3,8 +3,7 @@
 
 /* The kernels on a GPU, against the device's own copy:
  *
- *   codec --device [--kinds LIST] [--bits LIST] [--dtype LIST] [--size LIST] [--instructions FILE]
- *         [--once] [CSV]
+ *   codec --device [--kinds LIST] [--bits LIST] [--dtype LIST] [--size LIST] [--once] [CSV]
  *
  * Prints a row for each kind of kernels (maxmin and uniform, each also with "+history"), type,
  * width, operation and size in MiB of elements, and writes it to the file CSV. Bytes are those that
@@ -12,10 +11,8 @@
  * many MiB reads and writes them. Both are launched in turn, on so much memory that little of it is
  * in the cache when it is needed, and timed by events, after half a second of work that lets the
  * clocks rise; all figures are medians. At the first size the results of kinds that keep nothing
- * are compared with the host codec's. FILE is what bench/issue_limit printed for this device:
- * "bound" is the ratio at which the unit of the multiprocessors that is named would be busy all the
- * time. The limits are those for the largest size. With --once each operation is launched once and
- * not timed, for profilers.
+ * are compared with the host codec's. The limits are those for the largest size. With --once each
+ * operation is launched once and not timed, for profilers.
  */
 
 #include <getopt.h>
@@ -35,20 +32,13 @@
 static const char *const dtype_names[3] = {"float32", "float16", "bfloat16"};
 
 struct options {
-    const char *kinds, *bits, *dtypes, *sizes, *instructions, *csv;
+    const char *kinds, *bits, *dtypes, *sizes, *csv;
     bool once;
-};
-
-/* The unit of a multiprocessor that an operation keeps busy longest. */
-struct bound {
-    double slots; /* issue slots of a thread, per element; 0: not known */
-    char unit[8];
 };
 
 struct bench {
     struct slots slots;
     CUevent start, end;
-    struct bound bounds[SLOTS_KINDS][3][9][OPERATIONS];
     unsigned held, met; /* limits */
     bool timed, cold;
     size_t checked; /* bytes: the size at which results are compared */
@@ -108,8 +98,8 @@ static const char *name_of(const struct slots_kind *kind, int operation)
     return name;
 }
 
-/* As parts of the copy's speed, given that of the busiest unit; 0: none. */
-static double limit_of(const struct bench *bench, enum operation operation, double bound)
+/* As parts of the copy's speed; 0: none. */
+static double limit_of(const struct bench *bench, enum operation operation)
 {
     unsigned bits = bench->slots.width;
 
@@ -117,9 +107,7 @@ static double limit_of(const struct bench *bench, enum operation operation, doub
         return 0;
     if (operation != REDUCE)
         return bench->slots.coding.dtype == CGX_FLOAT32 ? 0.80 : 0.65;
-    if (bits == 4 || bits == 8)
-        return bits == 4 ? 0.55 : 0.70;
-    return 0.6 * (bound > 0 && bound < 1 ? bound : 1);
+    return bits == 4 ? 0.55 : bits == 8 ? 0.70 : 0.60;
 }
 
 static double bytes_of(const struct bench *bench, enum operation operation)
@@ -131,28 +119,11 @@ static double bytes_of(const struct bench *bench, enum operation operation)
     return elements + payload;
 }
 
-static const struct bound *bound_of(const struct bench *bench, enum operation operation)
-{
-    ptrdiff_t kind = bench->slots.kind - slots_kinds;
-
-    return &bench->bounds[kind][bench->slots.coding.dtype][bench->slots.width][operation];
-}
-
-/* Seconds that the busiest unit needs for OPERATION; 0: not known. */
-static double bound_time(const struct bench *bench, enum operation operation)
-{
-    const struct bench_device *device = &bench->slots.device;
-    double slots = (double)bench->slots.piece.count / 32 * bound_of(bench, operation)->slots;
-
-    return slots / (4 * device->multiprocessors * device->clock);
-}
-
 static void measure(struct bench *bench, enum operation operation)
 {
     double copies[REPEATS], times[REPEATS];
-    double bytes = bytes_of(bench, operation), bound = bound_time(bench, operation);
-    double rate, copy, limit;
-    char figures[64] = "", bounded[16] = "", held_to[16] = "";
+    double bytes = bytes_of(bench, operation), limit = limit_of(bench, operation), rate, copy;
+    char figures[64] = "", held_to[16] = "";
 
     for (int r = 0; r < (bench->timed ? REPEATS : 1); r++) {
         copies[r] = time_copies(bench);
@@ -169,23 +140,18 @@ static void measure(struct bench *bench, enum operation operation)
     copy = 2 * (double)bench->slots.bytes / bench_median(copies, REPEATS);
     snprintf(figures, sizeof figures, "%.2f,%.1f,%.1f,%.3f", times[REPEATS / 2] * 1e6, rate * 1e-9,
              copy * 1e-9, rate / copy);
-    bound = bound > 0 ? bytes / bound / copy : 0;
-    limit = limit_of(bench, operation, bound);
-    if (bound > 0)
-        snprintf(bounded, sizeof bounded, "%.2f", bound);
     if (limit > 0) {
         snprintf(held_to, sizeof held_to, "%.2f", limit);
         bench->held++;
         bench->met += rate / copy >= limit;
     }
-    printf("%10.2f %8.1f %8.1f %7.3f  %6s %-7s  %5s%s\n", times[REPEATS / 2] * 1e6, rate * 1e-9,
-           copy * 1e-9, rate / copy, bounded, bound_of(bench, operation)->unit, held_to,
-           limit > 0 && rate / copy < limit ? "  MISSED" : "");
+    printf("%10.2f %8.1f %8.1f %7.3f  %5s%s\n", times[REPEATS / 2] * 1e6, rate * 1e-9, copy * 1e-9,
+           rate / copy, held_to, limit > 0 && rate / copy < limit ? "  MISSED" : "");
     if (bench->csv != NULL)
-        fprintf(bench->csv, "%s,%s,%u,%s,%zu,%.0f,%s,%s,%s,%s\n", bench->slots.device.name,
+        fprintf(bench->csv, "%s,%s,%u,%s,%zu,%.0f,%s,%s\n", bench->slots.device.name,
                 dtype_names[bench->slots.coding.dtype], bench->slots.width,
                 name_of(bench->slots.kind, operation), bench->slots.bytes / MIB, bytes, figures,
-                bounded, held_to, bound_of(bench, operation)->unit);
+                held_to);
 }
 
 /* ---- the program ---- */
@@ -269,46 +235,15 @@ static void run(struct bench *bench, const struct options *options)
     }
 }
 
-/* Enters a bound where there is such a kind, type and operation. */
-static void enter_bound(struct bench *bench, const char *dtype, const char *operation,
-                        unsigned bits, const struct bound *bound)
-{
-    for (int kind = 0; kind < SLOTS_KINDS; kind++)
-        for (int i = 0; i < 3; i++)
-            for (int j = 0; j < OPERATIONS; j++)
-                if (strcmp(dtype, dtype_names[i]) == 0 &&
-                    strcmp(operation, name_of(&slots_kinds[kind], j)) == 0)
-                    bench->bounds[kind][i][bits][j] = *bound;
-}
-
-/* Lines of type, width, operation, instructions, unit and slots; others are passed over. */
-static bool read_bounds(struct bench *bench, const char *name)
-{
-    FILE *file = fopen(name, "r");
-    char line[128], dtype[16], operation[32];
-    struct bound bound;
-    unsigned bits;
-
-    if (file == NULL) {
-        perror(name);
-        return false;
-    }
-    while (fgets(line, sizeof line, file) != NULL)
-        if (sscanf(line, "%15[^,],%u,%31[^,],%*f,%7[^,],%lf", dtype, &bits, operation, bound.unit,
-                   &bound.slots) == 5 &&
-            bits <= 8)
-            enter_bound(bench, dtype, operation, bits, &bound);
-    fclose(file);
-    return true;
-}
-
 static bool parse(int argc, char *argv[], struct options *options)
 {
-    static const struct option table[] = {
-        {"device", no_argument, NULL, 'D'},     {"kinds", required_argument, NULL, 'k'},
-        {"bits", required_argument, NULL, 'b'}, {"dtype", required_argument, NULL, 'd'},
-        {"size", required_argument, NULL, 's'}, {"instructions", required_argument, NULL, 'i'},
-        {"once", no_argument, NULL, 'o'},       {NULL, 0, NULL, 0}};
+    static const struct option table[] = {{"device", no_argument, NULL, 'D'},
+                                          {"kinds", required_argument, NULL, 'k'},
+                                          {"bits", required_argument, NULL, 'b'},
+                                          {"dtype", required_argument, NULL, 'd'},
+                                          {"size", required_argument, NULL, 's'},
+                                          {"once", no_argument, NULL, 'o'},
+                                          {NULL, 0, NULL, 0}};
     int c;
 
     *options = (struct options){.kinds = "maxmin,uniform", .dtypes = "float32,float16"};
@@ -321,8 +256,6 @@ static bool parse(int argc, char *argv[], struct options *options)
             options->dtypes = optarg;
         else if (c == 's')
             options->sizes = optarg;
-        else if (c == 'i')
-            options->instructions = optarg;
         else if (c == 'o')
             options->once = true;
         else if (c != 'D')
@@ -343,8 +276,7 @@ static void print_heads(const struct bench *bench)
     if (!bench->timed)
         printf("\n");
     else
-        printf("%10s %8s %8s %7s  %6s %-7s  %5s\n", "us", "GB/s", "copy", "ratio", "bound", "by",
-               "limit");
+        printf("%10s %8s %8s %7s  %5s\n", "us", "GB/s", "copy", "ratio", "limit");
 }
 
 /* The software driver takes a second for a MiB. */
@@ -352,8 +284,6 @@ static bool prepare(struct bench *bench, struct options *options)
 {
     const struct cgx_cuda *cuda = bench->slots.device.cuda;
 
-    if (options->instructions != NULL && !read_bounds(bench, options->instructions))
-        return false;
     if (cgx_cuda_module_take(NULL, &bench->slots.module) != CGX_OK) {
         fprintf(stderr, "the kernels do not run on %s\n", bench->slots.device.name);
         return false;
@@ -366,7 +296,7 @@ static bool prepare(struct bench *bench, struct options *options)
     if (bench->timed && options->csv != NULL)
         bench->csv = bench_table(options->csv, false,
                                  "device,dtype,bits,operation,mib,bytes,us,gb_per_s,copy_gb_per_s,"
-                                 "ratio,bound_ratio,limit,unit\n");
+                                 "ratio,limit\n");
     return !bench->timed || options->csv == NULL || bench->csv != NULL;
 }
 
@@ -378,7 +308,7 @@ int main(int argc, char *argv[])
 
     if (!parse(argc, argv, &options)) {
         fprintf(stderr, "usage: codec --device [--kinds LIST] [--bits LIST] [--dtype LIST] "
-                        "[--size LIST] [--instructions FILE] [--once] [CSV]\n");
+                        "[--size LIST] [--once] [CSV]\n");
         return 2;
     }
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);

@@ -18,7 +18,7 @@ struct bench_device {
     char name[256];
     int driver;              /* version, as cuDriverGetVersion gives it */
     int major, minor;        /* compute capability */
-    int multiprocessors;     /* each issues four instructions of a warp per clock */
+    int multiprocessors;
     double clock;            /* Hz, the highest */
     size_t memory, l2_cache; /* bytes */
 };

@@ -12,11 +12,13 @@
 #include "cuda/kernels.h"
 #include "cuda/launch.h"
 
+#define TABLE_BYTES 256  /* the piece, then the sources */
 #define TABLE_SOURCES 64 /* where the sources are in a table, behind the piece */
 
 /* A long time on, so that histories are what they come to be. */
 #define AGE 64
 
+const char *const slots_operations[OPERATIONS] = {"encode", "decode", "reduce-8"};
 static const enum cgx_operation operations[OPERATIONS] = {CGX_ENCODE, CGX_DECODE, CGX_REDUCE};
 
 const struct slots_kind slots_kinds[SLOTS_KINDS] = {
@@ -40,7 +42,7 @@ static void keep(const struct slots *slots, unsigned slot, struct cgx_kernel_arg
     }
 }
 
-CUdeviceptr slots_payload(const struct slots *slots, unsigned slot, unsigned source)
+static CUdeviceptr payload_of(const struct slots *slots, unsigned slot, unsigned source)
 {
     return slots->payloads + ((size_t)slot * (SOURCES + 1) + source) * slots->stride;
 }
@@ -59,7 +61,9 @@ static bool launch_uniform(const struct slots *slots, const struct cgx_work *wor
     return true;
 }
 
-struct cgx_coding slots_coding(const struct slots *slots, enum operation operation)
+/* With what payloads, or sums of them, are encoded: the step of a sum is as much larger as it is.
+ */
+static struct cgx_coding coding_of(const struct slots *slots, enum operation operation)
 {
     struct cgx_coding coding = slots->coding;
 
@@ -70,16 +74,16 @@ struct cgx_coding slots_coding(const struct slots *slots, enum operation operati
 void slots_launch(const struct slots *slots, enum operation operation, unsigned slot,
                   unsigned payload)
 {
-    const struct cgx_coding coding = slots_coding(slots, operation);
-    CUdeviceptr table = slots->tables + (size_t)slot * SLOTS_TABLE_BYTES;
+    const struct cgx_coding coding = coding_of(slots, operation);
+    CUdeviceptr table = slots->tables + (size_t)slot * TABLE_BYTES;
     CUdeviceptr buffer =
         (operation == ENCODE ? slots->elements : slots->results) + slot * slots->bytes;
     struct cgx_kernel_args args = {
         .pieces = (const void *)(uintptr_t)table,
         .sources = (const void *)(uintptr_t)(table + TABLE_SOURCES),
         .buffer = (void *)(uintptr_t)buffer,
-        .payload = (void *)(uintptr_t)slots_payload(slots, slot, payload),
-        .status = (void *)(uintptr_t)(slots->tables + (size_t)slots->count * SLOTS_TABLE_BYTES),
+        .payload = (void *)(uintptr_t)payload_of(slots, slot, payload),
+        .status = (void *)(uintptr_t)(slots->tables + (size_t)slots->count * TABLE_BYTES),
         .npieces = 1,
         .nsources = operation == REDUCE ? SOURCES : 0,
         .bucket_size = coding.bucket_size,
@@ -128,16 +132,16 @@ static void fill_tables(const struct slots *slots)
     for (unsigned slot = 0; slot < slots->count; slot++) {
         const struct cgx_kernel_piece piece = {.count = slots->piece.count,
                                                .bits = slots->piece.bits};
-        unsigned char table[SLOTS_TABLE_BYTES] = {0};
+        unsigned char table[TABLE_BYTES] = {0};
 
         memcpy(table, &piece, sizeof piece);
         for (unsigned source = 0; source < SOURCES; source++) {
-            CUdeviceptr payload = slots_payload(slots, slot, source);
+            CUdeviceptr payload = payload_of(slots, slot, source);
 
             memcpy(table + TABLE_SOURCES + source * sizeof payload, &payload, sizeof payload);
         }
-        bench_must(slots->device.cuda->cuMemcpyHtoD(
-                       slots->tables + (size_t)slot * SLOTS_TABLE_BYTES, table, SLOTS_TABLE_BYTES),
+        bench_must(slots->device.cuda->cuMemcpyHtoD(slots->tables + (size_t)slot * TABLE_BYTES,
+                                                    table, TABLE_BYTES),
                    "cuMemcpyHtoD");
     }
 }
@@ -158,9 +162,9 @@ void slots_allocate(struct slots *slots)
     slots->piece.count = count;
     slots->marks =
         bench_allocate(&slots->device, cgx_kernel_marks_bytes(cgx_kernel_tiles(&slots->piece)));
-    slots->tables = bench_allocate(&slots->device, slots->count * SLOTS_TABLE_BYTES + sizeof none);
-    bench_must(slots->device.cuda->cuMemcpyHtoD(slots->tables + slots->count * SLOTS_TABLE_BYTES,
-                                                &none, sizeof none),
+    slots->tables = bench_allocate(&slots->device, slots->count * TABLE_BYTES + sizeof none);
+    bench_must(slots->device.cuda->cuMemcpyHtoD(slots->tables + slots->count * TABLE_BYTES, &none,
+                                                sizeof none),
                "cuMemcpyHtoD");
     fill_elements(slots);
     bench_must(
@@ -198,11 +202,76 @@ void slots_encode(struct slots *slots, unsigned width)
 
 size_t slots_used(const struct slots *slots, unsigned source)
 {
-    CUdeviceptr payload = slots_payload(slots, slots->count - 1, source);
+    CUdeviceptr payload = payload_of(slots, slots->count - 1, source);
     unsigned char head[sizeof(struct cgx_uniform_head)];
 
     if (slots->kind->family != CGX_FAMILY_UNIFORM)
         return slots->stride;
     bench_must(slots->device.cuda->cuMemcpyDtoH(head, payload, sizeof head), "cuMemcpyDtoH");
     return cgx_uniform_used(head, slots->piece.count);
+}
+
+/* ---- are results right? ---- */
+
+/* Whether BYTES at AT are as EXPECTED. */
+static bool holds(const struct slots *slots, CUdeviceptr at, const void *expected, size_t bytes)
+{
+    void *found = malloc(bytes);
+    bool same;
+
+    bench_must(found != NULL ? slots->device.cuda->cuMemcpyDtoH(found, at, bytes)
+                             : CUDA_ERROR_OUT_OF_MEMORY,
+               "cuMemcpyDtoH");
+    same = bytes > 0 && memcmp(found, expected, bytes) == 0;
+    free(found);
+    return same;
+}
+
+/* The first operation that gives others than ELEMENTS, PAYLOAD and SUM, which the host codec makes
+ * of the elements. */
+static const char *compare(const struct slots *slots, unsigned char *elements,
+                           unsigned char *payload, unsigned char *sum)
+{
+    const struct cgx_codec *host = cgx_codec_host();
+    const struct cgx_coding coding = coding_of(slots, ENCODE), summed = coding_of(slots, REDUCE);
+    unsigned last = slots->count - 1;
+    const unsigned char *sources[SOURCES];
+    const uint32_t fine = 0;
+
+    for (int i = 0; i < SOURCES; i++)
+        sources[i] = payload;
+    bench_must(slots->device.cuda->cuMemcpyDtoH(elements, slots->elements + last * slots->bytes,
+                                                slots->bytes),
+               "cuMemcpyDtoH");
+    cgx_codec_run(host, &(struct cgx_work){CGX_ENCODE, &coding, &slots->piece, 1, .in = elements,
+                                           .out = payload});
+    cgx_codec_run(host, &(struct cgx_work){CGX_DECODE, &coding, &slots->piece, 1, .in = payload,
+                                           .out = elements});
+    cgx_codec_run(host, &(struct cgx_work){CGX_REDUCE, &summed, &slots->piece, 1, sources, SOURCES,
+                                           .in = NULL, .out = sum});
+    if (!holds(slots, payload_of(slots, last, 0), payload, slots_used(slots, 0)))
+        return slots_operations[ENCODE];
+    if (!holds(slots, slots->results + last * slots->bytes, elements, slots->bytes))
+        return slots_operations[DECODE];
+    if (!holds(slots, payload_of(slots, last, SOURCES), sum, slots_used(slots, SOURCES)) ||
+        !holds(slots, slots->tables + slots->count * TABLE_BYTES, &fine, sizeof fine))
+        return slots_operations[REDUCE];
+    return NULL;
+}
+
+const char *slots_find_wrong(const struct slots *slots)
+{
+    unsigned char *elements = malloc(slots->bytes), *payload = aligned_alloc(16, slots->stride),
+                  *sum = aligned_alloc(16, slots->stride);
+    const char *wrong = "no memory to check";
+
+    for (int operation = 0; operation < OPERATIONS; operation++)
+        slots_launch(slots, (enum operation)operation, slots->count - 1,
+                     operation == REDUCE ? SOURCES : 0);
+    if (elements != NULL && payload != NULL && sum != NULL)
+        wrong = compare(slots, elements, payload, sum);
+    free(sum);
+    free(payload);
+    free(elements);
+    return wrong;
 }

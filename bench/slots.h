@@ -14,7 +14,6 @@
 #define SOURCES 8
 #define BUCKET_SIZE 512
 #define LEAST_BUCKET_SIZE 128 /* with history */
-#define SLOTS_TABLE_BYTES 256 /* the piece, then the sources */
 
 enum operation { ENCODE, DECODE, REDUCE, OPERATIONS };
 
@@ -52,10 +51,6 @@ void slots_release(const struct slots *slots);
 /* All payloads are then those of WIDTH, and what is kept is as from such calls before. */
 void slots_encode(struct slots *slots, unsigned width);
 
-/* With what payloads, or sums of them, are encoded: the step of a sum is as much larger as it is.
- */
-struct cgx_coding slots_coding(const struct slots *slots, enum operation operation);
-
 /* The bytes that payload SOURCE uses of those that it may. */
 size_t slots_used(const struct slots *slots, unsigned source);
 
@@ -63,9 +58,6 @@ size_t slots_used(const struct slots *slots, unsigned source);
  * decode writes results, reduce sums all payloads but the last. */
 void slots_launch(const struct slots *slots, enum operation operation, unsigned slot,
                   unsigned payload);
-
-/* Where payload SOURCE of SLOT lies. */
-CUdeviceptr slots_payload(const struct slots *slots, unsigned slot, unsigned source);
 
 /* Carries out encode, decode and reduce, of a kind that keeps nothing, on the last slot, and
  * compares what they give with the host codec's bytes: NULL, or the name of the first operation

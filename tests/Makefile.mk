@@ -83,7 +83,6 @@ unit_programs = \
 	tests/unit/util/settings_values \
 	tests/unit/util/trace
 unit_scripts = \
-	tests/unit/bench/issue_limit.test \
 	tests/unit/bench/plot.test \
 	tests/unit/bench/results.test \
 	tests/unit/bench/scale.test \

@@ -19,7 +19,7 @@ begin() {
     trap 'finish_call; rm -rf "$scratch"' EXIT
     trap 'exit 1' HUP INT TERM
     rm -f "$out/machine.md"
-    for table in allreduce codec instructions nccl peers profile programs torch trace; do
+    for table in allreduce codec nccl peers profile programs torch trace; do
         rm -f "$out/$table.csv"
     done
     : >"$results"

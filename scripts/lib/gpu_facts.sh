@@ -55,26 +55,9 @@ check_way() {
 
 # ---- speed ----
 
-# What the units of a multiprocessor have to do limits what can be had.
-count_instructions() {
-    { has cuobjdump && has python3; } || {
-        skipped "instructions are counted" "no cuobjdump or python3"
-        return 0
-    }
-    into "$out/instructions.csv" part "instructions are counted" bench/issue_limit \
-        --kinds maxmin "$directory/src/cuda/kernels.fatbin" "$sm" ||
-        rm -f "$out/instructions.csv"
-}
-
 measure_kernels() {
-    set --
-    if [ "$driver" = real ]; then
-        count_instructions
-        [ ! -s "$out/instructions.csv" ] || set -- --instructions "$out/instructions.csv"
-        set -- "$@" --dtype float32,float16,bfloat16
-    else
-        set -- --dtype float32 --bits 4
-    fi
+    set -- --dtype float32,float16,bfloat16
+    [ "$driver" = real ] || set -- --dtype float32 --bits 4
     clocks "before bench/codec"
     part "the kernels' speed" "$directory/bench/codec_device" --device --kinds maxmin "$@" "$out/codec.csv" || :
     measure_other_kinds
@@ -91,7 +74,6 @@ measure_other_kinds() {
     else
         set -- --kinds uniform+history --dtype bfloat16 --bits 4
     fi
-    [ ! -s "$out/instructions.csv" ] || set -- "$@" --instructions "$out/instructions.csv"
     part "the speed of uniform kernels, and with history" \
         "$directory/bench/codec_device" --device "$@" "$scratch/kinds.csv" || return 0
     [ ! -s "$scratch/kinds.csv" ] || sed 1d "$scratch/kinds.csv" >>"$out/codec.csv"
@@ -100,12 +82,12 @@ measure_other_kinds() {
 # A result for each type and operation that has limits.
 judge_limits() {
     [ -s "$out/codec.csv" ] || return 0
-    awk -F, 'NR > 1 && $12 != "" {
+    awk -F, 'NR > 1 && $11 != "" {
             name = $2 " " $4
             if (!(name in worst)) { order[++n] = name; worst[name] = 9 }
-            if ($10 / $12 < worst[name]) {
-                worst[name] = $10 / $12
-                where[name] = $10 " of the copy at " $3 " bits, limit " $12
+            if ($10 / $11 < worst[name]) {
+                worst[name] = $10 / $11
+                where[name] = $10 " of the copy at " $3 " bits, limit " $11
             }
         }
         END {

@@ -21,7 +21,6 @@ facts|kernels_*|1|kernels|150|60|the host's codec, which does the same
 facts|pinned_pool|1|kernels|150|5|a context
 facts|SHM.*|2|-|90|4|a program of ranks
 facts|P2P.*|2|-|90|4|a program of ranks
-facts|instructions are counted|1|-|90|40|45 kernels are disassembled
 facts|the kernels' speed|1|-|150|30|15 repeats of some ms for each row
 facts|the speed of uniform kernels, *|1|-|60|15|the same, at fewer widths and sizes
 right|device|1|tests|200|130|43 programs

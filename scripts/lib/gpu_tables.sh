@@ -67,7 +67,7 @@ print_codec() {
     awk -F, 'NR > 1 && $5 == 256 {
             row = $2 " | " $4
             if (!(row in rows)) { rows[row] = 1; order[++n] = row }
-            cell[row, $3] = sprintf("%.2f", $10) ($12 != "" && $10 < $12 ? " (" $12 ")" : "")
+            cell[row, $3] = sprintf("%.2f", $10) ($11 != "" && $10 < $11 ? " (" $11 ")" : "")
             if (copy == "") copy = $9
         }
         END {
