@@ -23,7 +23,6 @@ static const char usage[] =
     "  --run N                nodes whose ranks are run, others do as they; 0: all (3)\n"
     "  --fragment BYTES       of a message through MPI (1048576)\n"
     "  --staging BYTES        CGX_FUSION_BUFFER_SIZE_MB, in bytes (67108864)\n"
-    "  --oversubscribed X     the core carries 1/X of what leaves 32 nodes (1)\n"
     "  --between NAME         CGX_CROSS_REDUCTION_TYPE (AUTO)\n"
     "  --leaders              one rank of each node sends to others\n"
     "  --lab                  hosts of bench/lab instead of GPUs on a fast network; before "
@@ -45,8 +44,6 @@ static struct list sizes = {
 static const struct scale_costs cluster = {.latency = 2e-6,
                                            .local_rate = 100e9,
                                            .local_latency = 1e-6,
-                                           .oversubscription = 1,
-                                           .leaf = 32,
                                            .eager = 16384,
                                            .send = 0.35e-6,
                                            .receive = 0.35e-6,
@@ -64,8 +61,6 @@ static const struct scale_costs lab = {.latency = 50e-6,
                                        .burst = 262144,
                                        .local_rate = 5e9,
                                        .local_latency = 1e-6,
-                                       .oversubscription = 1,
-                                       .leaf = 32,
                                        .eager = 16384,
                                        .send = 5e-6,
                                        .receive = 5e-6,
@@ -115,16 +110,6 @@ static struct cgx_network network_of(double gbit)
         .element_ps = (uint32_t)(4e12 / costs->encode + 8e12 / costs->sum + 4e12 / costs->decode)};
 }
 
-/* A ring of all ranks, in us. */
-static double ring(const struct cgx_network *network, const struct cgx_volume *volume,
-                   unsigned count)
-{
-    double step = (network->latency_ns + network->message_ns) / 1e3;
-    double share = (double)volume->exact * (count - 1) / count;
-
-    return 2 * ((count - 1) * step + share * network->byte_ps / 1e6);
-}
-
 /* What the call came to be. */
 static const char *name_of(const struct scale_result *result)
 {
@@ -157,27 +142,25 @@ static bool run(double gbit, unsigned nodes)
     call.network = cgx_cost_network((uint64_t)(gbit * 1e9), call.costs.queued);
     if (!scale_run(&call, &result))
         return false;
-    printf(
-        "%s,%u,%u,%g,%zu,%.1f,%.1f,%.1f,%.1f,%llu,%llu,%llu,%llu,%zu,%u,%llu,%.0f,%llu,%llu,%llu\n",
-        name_of(&result), call.ranks, call.members, gbit, 4 * call.elements, result.seconds * 1e6,
-        (double)cgx_cost_exact(&network, &volume, nodes, call.members) / 1e3,
-        ring(&network, &volume, call.ranks),
-        (double)cgx_cost_limit(&network, &volume, nodes, call.members) / 1e3,
-        (unsigned long long)result.messages, (unsigned long long)result.empty,
-        (unsigned long long)result.fragments, (unsigned long long)result.bytes, result.staging,
-        result.slices, (unsigned long long)result.polls,
-        result.polls > 0 ? (double)result.polled / (double)result.polls : 0,
-        (unsigned long long)least_bytes(nodes), (unsigned long long)result.all_fragments,
-        (unsigned long long)result.all_bytes);
+    printf("%s,%u,%u,%g,%zu,%.1f,%.1f,%.1f,%llu,%llu,%llu,%llu,%zu,%u,%llu,%.0f,%llu,%llu,%llu\n",
+           name_of(&result), call.ranks, call.members, gbit, 4 * call.elements,
+           result.seconds * 1e6,
+           (double)cgx_cost_exact(&network, &volume, nodes, call.members) / 1e3,
+           (double)cgx_cost_limit(&network, &volume, nodes, call.members) / 1e3,
+           (unsigned long long)result.messages, (unsigned long long)result.empty,
+           (unsigned long long)result.fragments, (unsigned long long)result.bytes, result.staging,
+           result.slices, (unsigned long long)result.polls,
+           result.polls > 0 ? (double)result.polled / (double)result.polls : 0,
+           (unsigned long long)least_bytes(nodes), (unsigned long long)result.all_fragments,
+           (unsigned long long)result.all_bytes);
     fflush(stdout);
     return true;
 }
 
 static bool run_all(void)
 {
-    printf(
-        "algorithm,ranks,members,gbit,bytes,us,exact_us,ring_us,limit_us,messages,empty,fragments,"
-        "sent,staging,slices,polls,polled,least,all_fragments,all_sent\n");
+    printf("algorithm,ranks,members,gbit,bytes,us,exact_us,limit_us,messages,empty,fragments,"
+           "sent,staging,slices,polls,polled,least,all_fragments,all_sent\n");
     for (size_t p = 0; p < ranks.count; p++) {
         for (size_t l = 0; l < members.count; l++) {
             for (size_t g = 0; g < rates.count; g++) {
@@ -237,9 +220,6 @@ static bool read_option(int option)
     case 's':
         call.staging = read_list(optarg, &one) ? (size_t)one.values[0] : 0;
         return call.staging > 0;
-    case 'o':
-        call.costs.oversubscription = read_list(optarg, &one) ? one.values[0] : 0;
-        return call.costs.oversubscription >= 1;
     case 'x':
         return read_reduction(optarg);
     case 'd':
@@ -255,13 +235,17 @@ static bool read_option(int option)
 
 int main(int argc, char *argv[])
 {
-    static const struct option options[] = {
-        {"ranks", required_argument, NULL, 'p'},   {"members", required_argument, NULL, 'l'},
-        {"gbit", required_argument, NULL, 'g'},    {"bytes", required_argument, NULL, 'b'},
-        {"run", required_argument, NULL, 'r'},     {"fragment", required_argument, NULL, 'f'},
-        {"staging", required_argument, NULL, 's'}, {"oversubscribed", required_argument, NULL, 'o'},
-        {"between", required_argument, NULL, 'x'}, {"leaders", no_argument, NULL, 'd'},
-        {"lab", no_argument, NULL, 'k'},           {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"ranks", required_argument, NULL, 'p'},
+                                            {"members", required_argument, NULL, 'l'},
+                                            {"gbit", required_argument, NULL, 'g'},
+                                            {"bytes", required_argument, NULL, 'b'},
+                                            {"run", required_argument, NULL, 'r'},
+                                            {"fragment", required_argument, NULL, 'f'},
+                                            {"staging", required_argument, NULL, 's'},
+                                            {"between", required_argument, NULL, 'x'},
+                                            {"leaders", no_argument, NULL, 'd'},
+                                            {"lab", no_argument, NULL, 'k'},
+                                            {NULL, 0, NULL, 0}};
     int option;
 
     call.costs = cluster;

@@ -19,15 +19,13 @@ struct scale_costs {
     double latency;
     double burst;                     /* bytes that an interface sends at once after a rest */
     double local_rate, local_latency; /* of a rank to its local peers */
-    double oversubscription; /* a node's share of the core is that much less than its interface */
-    unsigned leaf;           /* nodes that reach each other without the core */
-    double eager;            /* bytes of the largest message that is not announced first */
-    double send, receive;    /* of a processor, for a message */
-    double copy;             /* and for a byte of it */
-    double poll, slot;       /* for a Testsome, and for each request that it is given */
-    double encode, decode, sum; /* bytes of elements per s; sum: of each of its sources */
-    double operation;           /* for each operation of the codec */
-    bool queued;                /* they run beside the processor, as those of a device do */
+    double eager;                     /* bytes of the largest message that is not announced first */
+    double send, receive;             /* of a processor, for a message */
+    double copy;                      /* and for a byte of it */
+    double poll, slot;                /* for a Testsome, and for each request that it is given */
+    double encode, decode, sum;       /* bytes of elements per s; sum: of each of its sources */
+    double operation;                 /* for each operation of the codec */
+    bool queued;                      /* they run beside the processor, as those of a device do */
 };
 
 struct scale_call {

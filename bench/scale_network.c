@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Discrete events. A message waits for those before it at the interface of its sender's node, then,
- * if it crosses the core, for the node's share of that, and the same on the other side. */
+/* Discrete events. A message waits for those before it at the interface of its sender's node, and
+ * the same on the other side. */
 #include <stdlib.h>
 
 #include "scale_world.h"
@@ -22,7 +22,7 @@ struct event {
 
 /* Until when they are taken. */
 struct interface {
-    double out, up, in, down;
+    double out, in;
 };
 
 static struct {
@@ -127,21 +127,6 @@ static double pass(double time, double *until, double bytes, double rate, double
     return *until > time ? *until : time;
 }
 
-static bool crosses_core(const struct scale_message *message)
-{
-    const struct scale_costs *costs = &scale_world.call->costs;
-
-    return costs->oversubscription > 1 &&
-           scale_node(message->from) / costs->leaf != scale_node(message->to) / costs->leaf;
-}
-
-static double core_rate(void)
-{
-    const struct scale_costs *costs = &scale_world.call->costs;
-
-    return costs->rate / costs->oversubscription;
-}
-
 static bool is_local(const struct scale_message *message)
 {
     return scale_node(message->from) == scale_node(message->to);
@@ -170,10 +155,8 @@ static void send(double time, struct scale_message *message)
         send_local(time, message);
         return;
     }
-    left = there = pass(time, &at->out, (double)message->bytes, costs->rate, costs->burst);
-    if (crosses_core(message))
-        there = pass(there, &at->up, (double)message->bytes, core_rate(), costs->burst);
-    there += costs->latency;
+    left = pass(time, &at->out, (double)message->bytes, costs->rate, costs->burst);
+    there = left + costs->latency;
     if (message->request >= 0)
         push((struct event){
             .time = left, .kind = LEFT, .request = message->request, .what.rank = sender});
@@ -189,8 +172,6 @@ static void arrive(double time, struct scale_message *message)
     const struct scale_costs *costs = &scale_world.call->costs;
     struct interface *at = &network.interfaces[scale_node(message->to)];
 
-    if (crosses_core(message))
-        time = pass(time, &at->down, (double)message->bytes, core_rate(), costs->burst);
     time = pass(time, &at->in, (double)message->bytes, costs->rate, costs->burst);
     push((struct event){.time = time, .kind = DELIVERED, .what.message = message});
 }
