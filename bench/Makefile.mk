@@ -9,7 +9,7 @@ bench_allreduce_SOURCES = bench/allreduce.c bench/allreduce_half.c bench/allredu
 	bench/allreduce_payload.c bench/allreduce_payload.h bench/allreduce_work.c bench/allreduce_work.h
 bench_allreduce_LDADD = $(MPI_LIBS) $(LIBM)
 bench_codec_SOURCES = bench/codec.c bench/codec_options.c bench/codec_options.h bench/times.h
-bench_exact_call_SOURCES = bench/exact_call.c bench/times.h
+bench_exact_call_SOURCES = bench/exact_call.c bench/models/device_memory.h bench/times.h
 bench_exact_call_LDADD = $(MPI_LIBS)
 bench_scale_SOURCES = bench/scale.c bench/scale.h bench/scale_codec.c bench/scale_mpi.c \
 	bench/scale_network.c bench/scale_run.c bench/scale_world.h

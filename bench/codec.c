@@ -3,31 +3,25 @@
 
 /* The host codec on one core, against memcpy of the same input:
  *
- *   codec [--bits LIST] [--dtype LIST] [--kernels LIST] [--size MIB] [--history]
- *         [CSV]
- *   codec --device ...    the kernels on a GPU instead: see codec_device.c
+ *   codec [--bits LIST] [--dtype LIST] [--kernels LIST] [--size MIB] [--history] [CSV]
  *
- * Widths 1 to 8 are of max-min quantisation, u1 to u8 of uniform, at the
- * step of the same error, as in --bits 4,r4. --history: and with the history of sums, in rows of
- * their own.
+ * Widths 1 to 8 are of max-min quantisation, u1 to u8 of uniform, at the step of the same error, as
+ * in --bits 4,u2. --history: and with the history of sums, in rows of their own.
  *
  * Prints a row for each kernel set, type, width and operation, and writes it to the file CSV. The
  * bytes in GB/s are those of elements: read by encode, written by decode, of float32 accumulators
  * for decode-add (one payload added to a buffer in memory) and, for reduce, eight times the result
- * in float32; pack? is the look at a payload that tells whether it has zeros to leave out. ns are
- * per element of the result. Time is that of the thread, so that other load counts for less; memcpy
- * is timed in turn with each operation; all figures are medians. The limits are those which the
- * fastest set is held to. */
+ * in float32. ns are per element of the result. Time is that of the thread, so that other load
+ * counts for less; memcpy is timed in turn with each operation; all figures are medians. The limits
+ * are those which the fastest set is held to. */
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "codec/encoding.h"
 #include "codec/history.h"
 #include "codec/host_kernels.h"
-#include "codec/packing.h"
 #include "codec/uniform/uniform.h"
 #include "codec_options.h"
 #include "times.h"
@@ -36,10 +30,10 @@
 #define SOURCES 8
 #define BUCKET_SIZE 512
 
-enum operation { ENCODE, DECODE, DECODE_ADD, REDUCE, PACKING_PAYS, OPERATIONS };
+enum operation { ENCODE, DECODE, DECODE_ADD, REDUCE, OPERATIONS };
 
 static const char *const operation_names[OPERATIONS] = {"encode", "decode", "decode-add",
-                                                        "reduce-8", "pack?"};
+                                                        "reduce-8"};
 static const char *const dtype_names[3] = {"float32", "float16", "bfloat16"};
 
 struct bench {
@@ -127,15 +121,6 @@ static void reduce_payloads(const struct bench *bench)
                                      .in = NULL, .out = bench->payloads + SOURCES * bench->stride});
 }
 
-static void look_for_zeros(const struct bench *bench)
-{
-    const struct cgx_extent extent = {&bench->piece, 1, BUCKET_SIZE, 0, bench->stride};
-    static volatile bool pays;
-
-    pays = cgx_packing_pays(&extent, bench->payloads);
-    (void)pays;
-}
-
 static void operate(const struct bench *bench, enum operation operation)
 {
     const struct cgx_codec *codec = bench->set;
@@ -154,9 +139,6 @@ static void operate(const struct bench *bench, enum operation operation)
     case DECODE_ADD:
         add_payload(bench);
         break;
-    case PACKING_PAYS:
-        look_for_zeros(bench);
-        break;
     default:
         reduce_payloads(bench);
     }
@@ -170,8 +152,6 @@ static double limit_of(const struct bench *bench, enum operation operation)
 
     if (bench->history.scales)
         return 0;
-    if (operation == PACKING_PAYS)
-        return 50;
     if (bench->set != cgx_codec_host() ||
         cgx_encoding_family(bench->piece.bits) == CGX_FAMILY_UNIFORM)
         return 0;
@@ -253,8 +233,7 @@ static void measure_all(struct bench *bench)
                                                      .in = bench->input,
                                                      .out = bench->payloads + p * bench->stride});
     for (int operation = 0; operation < OPERATIONS; operation++)
-        if (cgx_encoding_family(bench->piece.bits) == CGX_FAMILY_MAXMIN ||
-            (operation != DECODE_ADD && (operation != PACKING_PAYS || !is_uniform)))
+        if (!is_uniform || operation != DECODE_ADD)
             measure(bench, (enum operation)operation);
 }
 
@@ -324,27 +303,12 @@ static void print_heads(const struct bench *bench)
            "rounding", "operation", "ns/elem", "GB/s", "memcpy", "ratio", "limit");
 }
 
-/* The program for devices is beside this one, in builds that have it. */
-static int run_device(char *argv[])
-{
-    const char *slash = strrchr(argv[0], '/');
-    int length = slash == NULL ? 0 : (int)(slash + 1 - argv[0]);
-    char path[4096];
-
-    snprintf(path, sizeof path, "%.*scodec_device", length, argv[0]);
-    execvp(path, argv);
-    perror(path);
-    return 1;
-}
-
 int main(int argc, char *argv[])
 {
     struct bench bench = {.coding = {.bucket_size = BUCKET_SIZE}};
     struct codec_options options;
     int status = 1;
 
-    if (argc > 1 && strcmp(argv[1], "--device") == 0)
-        return run_device(argv);
     if (codec_options_parse(argc, argv, &options) != 0) {
         fprintf(stderr,
                 "usage: %s [--bits LIST] [--dtype LIST] "

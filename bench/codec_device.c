@@ -3,7 +3,7 @@
 
 /* The kernels on a GPU, against the device's own copy:
  *
- *   codec --device [--kinds LIST] [--bits LIST] [--dtype LIST] [--size LIST] [--once] [CSV]
+ *   codec_device [--kinds LIST] [--bits LIST] [--dtype LIST] [--size LIST] [--once] [CSV]
  *
  * Prints a row for each kind of kernels (maxmin and uniform, each also with "+history"), type,
  * width, operation and size in MiB of elements, and writes it to the file CSV. Bytes are those that
@@ -237,13 +237,10 @@ static void run(struct bench *bench, const struct options *options)
 
 static bool parse(int argc, char *argv[], struct options *options)
 {
-    static const struct option table[] = {{"device", no_argument, NULL, 'D'},
-                                          {"kinds", required_argument, NULL, 'k'},
-                                          {"bits", required_argument, NULL, 'b'},
-                                          {"dtype", required_argument, NULL, 'd'},
-                                          {"size", required_argument, NULL, 's'},
-                                          {"once", no_argument, NULL, 'o'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option table[] = {
+        {"kinds", required_argument, NULL, 'k'}, {"bits", required_argument, NULL, 'b'},
+        {"dtype", required_argument, NULL, 'd'}, {"size", required_argument, NULL, 's'},
+        {"once", no_argument, NULL, 'o'},        {NULL, 0, NULL, 0}};
     int c;
 
     *options = (struct options){.kinds = "maxmin,uniform", .dtypes = "float32,float16"};
@@ -258,7 +255,7 @@ static bool parse(int argc, char *argv[], struct options *options)
             options->sizes = optarg;
         else if (c == 'o')
             options->once = true;
-        else if (c != 'D')
+        else
             return false;
     }
     options->csv = argv[optind];
@@ -307,7 +304,7 @@ int main(int argc, char *argv[])
     int status = 0;
 
     if (!parse(argc, argv, &options)) {
-        fprintf(stderr, "usage: codec --device [--kinds LIST] [--bits LIST] [--dtype LIST] "
+        fprintf(stderr, "usage: codec_device [--kinds LIST] [--bits LIST] [--dtype LIST] "
                         "[--size LIST] [--once] [CSV]\n");
         return 2;
     }

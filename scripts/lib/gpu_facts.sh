@@ -59,7 +59,7 @@ measure_kernels() {
     set -- --dtype float32,float16,bfloat16
     [ "$driver" = real ] || set -- --dtype float32 --bits 4
     clocks "before bench/codec"
-    part "the kernels' speed" "$directory/bench/codec_device" --device --kinds maxmin "$@" "$out/codec.csv" || :
+    part "the kernels' speed" "$directory/bench/codec_device" --kinds maxmin "$@" "$out/codec.csv" || :
     measure_other_kinds
     clocks "after bench/codec"
     is_hardware "the kernels' speed against its limits" || return 0
@@ -75,7 +75,7 @@ measure_other_kinds() {
         set -- --kinds uniform+history --dtype bfloat16 --bits 4
     fi
     part "the speed of uniform kernels, and with history" \
-        "$directory/bench/codec_device" --device "$@" "$scratch/kinds.csv" || return 0
+        "$directory/bench/codec_device" "$@" "$scratch/kinds.csv" || return 0
     [ ! -s "$scratch/kinds.csv" ] || sed 1d "$scratch/kinds.csv" >>"$out/codec.csv"
 }
 

@@ -97,7 +97,7 @@ METRICS=$METRICS,l1tex__t_requests_pipe_lsu_mem_global_op_st.sum
 
 # Encode, decode and reduce, once each; the clocks are left as they are.
 run_profiler() {
-    set -- "$directory/bench/codec_device" --device --once --kinds uniform --dtype float32,float16 --bits 3,4,8
+    set -- "$directory/bench/codec_device" --once --kinds uniform --dtype float32,float16 --bits 3,4,8
     if [ "$driver" = soft ]; then
         part "what the profiler runs" "$@" --bits 4 --dtype float32 || :
         skipped "the profiler" "only hardware can answer"
