@@ -17,7 +17,7 @@ bench_scale_LDADD = libcgxcore.la $(LIBM)
 if CUDA
 check_PROGRAMS += bench/codec_device bench/allreduce_device bench/gpu_hold
 # Without a device they say so and exit with 77.
-BENCH_DEVICE = { bench/codec --device && $(MPIEXEC) -n 4 bench/allreduce_device; } || test $$? -eq 77
+BENCH_DEVICE = { bench/codec_device && $(MPIEXEC) -n 4 bench/allreduce_device; } || test $$? -eq 77
 device_benches = bench/codec_device bench/allreduce_device
 bench_codec_device_SOURCES = bench/codec_device.c bench/codec_options.c bench/codec_options.h \
 	bench/device.c bench/device.h bench/times.h \
@@ -26,6 +26,7 @@ bench_codec_device_LDADD = libcgxcore.la
 bench_allreduce_device_SOURCES = bench/allreduce_device.c bench/device.c bench/device.h bench/times.h \
 	bench/driver_calls.c bench/driver_calls.h
 bench_allreduce_device_LDADD = libcgxcore.la $(MPI_LIBS) $(LIBM)
+bench_gpu_hold_SOURCES = bench/gpu_hold.c bench/models/device_memory.h
 bench_gpu_hold_LDADD =
 endif
 

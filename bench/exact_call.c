@@ -12,7 +12,6 @@
  * all-reduces beside the limit of 300. With --driver the program has the CUDA driver loaded and a
  * context on its first device, so that the library must ask where buffers lie; 77: there is no
  * driver or device. */
-#include <dlfcn.h>
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,6 +19,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "models/device_memory.h"
 #include "times.h"
 
 enum { ROUNDS = 2001, CALLS = 50, LIMIT = 300 };
@@ -101,29 +101,6 @@ static void measure(const struct kind *kind)
     fflush(stdout);
 }
 
-/* These functions have been the same since CUDA 7. False, after printing why: there is none. */
-static bool load_driver(void)
-{
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL), *context;
-    int (*init)(unsigned flags);
-    int (*retain)(void **context, int device);
-    int (*set_current)(void *context);
-
-    if (driver == NULL) {
-        fprintf(stderr, "no CUDA driver: %s\n", dlerror());
-        return false;
-    }
-    *(void **)&init = dlsym(driver, "cuInit");
-    *(void **)&retain = dlsym(driver, "cuDevicePrimaryCtxRetain");
-    *(void **)&set_current = dlsym(driver, "cuCtxSetCurrent");
-    if (init == NULL || retain == NULL || set_current == NULL || init(0) != 0 ||
-        retain(&context, 0) != 0 || set_current(context) != 0) {
-        fprintf(stderr, "no CUDA device\n");
-        return false;
-    }
-    return true;
-}
-
 static bool parse(int argc, char **argv, bool *driver)
 {
     for (int i = 1; i < argc; i++) {
@@ -164,7 +141,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: %s [--driver] [--rounds N]; N is at most %d\n", argv[0], ROUNDS);
         return 2;
     }
-    if (driver && !load_driver())
+    if (driver && !device_allocate(0, 1))
         return 77;
     MPI_Init(&argc, &argv);
     MPI_Info_create(&info);

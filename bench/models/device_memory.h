@@ -26,7 +26,7 @@ static struct {
 } cuda;
 
 /* Prints what is missing and returns false. */
-static bool device_load(void)
+static inline bool device_load(void)
 {
     static const struct {
         const char *name;
@@ -59,35 +59,42 @@ static bool device_load(void)
     return true;
 }
 
-/* BYTES on device INDEX, or the next that there is; NULL, after printing why, if that fails. The
- * end of the process frees them. */
-static void *device_allocate(int index, size_t bytes)
+/* How many devices there are; 0, after printing why, if there is none. */
+static inline int device_count(void)
 {
-    int devices = 0, device;
+    int devices = 0;
+
+    if (!device_load())
+        return 0;
+    if (cuda.init(0) != 0 || cuda.count(&devices) != 0 || devices == 0)
+        fprintf(stderr, "no CUDA device\n");
+    return devices;
+}
+
+/* BYTES on device INDEX, or the next that there is, whose context is then current; NULL, after
+ * printing why, if that fails. The end of the process frees them. */
+static inline void *device_allocate(int index, size_t bytes)
+{
+    int devices = device_count(), device;
     uintptr_t memory;
     void *context;
 
-    if (!device_load())
+    if (devices == 0)
         return NULL;
-    if (cuda.init(0) != 0 || cuda.count(&devices) != 0 || devices == 0 ||
-        cuda.get(&device, index % devices) != 0) {
-        fprintf(stderr, "no CUDA device\n");
-        return NULL;
-    }
-    if (cuda.retain(&context, device) != 0 || cuda.set_current(context) != 0 ||
-        cuda.alloc(&memory, bytes) != 0) {
+    if (cuda.get(&device, index % devices) != 0 || cuda.retain(&context, device) != 0 ||
+        cuda.set_current(context) != 0 || cuda.alloc(&memory, bytes) != 0) {
         fprintf(stderr, "device %d has no %zu bytes left\n", device, bytes);
         return NULL;
     }
     return (void *)memory; /* NOLINT(performance-no-int-to-ptr) */
 }
 
-static bool device_upload(void *device, const void *host, size_t bytes)
+static inline bool device_upload(void *device, const void *host, size_t bytes)
 {
     return cuda.upload((uintptr_t)device, host, bytes) == 0;
 }
 
-static bool device_download(void *host, const void *device, size_t bytes)
+static inline bool device_download(void *host, const void *device, size_t bytes)
 {
     return cuda.download(host, (uintptr_t)device, bytes) == 0;
 }
