@@ -5,8 +5,8 @@
 
 EXTRA_PROGRAMS = bench/codec
 CLEANFILES += bench/codec
-bench_allreduce_SOURCES = bench/allreduce.c bench/allreduce_half.c bench/allreduce_half.h \
-	bench/allreduce_payload.c bench/allreduce_payload.h bench/allreduce_work.c bench/allreduce_work.h
+bench_allreduce_SOURCES = bench/allreduce.c bench/allreduce_payload.c bench/allreduce_payload.h \
+	bench/allreduce_work.c bench/allreduce_work.h
 bench_allreduce_LDADD = $(MPI_LIBS) $(LIBM)
 bench_codec_SOURCES = bench/codec.c bench/codec_options.c bench/codec_options.h bench/times.h
 bench_exact_call_SOURCES = bench/exact_call.c bench/models/device_memory.h bench/times.h

@@ -16,7 +16,6 @@
 
 #include <mpi.h>
 
-#include "allreduce_half.h"
 #include "allreduce_work.h"
 #include "models/leave.h"
 
@@ -38,18 +37,13 @@ static const char usage[] =
     "                       compressed  MPI_Allreduce, which is the library's if it is preloaded\n"
     "                       exchange    messages as the flat algorithm's, without a codec\n"
     "                       float16     PMPI_Allreduce of float16, with an op of this program\n"
-    "                       mpi-float16 the same with MPI_SUM of the MPI's own type\n"
     "  --repeat N         calls of each method, in turn (5)\n"
-    "  --fragment BYTES   of the exchange's messages on the wire; 0: whole (16384)\n"
-    "  --window N         fragments of a message that are under way (8)\n"
-    "  --nap NANOSECONDS  that a rank sleeps which waits for long; 0: not at all (20000)\n"
-    "  --interface NAME   whose bytes are counted (eth0)\n"
     "  --check            also: is the result the same on all ranks, and within the bound?\n"
     "                       check,METHOD,BYTES,equal|different,ERROR,BOUND\n"
-    "  --finalize         end with MPI_Finalize, where that is reliable; else the ranks leave\n"
-    "                     after a barrier\n";
+    "\n"
+    "The bytes are those of eth0. Ranks leave after a barrier, without MPI_Finalize.\n";
 
-static struct run run = {.repeat = 5, .interface = "eth0", .pace = PACE_DEFAULT};
+static struct run run = {.repeat = 5};
 
 static double now(void)
 {
@@ -71,7 +65,7 @@ static unsigned long long read_counter(const char *name)
     char path[256];
     FILE *file;
 
-    snprintf(path, sizeof path, "/sys/class/net/%s/statistics/%s", run.interface, name);
+    snprintf(path, sizeof path, "/sys/class/net/eth0/statistics/%s", name);
     file = fopen(path, "r");
     if (file) {
         if (fscanf(file, "%llu", &bytes) != 1)
@@ -200,9 +194,7 @@ static void choose_methods(char *list)
 static void parse_options(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"methods", 1, 0, 'm'}, {"repeat", 1, 0, 'r'},   {"fragment", 1, 0, 'f'},
-        {"window", 1, 0, 'w'},  {"nap", 1, 0, 'n'},      {"interface", 1, 0, 'i'},
-        {"check", 0, 0, 'c'},   {"finalize", 0, 0, 'e'}, {0}};
+        {"methods", 1, 0, 'm'}, {"repeat", 1, 0, 'r'}, {"check", 0, 0, 'c'}, {0}};
     int option;
 
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -213,30 +205,15 @@ static void parse_options(int argc, char **argv)
         case 'r':
             run.repeat = atoi(optarg);
             break;
-        case 'f':
-            run.pace.fragment = strtoul(optarg, NULL, 10);
-            break;
-        case 'w':
-            run.pace.window = atoi(optarg);
-            break;
-        case 'n':
-            run.pace.nap = atol(optarg);
-            break;
-        case 'i':
-            run.interface = optarg;
-            break;
         case 'c':
             run.check = true;
-            break;
-        case 'e':
-            run.finalize = true;
             break;
         default:
             fputs(usage, stderr);
             exit(2);
         }
     }
-    if (optind == argc || run.repeat < 1 || run.pace.window < 1) {
+    if (optind == argc || run.repeat < 1) {
         fputs(usage, stderr);
         exit(2);
     }
@@ -302,8 +279,6 @@ int main(int argc, char **argv)
     MPI_Type_free(&run.half);
     MPI_Barrier(MPI_COMM_WORLD);
     fflush(stdout);
-    if (run.finalize)
-        return MPI_Finalize() == MPI_SUCCESS ? 0 : 1;
     leave_job();
     _exit(0);
 }

@@ -4,12 +4,20 @@
 #include "allreduce_payload.h"
 
 #include <sched.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* As in src/coll/exchange.c. */
-enum { POLLS_BEFORE_YIELD = 32, POLLS_BEFORE_SLEEP = 512 };
+/* As the library has it on slow networks where ranks share processors (src/coll/exchange.c): bytes
+ * of a message on the wire, and how many of these are under way; NAP: nanoseconds. */
+enum {
+    FRAGMENT = 16384,
+    WINDOW = 8,
+    POLLS_BEFORE_YIELD = 32,
+    POLLS_BEFORE_SLEEP = 512,
+    NAP = 20000
+};
 
 struct message {
     int peer;
@@ -19,10 +27,9 @@ struct message {
     size_t posted;
 };
 
-/* Slot m * window + i is the ith of message m. */
+/* Slot m * WINDOW + i is the ith of message m. */
 struct payload {
     MPI_Comm comm;
-    struct pace pace;
     int rank, ranks;
     const size_t *chunks;
     char *out;                /* all chunks */
@@ -52,7 +59,7 @@ static char *touched(size_t bytes)
     return memory;
 }
 
-struct payload *payload_create(MPI_Comm comm, const struct pace *pace, const size_t *chunks)
+struct payload *payload_create(MPI_Comm comm, const size_t *chunks)
 {
     struct payload *payload = calloc(1, sizeof *payload);
     size_t messages, slots, all;
@@ -60,14 +67,11 @@ struct payload *payload_create(MPI_Comm comm, const struct pace *pace, const siz
     if (!payload)
         return NULL;
     payload->comm = comm;
-    payload->pace = *pace;
     payload->chunks = chunks;
     MPI_Comm_rank(comm, &payload->rank);
     MPI_Comm_size(comm, &payload->ranks);
-    if (pace->fragment == 0)
-        payload->pace.window = 1;
     messages = 2 * (size_t)(payload->ranks - 1);
-    slots = messages * (size_t)payload->pace.window;
+    slots = messages * WINDOW;
     all = sum_before(chunks, payload->ranks);
     payload->out = touched(all);
     payload->in = touched(all);
@@ -100,8 +104,7 @@ void payload_free(struct payload *payload)
 static void post(struct payload *payload, struct message *message, MPI_Request *request)
 {
     size_t left = message->bytes - message->posted;
-    size_t fragment = payload->pace.fragment;
-    size_t bytes = fragment > 0 && fragment < left ? fragment : left;
+    size_t bytes = left < FRAGMENT ? left : FRAGMENT;
     char *data = message->data + message->posted;
 
     message->posted += bytes;
@@ -113,23 +116,21 @@ static void post(struct payload *payload, struct message *message, MPI_Request *
 
 static void post_first(struct payload *payload, int messages, bool sent)
 {
-    int window = payload->pace.window;
-
     for (int m = 0; m < messages; m++) {
         struct message *message = &payload->messages[m];
 
-        for (int i = 0; message->sent == sent && i < window; i++) {
+        for (int i = 0; message->sent == sent && i < WINDOW; i++) {
             if (message->posted < message->bytes)
-                post(payload, message, &payload->requests[m * window + i]);
+                post(payload, message, &payload->requests[m * WINDOW + i]);
         }
     }
 }
 
-static void wait_a_little(const struct pace *pace, unsigned idle)
+static void wait_a_little(unsigned idle)
 {
-    struct timespec nap = {.tv_nsec = pace->nap};
+    struct timespec nap = {.tv_nsec = NAP};
 
-    if (idle > POLLS_BEFORE_SLEEP && pace->nap > 0)
+    if (idle > POLLS_BEFORE_SLEEP)
         nanosleep(&nap, NULL);
     else if (idle > POLLS_BEFORE_YIELD)
         sched_yield();
@@ -137,20 +138,20 @@ static void wait_a_little(const struct pace *pace, unsigned idle)
 
 static void complete(struct payload *payload, int messages)
 {
-    int window = payload->pace.window, done = 0;
+    int done = 0;
     unsigned idle = 0;
 
     for (;;) {
-        MPI_Testsome(messages * window, payload->requests, &done, payload->indices,
+        MPI_Testsome(messages * WINDOW, payload->requests, &done, payload->indices,
                      payload->statuses);
         if (done == MPI_UNDEFINED)
             return;
         idle = done > 0 ? 0 : idle + 1;
         if (done == 0)
-            wait_a_little(&payload->pace, idle);
+            wait_a_little(idle);
         for (int i = 0; i < done; i++) {
             int slot = payload->indices[i];
-            struct message *message = &payload->messages[slot / window];
+            struct message *message = &payload->messages[slot / WINDOW];
 
             if (message->posted < message->bytes)
                 post(payload, message, &payload->requests[slot]);
@@ -162,14 +163,11 @@ static void run(struct payload *payload)
 {
     int messages = 2 * (payload->ranks - 1);
 
-    for (int i = 0; i < messages * payload->pace.window; i++)
+    for (int i = 0; i < messages * WINDOW; i++)
         payload->requests[i] = MPI_REQUEST_NULL;
     post_first(payload, messages, false);
     post_first(payload, messages, true);
-    if (payload->pace.fragment == 0)
-        MPI_Waitall(messages, payload->requests, payload->statuses);
-    else
-        complete(payload, messages);
+    complete(payload, messages);
 }
 
 void payload_exchange(struct payload *payload)

@@ -18,9 +18,7 @@
 struct run {
     int rank, ranks, hosts;
     int repeat;
-    bool check, finalize;
-    const char *interface;
-    struct pace pace;
+    bool check;
     size_t bits, bucket;
     MPI_Datatype half;
     MPI_Op half_sum;
@@ -45,6 +43,9 @@ struct method {
 };
 
 extern struct method methods[]; /* the last has no name */
+
+/* An MPI_User_function: two opaque bytes, which are a float16. */
+void half_sum(void *in, void *inout, int *count, MPI_Datatype *datatype);
 
 /* Aborts where memory is short. */
 void work_create(struct work *work, const struct run *run, size_t bytes);
