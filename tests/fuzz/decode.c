@@ -1,9 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Any payload of either family: all kernels decode and reduce it alike or refuse it alike, as
- * peeking into its buckets does; what a reduction encodes is accepted; and nothing outside is
- * touched. */
+/* Any payload of max-min quantisation: all kernels decode and reduce it alike or refuse it alike;
+ * what a reduction encodes is accepted; and nothing outside is touched. */
 #include "codec/encoding.h"
 #include "codec/host_kernels.h"
 #include "fuzz/fuzz.h"
@@ -124,8 +123,7 @@ static void reduce_by(const struct scene *scene, const struct cgx_codec *portabl
     free(sum);
 }
 
-/* The kernels of two sets decode each input, those of the others in turn; a reduction, which takes
- * four times as long, and a look into each bucket have every third each. */
+/* A reduction, which takes four times as long as decoding, has every third input. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct cgx_codec *sets[SETS];
