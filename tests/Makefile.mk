@@ -27,17 +27,14 @@ unit_programs = \
 	tests/unit/codec/hostile \
 	tests/unit/codec/packing \
 	tests/unit/codec/quant \
-	tests/unit/codec/reduce \
 	tests/unit/codec/sets \
 	tests/unit/codec/types \
-	tests/unit/codec/uniform_bytes \
 	tests/unit/codec/uniform_error \
 	tests/unit/codec/uniform_hostile \
 	tests/unit/codec/uniform_room \
 	tests/unit/coll/exchange \
 	tests/unit/coll/mirrored \
 	tests/unit/coll/pull \
-	tests/unit/coll/schedule \
 	tests/unit/coll/shared_hostile \
 	tests/unit/coll/sketch \
 	tests/unit/coll/split \
@@ -236,10 +233,8 @@ tests_lib_libtap_la_SOURCES = tests/lib/tap.c
 tests_lib_yield_la_SOURCES = tests/lib/yield.c
 # Without an -rpath libtool would make it a static library.
 tests_lib_yield_la_LDFLAGS = -module -avoid-version -rpath $(abs_top_builddir)/tests/lib
-tests_unit_lib_libunit_la_SOURCES = tests/unit/lib/codec_reference.c tests/unit/lib/codec_reference_sums.c \
-	tests/unit/lib/fake_mpi.c tests/unit/lib/loopback.c tests/unit/lib/mirror.c \
-	tests/unit/lib/scene.c \
-	tests/unit/lib/stages_reference.c
+tests_unit_lib_libunit_la_SOURCES = tests/unit/lib/fake_mpi.c tests/unit/lib/loopback.c \
+	tests/unit/lib/mirror.c tests/unit/lib/scene.c
 tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/bound.c tests/mpi/lib/bound_study.c \
 	tests/mpi/lib/check.c tests/mpi/lib/comms.c tests/mpi/lib/data.c tests/mpi/lib/device.c \
 	tests/mpi/lib/elements.c tests/mpi/lib/first.c tests/mpi/lib/placed.c \

@@ -13,7 +13,6 @@
 
 #include "lib/tap.h"
 #include "unit/lib/codec_data.h"
-#include "unit/lib/codec_reference.h"
 
 #define COUNT 1000
 #define BYTES 4096
@@ -106,7 +105,7 @@ static void test(const struct cgx_codec *codec, enum cgx_dtype dtype)
                   i, values + i, 125);
     values[900] = INFINITY;
     for (size_t i = 0; i < COUNT; i++)
-        reference_narrow(dtype, values[i], elements, i);
+        data_store(dtype, elements, i, values[i]);
     run(codec, &coding, elements, &usual);
     for (int i = 0; i < MODES; i++) {
         unsigned before = mode_set(i), after;

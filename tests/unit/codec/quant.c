@@ -8,7 +8,6 @@
 
 #include "lib/tap.h"
 #include "unit/lib/codec_data.h"
-#include "unit/lib/codec_reference.h"
 
 static bool rounds_alike(float x, float inv)
 {

@@ -1,113 +1,243 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Every set of kernels gives the bytes of the specification, for every type, width and bucket
- * size of max-min quantisation, for incomplete buckets and misaligned buffers. */
+/* Every set of kernels gives the bytes of this version of the format, and writes nothing else: of
+ * both families, with history and without, for every type, width and bucket size, of incomplete
+ * buckets and misaligned buffers, encoded, summed from sources of all kinds, and decoded. bytes.c
+ * has some of these bytes by hand. Checksums must never change within a format version. */
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/encoding.h"
 #include "lib/tap.h"
-#include "unit/lib/codec_data.h"
-#include "unit/lib/codec_reference.h"
+#include "unit/lib/uniform_data.h"
 
-#define MOST (4 * 4096)
+#define FIRST 4096            /* where pieces begin */
+#define MOST (130 * 1024 + 7) /* groups of uniform pieces go to the same sums again */
+#define ALL (FIRST + MOST)
 #define GUARD 64
+#define PAYLOAD (2 * MOST)
 
-static float values[MOST];
-static unsigned char elements[4 * MOST + 1];
-static unsigned char decoded[2][4 * MOST + 2 * GUARD];
-static unsigned char payloads[2][4 * MOST + 2 * GUARD] __attribute__((aligned(64)));
+enum { SOURCES = 6, CALLS = 4, MOST_CASES = 441 };
 
-/* Nothing but the DATA of BYTES after the guard has been written. */
-static bool only_within(const unsigned char *guarded, size_t bytes)
+static const struct family {
+    const char *name;
+    unsigned first; /* of its encodings */
+    unsigned cases;
+    uint32_t calls; /* with what each leaves in the history */
+    uint64_t golden[3];
+} families[] = {
+    {"max-min", 0, 441, 1, {0x92b05d6b6305dd71, 0xfd3b7b2ed462ca64, 0x80e2c3960d185ec5}},
+    {"max-min with history",
+     0,
+     56,
+     CALLS,
+     {0x81fd3fafb090c3d6, 0x4ad5b5338d955547, 0x713d12ffb86d9756}},
+    {"uniform", CGX_UNIFORM, 300, 1, {0xc6ff223ddb327838, 0x392b8a5649caee92, 0x3c13035c8b022027}},
+    {"uniform with history",
+     CGX_UNIFORM,
+     24,
+     CALLS,
+     {0xd053ebc4449815c8, 0x09a796cd64ccb8b0, 0x1bacf42f25c1a5c6}},
+};
+
+struct scene {
+    struct cgx_coding coding;
+    struct cgx_piece piece;
+    struct cgx_history history;
+    size_t nsources, own; /* which of them is the buffer; NSOURCES: none */
+    uint64_t seed;
+    size_t bytes; /* of a payload at the most */
+};
+
+static struct kept {
+    uint8_t scales[ALL + 64] __attribute__((aligned(64)));
+    float fits[ALL / 64 + 2];
+} kept;
+
+static float values[ALL];
+static unsigned char elements[4 * ALL + 1], decoded[4 * ALL + 2 * GUARD];
+static unsigned char payloads[SOURCES + 1][PAYLOAD + 2 * GUARD] __attribute__((aligned(64)));
+
+static size_t count_of(const struct family *family, unsigned bucket, unsigned number)
 {
-    for (size_t i = 0; i < GUARD; i++)
-        if (guarded[i] != 0xAA || guarded[GUARD + bytes + i] != 0xAA)
+    static const size_t groups[] = {1, 63, 64, 65, 1023, 1024, 1025, 4 * 1024 + 100, 7 * 1024};
+    const size_t around[] = {1,           bucket - 1,      bucket,         bucket + 1,
+                             bucket + 31, 2 * bucket + 65, 4 * bucket - 64};
+
+    if (family->calls > 1)
+        return 2 * 4096 + 700;
+    if (family->first == 0)
+        return around[number / 63];
+    return number < 297 ? groups[number % 9] : MOST;
+}
+
+static struct scene scene_of(const struct family *family, enum cgx_dtype dtype, unsigned number)
+{
+    static const float steps[] = {.01f, 1.25f, 40, 1, 0}, floors[] = {0, .25f, .01f};
+    unsigned bucket = 64u << number % 7, width = number / 7 % (family->calls > 1 ? 8 : 9);
+    struct scene scene = {.coding = {.dtype = dtype,
+                                     .bucket_size = bucket,
+                                     .call = 17,
+                                     .stream = number % 5,
+                                     .turn = 1000 + number,
+                                     .step = steps[number / 9 % 5],
+                                     .error = .01f,
+                                     .floor = floors[number / 36 % 3]},
+                          .piece = {.first = FIRST, .offset = GUARD},
+                          .nsources = 1 + number % SOURCES,
+                          .own = number / 2 % (SOURCES + 1),
+                          .seed = 100 * number};
+
+    scene.piece.count = count_of(family, bucket, number);
+    scene.piece.bits = family->first > 0 ? family->first + 1 + number % 8
+                       : width < 8       ? width + 1
+                                         : CGX_BITS_EXACT;
+    if (scene.own > scene.nsources)
+        scene.own = scene.nsources;
+    if (family->calls > 1)
+        scene.history =
+            (struct cgx_history){kept.scales, kept.fits, 22}; /* it ceases to be young */
+    scene.bytes =
+        cgx_piece_layout(scene.piece.count, scene.piece.bits, bucket, scene.coding.dtype).bytes;
+    return scene;
+}
+
+/* Buckets and blocks of many kinds, some of them constant, poisoned, or of zeros. */
+static void make_elements(const struct scene *scene, uint64_t seed)
+{
+    size_t end = FIRST + scene->piece.count, part = scene->coding.bucket_size / 2;
+    float step = scene->coding.step > 0 ? scene->coding.step : 1;
+
+    if (cgx_encoding_family(scene->piece.bits) == CGX_FAMILY_UNIFORM) {
+        uniform_fill(seed, step, values, end);
+    } else {
+        for (size_t i = 0; i < end; i += part)
+            data_fill((enum data_kind)(data_random(&seed) % DATA_KINDS), data_random(&seed),
+                      values + i, end - i < part ? end - i : part);
+        if (end > FIRST + 6 * part && seed % 3 == 0)
+            values[end - 1 - 2 * part] = seed % 2 ? NAN : -INFINITY;
+    }
+    for (size_t i = 0; i < end && scene->coding.dtype == CGX_FLOAT16; i++)
+        values[i] = fmodf(values[i], 30000); /* sums of them may overflow */
+    cgx_codec_host()->kernels.narrow[scene->coding.dtype](values, end, elements + 1);
+}
+
+static void add(uint64_t *hash, const void *data, size_t bytes)
+{
+    *hash = (*hash ^ data_checksum(data, bytes)) * 0x100000001B3u;
+}
+
+static bool is_guard(const unsigned char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (bytes[i] != 0xAA)
             return false;
     return true;
 }
 
-static bool is_same(const struct cgx_codec *codec, const struct cgx_coding *coding, size_t count,
-                    unsigned encoding)
+/* Of a payload: what is undefined behind the end of a uniform piece is not in HASH. */
+static bool add_payload(const struct scene *scene, const unsigned char *payload, uint64_t *hash)
 {
-    const struct cgx_piece piece = {.count = count, .bits = encoding, .offset = GUARD};
-    size_t size = cgx_dtype_size(coding->dtype), misalignment = count % 2;
-    size_t bytes = reference_bytes(count, encoding, coding->bucket_size, coding->dtype);
-    unsigned char *out = decoded[0] + misalignment;
+    bool varies = cgx_encoding_family(scene->piece.bits) == CGX_FAMILY_UNIFORM;
 
-    memset(payloads, 0xAA, sizeof payloads);
-    memset(decoded, 0xAA, sizeof decoded);
-    reference_encode(coding, &piece, elements + 1, payloads[1]);
-    reference_decode(coding, &piece, payloads[1], decoded[1] + GUARD);
-    return data_code(codec, CGX_ENCODE, coding, &piece, elements + 1, payloads[0]) == CGX_OK &&
-           memcmp(payloads[0], payloads[1], sizeof payloads[0]) == 0 &&
-           data_code(codec, CGX_DECODE, coding, &piece, payloads[1], out + GUARD) == CGX_OK &&
-           memcmp(out + GUARD, decoded[1] + GUARD, count * size) == 0 &&
-           only_within(payloads[0], bytes) && only_within(out, count * size);
+    add(hash, payload + GUARD,
+        varies ? cgx_uniform_used(payload + GUARD, scene->piece.count) : scene->bytes);
+    return is_guard(payload, GUARD) && is_guard(payload + GUARD + scene->bytes, GUARD);
 }
 
-/* Buckets of many kinds, some of them constant or poisoned; misaligned. */
-static void make_elements(enum cgx_dtype dtype, unsigned bucket_size, size_t count)
+static struct cgx_work work_of(const struct scene *scene, enum cgx_operation operation,
+                               const void *in, void *out)
 {
-    uint64_t state = bucket_size + count;
+    return (struct cgx_work){operation,  &scene->coding,           &scene->piece, 1, .in = in,
+                             .out = out, .history = scene->history};
+}
 
-    for (size_t i = 0; i < count; i += bucket_size / 2) {
-        size_t n = count - i < bucket_size / 2 ? count - i : bucket_size / 2;
+/* Makes sources and their sum, in place of one of them if it can be, and decodes that. */
+static bool run(const struct cgx_codec *codec, const struct scene *scene, uint64_t *hash)
+{
+    const unsigned char *sources[SOURCES] = {NULL};
+    size_t size = cgx_dtype_size(scene->coding.dtype), end = FIRST + scene->piece.count;
+    unsigned char *sum = payloads[SOURCES], *to = decoded + GUARD + scene->piece.count % 2;
+    struct cgx_coding next = scene->coding;
+    struct cgx_work work;
+    bool right = true;
 
-        data_fill((enum data_kind)(data_random(&state) % DATA_KINDS), data_random(&state),
-                  values + i, n);
-        if (dtype == CGX_FLOAT16) /* of its range, or most were zero or infinite */
-            for (size_t j = i; j < i + n; j++)
-                values[j] = fmodf(values[j], 50000);
+    next.stream += 8;
+    next.stage = 1 + (uint32_t)scene->seed % 3;
+    next.step *= 1.5f;
+    memset(decoded, 0xAA, end * size + 2 * GUARD);
+    for (size_t p = 0; p <= SOURCES; p++)
+        memset(payloads[p], 0xAA, scene->bytes + 2 * GUARD);
+    for (size_t p = 0; p < scene->nsources; p++) {
+        if (p == scene->own)
+            continue;
+        make_elements(scene, scene->seed + p);
+        work = work_of(scene, CGX_ENCODE, elements + 1, payloads[p]);
+        right = cgx_codec_run(codec, &work) == CGX_OK && right;
+        right = add_payload(scene, payloads[p], hash) && right;
+        sources[p] = payloads[p];
+        if (scene->seed % 300 == 0 && cgx_encoding_family(scene->piece.bits) != CGX_FAMILY_UNIFORM)
+            sum = payloads[p];
     }
-    if (count > 3 * bucket_size)
-        values[data_random(&state) % bucket_size + bucket_size] = NAN;
-    for (size_t i = 0; i < count; i++)
-        reference_narrow(dtype, values[i], elements + 1, i);
+    make_elements(scene, scene->seed + scene->own);
+    work = work_of(scene, CGX_REDUCE, elements + 1, sum);
+    work.coding = &next;
+    work.sources = sources;
+    work.nsources = scene->nsources;
+    right = cgx_codec_run(codec, &work) == CGX_OK && right;
+    right = add_payload(scene, sum, hash) && right;
+    work = work_of(scene, CGX_DECODE, sum, to);
+    right = cgx_codec_run(codec, &work) == CGX_OK && right;
+    add(hash, to + FIRST * size, scene->piece.count * size);
+    add(hash, kept.scales, end);
+    add(hash, kept.fits, end / 64 * sizeof *kept.fits);
+    return right && is_guard(to + FIRST * size - GUARD, GUARD) &&
+           is_guard(to + end * size, GUARD - 1);
 }
 
-static void test_maxmin(const struct cgx_codec *set, enum cgx_dtype dtype)
+static void test(const struct family *family, enum cgx_dtype dtype)
 {
-    bool same = true;
+    static uint64_t portable[MOST_CASES];
 
-    for (unsigned bucket_size = 64; bucket_size <= 4096; bucket_size *= 2) {
-        const struct cgx_coding coding = {
-            .dtype = dtype, .bucket_size = bucket_size, .call = 17, .stream = 4};
-        const size_t counts[] = {1,
-                                 bucket_size - 1,
-                                 bucket_size,
-                                 bucket_size + 1,
-                                 bucket_size + 31,
-                                 2 * bucket_size + 65,
-                                 4 * bucket_size - 64};
+    for (int set = 0; set < DATA_SETS; set++) {
+        const struct cgx_codec *codec = data_codec(set);
+        uint64_t all = 0;
+        bool right = true;
 
-        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-            if (bucket_size > 512 && i % 3 != 2) /* large ones take their time */
-                continue;
-            make_elements(dtype, bucket_size, counts[i]);
-            for (unsigned bits = 1; bits <= 32; bits = data_next_width(bits))
-                if (!is_same(set, &coding, counts[i], bits)) {
-                    if (same)
-                        diag("first at %u bits, %zu elements in buckets of %u", bits, counts[i],
-                             bucket_size);
-                    same = false;
-                }
+        for (unsigned number = 0; codec && number < family->cases; number++) {
+            struct scene scene = scene_of(family, dtype, number);
+            uint64_t hash = 0;
+
+            memset(&kept, 0, sizeof kept);
+            for (uint32_t call = 0; call < family->calls; call++) {
+                right = run(codec, &scene, &hash) && right;
+                scene.coding.call++;
+                scene.history.age++;
+                scene.seed += 10;
+            }
+            if (set > 0 && hash != portable[number])
+                diag("case %u differs from that of portable kernels", number);
+            portable[number] = hash;
+            add(&all, &hash, sizeof hash);
         }
+        if (!codec)
+            continue;
+        ok(right, "%s: %s, %s: nothing is refused, and nothing written beside", codec->name,
+           family->name, data_dtypes[dtype]);
+        ok(all == family->golden[dtype], "%s: %s, %s: the bytes of this version of the format",
+           codec->name, family->name, data_dtypes[dtype]);
+        if (all != family->golden[dtype])
+            diag("0x%016llX", (unsigned long long)all);
     }
-    ok(same, "%s: %s: the bytes of the specification", set->name, data_dtypes[dtype]);
 }
 
 int main(void)
 {
-    for (int set = 0; set < DATA_SETS; set++) {
-        const struct cgx_codec *codec = data_codec(set);
-
-        if (codec == NULL)
-            continue;
+    for (size_t f = 0; f < sizeof families / sizeof families[0]; f++)
         for (int dtype = 0; dtype < 3; dtype++)
-            test_maxmin(codec, (enum cgx_dtype)dtype);
-    }
+            test(&families[f], (enum cgx_dtype)dtype);
     ok(cgx_codec_host_named("none") == NULL, "there is no set of another name");
     ok(cgx_codec_host() == cgx_codec_host_named(NULL), "the host codec is that of the fastest set");
     return done_testing();

@@ -12,7 +12,6 @@
 #include "coll/scratch.h"
 #include "lib/tap.h"
 #include "unit/lib/codec_data.h"
-#include "unit/lib/codec_reference.h"
 #include "unit/lib/loopback.h"
 #include "unit/lib/mirror.h"
 
@@ -120,17 +119,17 @@ void scene_free(struct scene *scene)
 
 float scene_input(const struct scene *scene, unsigned rank, size_t index)
 {
-    return reference_widen(scene->dtype, scene->inputs[rank], index);
+    return data_load(scene->dtype, scene->inputs[rank], index);
 }
 
 void scene_set_input(struct scene *scene, unsigned rank, size_t index, float value)
 {
-    reference_narrow(scene->dtype, value, scene->inputs[rank], index);
+    data_store(scene->dtype, scene->inputs[rank], index, value);
 }
 
 float scene_output(const struct scene *scene, unsigned rank, size_t index)
 {
-    return reference_widen(scene->dtype, scene->outputs[rank], index);
+    return data_load(scene->dtype, scene->outputs[rank], index);
 }
 
 /* ---- faults, and what goes where ---- */

@@ -101,8 +101,4 @@ double scene_exact(const struct scene *scene, size_t index);
 /* the sum of the scales of all quantisations of the bucket that holds INDEX. */
 double scene_scales(const struct scene *scene, size_t index);
 
-/* In stages_reference.c, as the design has it: writes CHUNK of the sum of SCENE's inputs, with SRA
- * in all stages and in one slice, into SUM, which has the elements of all. */
-void stages_reference_sum(const struct scene *scene, unsigned chunk, void *sum);
-
 #endif
