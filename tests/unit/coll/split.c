@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Plans, and how they cut a buffer into chunks, slices and pieces. */
+/* Plans, and how they and schedules cut a buffer into chunks, slices and pieces. */
 #include "coll/split.h"
 
 #include <stdlib.h>
@@ -125,13 +125,13 @@ static void test_balance(void)
     ok(balanced, "chunks of a plan with many widths are alike in bytes, not in elements");
 }
 
-/* The schedule of PLAN on RANKS ranks, so many of them to a node. */
-static struct cgx_schedule shape_of(const struct cgx_plan *plan, unsigned ranks, unsigned per_node,
-                                    size_t staging)
+/* The schedule of PLAN on RANKS ranks, so many of them to a node, on NETWORK. */
+static struct cgx_schedule shape_on(struct cgx_network network, const struct cgx_plan *plan,
+                                    unsigned ranks, unsigned per_node, size_t staging)
 {
     static struct cgx_nodes *nodes, *flat;
     int *keys = calloc(ranks, sizeof *keys);
-    struct cgx_scheme scheme = {.inter = CGX_REDUCTION_SRA};
+    struct cgx_scheme scheme = {.inter = CGX_REDUCTION_SRA, .network = network};
 
     for (unsigned r = 0; r < ranks; r++)
         keys[r] = (int)(r / per_node);
@@ -141,6 +141,12 @@ static struct cgx_schedule shape_of(const struct cgx_plan *plan, unsigned ranks,
     scheme.flat = flat = cgx_nodes_create(NULL, ranks);
     free(keys);
     return cgx_coll_schedule(plan, &scheme, staging);
+}
+
+static struct cgx_schedule shape_of(const struct cgx_plan *plan, unsigned ranks, unsigned per_node,
+                                    size_t staging)
+{
+    return shape_on((struct cgx_network){0}, plan, ranks, per_node, staging);
 }
 
 static void test_huge(void)
@@ -209,6 +215,31 @@ static void test_slots(void)
     cgx_plan_free(plan);
 }
 
+static unsigned slices_of(struct cgx_network network, unsigned per_node, size_t count)
+{
+    struct cgx_plan *plan = cgx_plan_create(&fixed, NULL, CGX_FLOAT32, count);
+    unsigned slices = shape_on(network, plan, 4, per_node, (size_t)64 << 20).slices;
+
+    cgx_plan_free(plan);
+    return slices;
+}
+
+static void test_slices(void)
+{
+    const size_t small = 16384, large = (size_t)4 << 20;
+    struct cgx_network network = cgx_cost_network(UINT64_C(10000000000), false);
+    unsigned slices = slices_of(network, 1, large);
+
+    ok(slices_of(network, 1, small) == 1, "a small call is not cut");
+    ok(slices > 2 && slices < 9,
+       "16 MiB between nodes are, into some slices: codec and network have work side by side (%u)",
+       slices);
+    network.element_ps = 0;
+    ok(slices_of(network, 1, large) == 1, "but not where the codec takes no time");
+    ok(slices_of(cgx_cost_node(false, false), 4, large) == 1, "nor on one node");
+    ok(slices_of(cgx_cost_node(true, false), 4, large) > 1, "unless devices copy behind PCIe");
+}
+
 int main(void)
 {
     test_uniform_plan();
@@ -218,5 +249,6 @@ int main(void)
     test_huge();
     test_exact_segments();
     test_slots();
+    test_slices();
     return done_testing();
 }
