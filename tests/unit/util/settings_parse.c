@@ -267,51 +267,6 @@ static void test_surroundings(void)
            "a decimal comma in the program's locale plays no part");
 }
 
-/* The caller frees it. */
-static char *printed(char *environment[], bool all)
-{
-    char *text;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-
-    cgx_settings_print(out, environment, all);
-    fclose(out);
-    return text;
-}
-
-static void test_print(void)
-{
-    char *environment[] = {"CGX_WARMUP=4", "CGX_CONSENSUS=x", NULL};
-    char *text = printed(environment, true);
-    const struct cgx_setting *row;
-    bool complete = true;
-
-    for (size_t i = 0; (row = cgx_settings_row(i)) != NULL; i++)
-        complete = complete && strstr(text, row->name) != NULL &&
-                   strstr(text, row->values) != NULL && strstr(text, row->meaning) != NULL;
-    ok(complete, "the table is printed whole");
-    ok(strstr(text, "now: \"4\"\n") != NULL && strstr(text, "now: \"x\" (refused)\n") != NULL &&
-           strstr(text, "now: device (the default)\n") != NULL,
-       "the table shows what is set, and what is refused");
-    free(text);
-    text = printed(environment, false);
-    ok(strstr(text, "CGX_WARMUP=\"4\" (default: 2)\n") == text &&
-           strstr(text, "CGX_CONSENSUS=\"x\" (refused; default: 1)\n") != NULL,
-       "what is set is printed alone");
-    free(text);
-    environment[0] = "CGX_HISTORY=0";
-    text = printed(environment, true);
-    ok(strstr(text, "default: 128; with CGX_HISTORY=0: 512\n"
-                    "    now: 512 (the default with CGX_HISTORY=0)\n") != NULL,
-       "the table shows the defaults of other settings");
-    free(text);
-    environment[0] = "CGX_BUFFERS=device";
-    environment[1] = NULL;
-    text = printed(environment, false);
-    ok(strstr(text, "all settings have their defaults: ") == text, "what is as the default is not");
-    free(text);
-}
-
 int main(void)
 {
     test_fields();
@@ -322,6 +277,5 @@ int main(void)
     test_messages();
     test_names();
     test_surroundings();
-    test_print();
     return done_testing();
 }
