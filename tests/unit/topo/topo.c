@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Machines that hwloc is told of: descriptions, and files in tests/data/topo:
+/* Machines that hwloc is told of: descriptions, and files in tests/data/topo, of which
+ * tests/unit/tools/cgx_info.test draws two:
  *     dgx      per package two PCI switches with two GPUs and an InfiniBand adapter each; a
  *              management processor with a screen, and Ethernet, on the first package
  *     dual8    per package four GPUs on ports of the processor; Ethernet on the first package
@@ -125,22 +126,6 @@ static bool gpus_are(const char *const bus_ids[], unsigned gpus)
     return same;
 }
 
-static void test_dgx(void)
-{
-    static const char *const gpus[] = {"0000:14:00.0", "0000:15:00.0", "0000:34:00.0",
-                                       "0000:35:00.0", "0000:54:00.0", "0000:55:00.0",
-                                       "0000:74:00.0", "0000:75:00.0"};
-    static const char *const switches[] = {"0000:11:00.0", "0000:31:00.0", "0000:51:00.0",
-                                           "0000:71:00.0"};
-    static const char *const networks[] = {"mlx5_0", "mlx5_1", "mlx5_2", "mlx5_3"};
-
-    read_recorded("dgx", CGX_TOPO_DEVICES);
-    ok(gpus_are(gpus, 8), "dgx: its eight GPUs are found, its screen's adapter is none");
-    for (int i = 0; i < 8; i++)
-        ok(gpu_is(gpus[i], i / 4, i / 4, switches[i / 2], networks[i / 2]),
-           "dgx: GPU %d has its package and memory, its switch, and the switch's network", i);
-}
-
 static void test_dual8(void)
 {
     static const char *const gpus[] = {"0000:21:00.0", "0000:31:00.0", "0000:41:00.0",
@@ -165,20 +150,6 @@ static void test_desktop(void)
     ok(gpus_are(gpus, 1),
        "desktop: its GPU is found; other graphics, and a disk controller of NVIDIA, are none");
     ok(gpu_is(gpus[0], 0, 0, "", ""), "desktop: there is no network to be near to");
-}
-
-static void test_cluster(void)
-{
-    static const char *const gpus[] = {"0000:31:00.0", "0000:81:00.0", "0000:c1:00.0"};
-
-    read_recorded("cluster", CGX_TOPO_DEVICES);
-    ok(gpus_are(gpus, 3), "cluster: what OpenCL computes on is a GPU, whoever made it");
-    ok(gpu_is(gpus[0], 0, 1, "", "eth1"),
-       "cluster: ordinary memory of the same place is near, and a network there before another's");
-    ok(gpu_is(gpus[1], 1, CGX_TOPO_UNKNOWN, "", ""),
-       "cluster: of two NUMA nodes in its package neither is near to a GPU");
-    ok(gpu_is(gpus[2], CGX_TOPO_UNKNOWN, CGX_TOPO_UNKNOWN, "", ""),
-       "cluster: memory and networks that are far from all are near to no GPU");
 }
 
 static void test_bus_ids(void)
@@ -350,10 +321,8 @@ int main(void)
         return done_testing();
     }
     test_processors();
-    test_dgx();
     test_dual8();
     test_desktop();
-    test_cluster();
     test_bus_ids();
     test_failures();
     test_place();
