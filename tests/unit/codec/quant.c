@@ -166,23 +166,6 @@ static void test_levels(void)
     ok(exact, "a level is exact in float32");
 }
 
-static void test_headers(void)
-{
-    static const uint32_t grids[] = {0x00800000u, 0x0080FFFFu, 0x3F808000u, 0x7E800000u,
-                                     0x7E80FFFFu};
-    static const uint32_t others[] = {0x00000000u, 0x00000001u, 0x0000FFFFu, 0x007F0000u,
-                                      0x7E810000u, 0x7F000000u, 0x7F800000u, 0x7FC00000u,
-                                      0x7FC00001u, 0x80000000u, 0xBF800000u, 0xFFC00000u};
-    bool accepted = true, refused = true;
-
-    for (size_t i = 0; i < sizeof grids / sizeof *grids; i++)
-        accepted = accepted && cgx_header_is_grid(grids[i]);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        refused = refused && !cgx_header_is_grid(others[i]);
-    ok(accepted, "headers with steps from 2^-126 to 2^126 are grids");
-    ok(refused, "other headers are no grids");
-}
-
 int main(void)
 {
     test_rounding();
@@ -190,6 +173,5 @@ int main(void)
     test_bf16_up();
     test_grid();
     test_levels();
-    test_headers();
     return done_testing();
 }
