@@ -101,12 +101,12 @@ unit_scripts = \
 	tests/unit/tree/supervise.test
 # Programs that a script of their name runs on several ranks, ...
 mpi_tests = \
-	tests/mpi/arguments \
 	tests/mpi/codec_faults \
 	tests/mpi/communicators \
 	tests/mpi/consensus \
 	tests/mpi/exact \
 	tests/mpi/first_steps \
+	tests/mpi/forward \
 	tests/mpi/freed \
 	tests/mpi/history \
 	tests/mpi/irregular \
@@ -137,7 +137,7 @@ mpi_tests = \
 	tests/mpi/warmup
 # ... what other scripts run, and these.
 mpi_programs = tests/mpi/lab_vanish tests/mpi/connect tests/mpi/find_foreign tests/mpi/find_none \
-	tests/mpi/find_private tests/mpi/find_sum tests/mpi/forward tests/mpi/held tests/mpi/keyval \
+	tests/mpi/find_private tests/mpi/find_sum tests/mpi/held tests/mpi/keyval \
 	tests/mpi/leave tests/mpi/life tests/mpi/session \
 	tests/mpi/spawn tests/mpi/sums tests/mpi/trace_memory
 mpi_scripts = \

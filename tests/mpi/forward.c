@@ -99,11 +99,14 @@ int main(int argc, char **argv)
     test_call("negative count", buffer, other, -1, MPI_FLOAT, MPI_SUM, world);
     test_call("most negative count", buffer, other, -2147483647 - 1, MPI_FLOAT, MPI_SUM, world);
     test_call("no elements", NULL, NULL, 0, MPI_FLOAT, MPI_SUM, world);
+    test_call("no elements in place", MPI_IN_PLACE, NULL, 0, MPI_FLOAT, MPI_SUM, world);
     test_call("aliased buffers", buffer, buffer, N, MPI_FLOAT, MPI_SUM, world);
     test_call("NULL send buffer", NULL, other, N, MPI_FLOAT, MPI_SUM, world);
     test_call("NULL receive buffer", buffer, NULL, N, MPI_FLOAT, MPI_SUM, world);
+    test_call("MPI_IN_PLACE as receive buffer", buffer, MPI_IN_PLACE, N, MPI_FLOAT, MPI_SUM, world);
     test_call("no datatype", buffer, other, N, MPI_DATATYPE_NULL, MPI_SUM, world);
     test_call("no op", buffer, other, N, MPI_FLOAT, MPI_OP_NULL, world);
+    test_call("an op that floats do not have", buffer, other, N, MPI_FLOAT, MPI_BAND, world);
     test_call("no communicator", buffer, other, N, MPI_FLOAT, MPI_SUM, MPI_COMM_NULL);
     test_call("a handle that is none", buffer, other, N, (MPI_Datatype)0x12345678, MPI_SUM, world);
     test_call("doubles", buffer, other, N / 2, MPI_DOUBLE, MPI_SUM, world);
