@@ -180,7 +180,6 @@ further_scripts = \
 	tests/mpi/python.test \
 	tests/mpi/recipes.test \
 	tests/mpi/ulfm.test \
-	tests/mpi/wheel.test \
 	tests/ptx/kernels.test \
 	tests/unit/tools/report_page.test
 
