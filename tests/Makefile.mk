@@ -173,7 +173,6 @@ all_tests = $(core_tests) $(device_tests) $(further_tests)
 # Other MPIs and their clients, hosts of a lab, packages, a browser.
 further_scripts = \
 	tests/mpi/abis.test \
-	tests/mpi/clients.test \
 	tests/mpi/lab.test \
 	tests/mpi/lab_vanish.test \
 	tests/mpi/packages.test \
