@@ -105,6 +105,7 @@ mpi_tests = \
 	tests/mpi/communicators \
 	tests/mpi/consensus \
 	tests/mpi/exact \
+	tests/mpi/first \
 	tests/mpi/first_steps \
 	tests/mpi/forward \
 	tests/mpi/freed \
@@ -132,8 +133,7 @@ mpi_tests = \
 	tests/mpi/trace \
 	tests/mpi/transport_faults \
 	tests/mpi/types_classify \
-	tests/mpi/uniform \
-	tests/mpi/warmup
+	tests/mpi/uniform
 # ... what other scripts run, and these.
 mpi_programs = tests/mpi/lab_vanish tests/mpi/connect tests/mpi/find_foreign tests/mpi/find_none \
 	tests/mpi/find_private tests/mpi/find_sum tests/mpi/held tests/mpi/keyval \
@@ -145,7 +145,6 @@ mpi_scripts = \
 	tests/mpi/bound.test \
 	tests/mpi/bytes.test \
 	tests/mpi/find_mpi.test \
-	tests/mpi/first.test \
 	tests/mpi/fortran.test \
 	tests/mpi/life.test \
 	tests/mpi/many.test \
@@ -275,7 +274,7 @@ tests_mpi_device_input_SOURCES = tests/mpi/device_input.c $(device_sum)
 tests_mpi_state_SOURCES = tests/mpi/state.c tests/mpi/lib/player.c
 # These count collectives, below the library.
 steps = tests/mpi/lib/collectives.c tests/mpi/lib/steps.c tests/mpi/lib/steps_judge.c
-tests_mpi_warmup_SOURCES = tests/mpi/warmup.c tests/mpi/lib/collectives.c
+tests_mpi_first_SOURCES = tests/mpi/first.c tests/mpi/lib/collectives.c
 tests_mpi_irregular_SOURCES = tests/mpi/irregular.c $(steps)
 tests_mpi_rules_SOURCES = tests/mpi/rules.c $(steps)
 tests_mpi_device_steps_SOURCES = tests/mpi/device_steps.c $(steps)
