@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/bound.h"
 #include "lib/check.h"
@@ -47,33 +48,6 @@ static void test_split(void)
     MPI_Comm_free(&nested);
     MPI_Comm_disconnect(&reversed);
     MPI_Comm_free(&part);
-}
-
-/* More communicators than there are context ids, one after the other. */
-static void test_churn(void)
-{
-    bool good = true, compressed = false;
-    float *buffer = calloc(2048, sizeof(float));
-    long start = 0, grown;
-
-    for (uint64_t i = 0; i < 6000; i++) {
-        MPI_Comm comm;
-
-        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-        if (i % 100 == 0)
-            good = sum_is_right(comm, 2048, i, &compressed) && good;
-        else
-            MPI_Allreduce(MPI_IN_PLACE, buffer, 2048, MPI_FLOAT, MPI_SUM, comm);
-        MPI_Comm_free(&comm);
-        if (i == 1000)
-            start = check_private_memory();
-    }
-    grown = check_private_memory() - start;
-    check_note("5000 communicators made and freed: %ld KiB more", grown);
-    check(good, "6000 communicators made and freed: right");
-    check(compressed, "6000 communicators made and freed: compressed");
-    check(grown < 2048, "6000 communicators made and freed: no memory is lost");
-    free(buffer);
 }
 
 /* Calls that never repeat a count, and calls that always do. */
@@ -152,38 +126,6 @@ static void test_cheap(void)
     }
     for (int i = 0; i < (WAYS + 2) * EACH; i++)
         MPI_Comm_free(&comms[i / EACH][i % EACH]);
-}
-
-static int copies;
-
-static int count_copies(MPI_Comm comm, int keyval, void *extra, void *from, void *to, int *flag)
-{
-    (void)comm, (void)keyval, (void)extra, (void)from, (void)to;
-    copies++;
-    *flag = 1;
-    return MPI_SUCCESS;
-}
-
-static void test_attributes(void)
-{
-    MPI_Comm comm, copy;
-    bool good, compressed = false;
-    int keyval;
-
-    MPI_Comm_create_keyval(count_copies, MPI_COMM_NULL_DELETE_FN, &keyval, NULL);
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    MPI_Comm_set_attr(comm, keyval, &copies);
-    good = sum_is_right(comm, 5000, 1, &compressed);
-    check(good && compressed, "with attributes: compressed and right");
-    check(copies == 0, "with attributes: no copy callback runs");
-    MPI_Comm_dup(comm, &copy);
-    check(copies == 1, "with attributes: one runs when the program duplicates");
-    compressed = false;
-    good = sum_is_right(copy, 5000, 2, &compressed);
-    check(good && compressed, "with attributes: the duplicate is compressed and right");
-    MPI_Comm_free(&copy);
-    MPI_Comm_free(&comm);
-    MPI_Comm_free_keyval(&keyval);
 }
 
 /* The error handler's calls, and the communicator of the latest. */
@@ -299,6 +241,8 @@ static void test_late(void)
     check(good, "freed on some ranks earlier than on others: right and compressed");
 }
 
+#define SEGMENT "memfd:cgxpmpi"
+
 /* Segments of memory that local peers share, in this process. */
 static int segments(void)
 {
@@ -307,8 +251,22 @@ static int segments(void)
     int n = 0;
 
     while (fgets(line, sizeof line, file))
-        n += strstr(line, "memfd:cgxpmpi") != NULL;
+        n += strstr(line, SEGMENT) != NULL;
     fclose(file);
+    return n;
+}
+
+/* Their files that are open. */
+static int open_segments(void)
+{
+    int n = 0;
+
+    for (int file = 0; file < 1024; file++) {
+        char path[32], target[64] = "";
+
+        snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+        n += readlink(path, target, sizeof target - 1) > 0 && strstr(target, SEGMENT) != NULL;
+    }
     return n;
 }
 
@@ -338,6 +296,7 @@ static void test_segments(void)
     for (int i = 1; i < COMMS; i++)
         good = use(comms[i]) && good;
     check(segments() == one, "%d communicators have the segments of one", COMMS);
+    check(open_segments() == 0, "whose files are closed");
     MPI_Comm_free(&comms[0]);
     good = use(comms[1]) && good;
     check(good && segments() == one, "all sums are right, also when the first one is freed");
@@ -384,12 +343,9 @@ static void test_all(void)
 int main(int argc, char **argv)
 {
     static const struct check_part parts[] = {
-        {"split", test_split},       {"churn", test_churn},
-        {"memory", test_memory},     {"attributes", test_attributes},
-        {"handler", test_handler},   {"many", test_many},
-        {"all", test_all},           {"cheap", test_cheap},
-        {"threaded", test_threaded}, {"late", test_late},
-        {"segments", test_segments}};
+        {"split", test_split},       {"memory", test_memory}, {"handler", test_handler},
+        {"many", test_many},         {"all", test_all},       {"cheap", test_cheap},
+        {"threaded", test_threaded}, {"late", test_late},     {"segments", test_segments}};
     int level;
 
     if (strcmp(argv[1], "threaded") == 0)

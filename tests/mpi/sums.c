@@ -182,7 +182,7 @@ static void play_bitwise(void)
             check(memcmp(first, again, bytes) == 0, "%s: as with separate buffers",
                   sum_shape_name((enum sum_shape)shape));
     }
-    check(traffic_messages() > before, "the calls were compressed");
+    check(traffic_messages() > before || !traffic_has_all(), "the calls were compressed");
     check_note("digest %016llx", (unsigned long long)check_digest(first, bytes));
     free(first);
     free(again);
