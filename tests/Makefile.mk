@@ -234,7 +234,7 @@ tests_unit_lib_libunit_la_SOURCES = tests/unit/lib/fake_mpi.c tests/unit/lib/loo
 tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/bound.c tests/mpi/lib/bound_study.c \
 	tests/mpi/lib/check.c tests/mpi/lib/comms.c tests/mpi/lib/data.c tests/mpi/lib/device.c \
 	tests/mpi/lib/elements.c tests/mpi/lib/first.c tests/mpi/lib/placed.c \
-	tests/mpi/lib/repeat.c tests/mpi/lib/scenes.c tests/mpi/lib/sum.c tests/mpi/lib/traffic.c
+	tests/mpi/lib/scenes.c tests/mpi/lib/sum.c tests/mpi/lib/traffic.c
 tests_unit_tools_info_link_SOURCES = tests/unit/tools/info_link.c tools/info_link.c
 tests_unit_tools_info_model_SOURCES = tests/unit/tools/info_model.c tools/info_model.c
 tests_storm_storm_SOURCES = tests/storm/storm.c tests/storm/draw.c tests/storm/episode.c tests/storm/hint.c \
