@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* MPI functions that the library exports or uses itself, and sums by other functions than
- * MPI_Allreduce, give the same result with the library as without it. Prints a line for each family
- * of functions, with a hash of what all ranks got. */
+/* MPI functions that the library exports, and those whose objects it keeps, give the same result
+ * with the library as without it. Prints a line for each family of functions, with a hash of what
+ * all ranks got. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -52,16 +52,6 @@ static void took_number(long long number)
     took(&number, sizeof number);
 }
 
-static int after(void)
-{
-    return (check_rank + 1) % check_size;
-}
-
-static int before(void)
-{
-    return (check_rank + check_size - 1) % check_size;
-}
-
 static void took_floats(size_t count)
 {
     took(floats, count * sizeof floats[0]);
@@ -70,64 +60,6 @@ static void took_floats(size_t count)
 static void took_ints(size_t count)
 {
     took(ints, count * sizeof ints[0]);
-}
-
-/* ---- between two ranks ---- */
-
-static void point_to_point(void)
-{
-    MPI_Status status;
-    int count, flag;
-
-    MPI_Sendrecv(own_floats(1), COUNT, MPI_FLOAT, after(), 3, floats, COUNT, MPI_FLOAT, before(), 3,
-                 WORLD, &status);
-    MPI_Get_count(&status, MPI_FLOAT, &count);
-    took_floats((size_t)count);
-    MPI_Sendrecv_replace(floats, 100, MPI_FLOAT, before(), 4, after(), 4, WORLD, &status);
-    took_floats(100);
-    if (check_rank == 0) {
-        for (int r = 1; r < check_size; r++) {
-            MPI_Probe(r, 5, WORLD, &status);
-            MPI_Get_count(&status, MPI_INT, &count);
-            MPI_Recv(ints, count, MPI_INT, r, 5, WORLD, &status);
-            took_ints((size_t)count);
-        }
-    } else {
-        MPI_Ssend(own_ints(2), 10 * check_rank, MPI_INT, 0, 5, WORLD);
-    }
-    MPI_Iprobe(MPI_ANY_SOURCE, 99, WORLD, &flag, &status);
-    took_number(flag);
-}
-
-static void requests(void)
-{
-    MPI_Request some[4];
-    MPI_Status statuses[4];
-    int done, index;
-
-    MPI_Irecv(floats, 1000, MPI_FLOAT, before(), 1, WORLD, &some[0]);
-    MPI_Irecv(ints, 1000, MPI_INT, before(), 2, WORLD, &some[1]);
-    MPI_Isend(own_floats(3), 1000, MPI_FLOAT, after(), 1, WORLD, &some[2]);
-    MPI_Issend(own_ints(3), 1000, MPI_INT, after(), 2, WORLD, &some[3]);
-    MPI_Waitall(4, some, statuses);
-    took_number(statuses[0].MPI_SOURCE * 100 + statuses[1].MPI_TAG);
-    took_floats(1000);
-    took_ints(1000);
-    MPI_Recv_init(floats, 500, MPI_FLOAT, before(), 6, WORLD, &some[0]);
-    MPI_Send_init(own_floats(4), 500, MPI_FLOAT, after(), 6, WORLD, &some[1]);
-    for (int i = 0; i < 3; i++) {
-        MPI_Startall(2, some);
-        MPI_Waitany(1, some, &index, statuses);
-        MPI_Wait(&some[1], statuses);
-        took_floats(500);
-    }
-    MPI_Request_free(&some[0]);
-    MPI_Request_free(&some[1]);
-    MPI_Irecv(floats, 1, MPI_FLOAT, check_rank, 77, WORLD, &some[0]);
-    MPI_Cancel(&some[0]);
-    MPI_Wait(&some[0], statuses);
-    MPI_Test_cancelled(statuses, &done);
-    took_number(done);
 }
 
 /* ---- reductions ---- */
@@ -165,58 +97,6 @@ static void reductions(void)
         took_floats(COUNT);
     }
     MPI_Op_free(&own);
-}
-
-/* Sums that are none of the library's, again and again. */
-static void other_sums(void)
-{
-    int counts[MOST_RANKS];
-
-    for (int r = 0; r < check_size; r++)
-        counts[r] = COUNT / check_size;
-    for (unsigned i = 0; i < 8; i++) {
-        memset(floats, 0, sizeof floats);
-        MPI_Reduce(own_floats(13), floats, COUNT, MPI_FLOAT, MPI_SUM, 0, WORLD);
-        took_floats(COUNT);
-        MPI_Scan(own_floats(14), floats, COUNT, MPI_FLOAT, MPI_SUM, WORLD);
-        took_floats(COUNT);
-        memset(floats, 0, sizeof floats);
-        MPI_Exscan(own_floats(14), floats, COUNT, MPI_FLOAT, MPI_SUM, WORLD);
-        took_floats(COUNT);
-        MPI_Reduce_scatter(own_floats(15), floats, counts, MPI_FLOAT, MPI_SUM, WORLD);
-        took_floats((size_t)counts[check_rank]);
-        MPI_Reduce_scatter_block(own_floats(15), floats, counts[0], MPI_FLOAT, MPI_SUM, WORLD);
-        took_floats((size_t)counts[0]);
-        memcpy(floats, own_floats(16), sizeof(float) * COUNT);
-        MPI_Reduce_local(own_floats(17), floats, COUNT, MPI_FLOAT, MPI_SUM);
-        took_floats(COUNT);
-    }
-}
-
-static void nonblocking_collectives(void)
-{
-    MPI_Request some[3];
-    MPI_Status statuses[3];
-
-    for (unsigned i = 0; i < 8; i++) {
-        MPI_Iallreduce(own_floats(18), floats, COUNT, MPI_FLOAT, MPI_SUM, WORLD, &some[0]);
-        MPI_Ibarrier(WORLD, &some[1]);
-        memcpy(ints, own_ints(18), sizeof(int) * COUNT);
-        MPI_Ibcast(ints, COUNT, MPI_INT, 0, WORLD, &some[2]);
-        MPI_Waitall(3, some, statuses);
-        took_floats(COUNT);
-        took_ints(COUNT);
-    }
-#if MPI_VERSION >= 4
-    MPI_Allreduce_init(own_floats(19), floats, COUNT, MPI_FLOAT, MPI_SUM, WORLD, MPI_INFO_NULL,
-                       &some[0]);
-    for (unsigned i = 0; i < 8; i++) {
-        MPI_Start(&some[0]);
-        MPI_Wait(&some[0], MPI_STATUS_IGNORE);
-        took_floats(COUNT);
-    }
-    MPI_Request_free(&some[0]);
-#endif
 }
 
 /* ---- communicators ---- */
@@ -362,16 +242,11 @@ static void intercommunicators(void)
 
 int main(int argc, char **argv)
 {
-    static const struct check_part families[] = {
-        {"point-to-point", point_to_point},
-        {"requests", requests},
-        {"reductions", reductions},
-        {"other sums", other_sums},
-        {"non-blocking collectives", nonblocking_collectives},
-        {"communicators", communicators},
-        {"attributes", attributes},
-        {"errors", errors},
-        {"intercommunicators", intercommunicators}};
+    static const struct check_part families[] = {{"reductions", reductions},
+                                                 {"communicators", communicators},
+                                                 {"attributes", attributes},
+                                                 {"errors", errors},
+                                                 {"intercommunicators", intercommunicators}};
     uint64_t all[MOST_RANKS];
 
     check_begin(&argc, &argv);
