@@ -3,7 +3,7 @@
 
 /* Histories by position in programs with irregular steps, with host buffers and
  * CGX_COMPRESSION_MINIMAL_SIZE=1024: "irregular [threads]". Every sum must be right, which shows a
- * history that is applied to the wrong call. */
+ * history that is applied to the wrong call. Which positions are told, unit/policy shows. */
 
 #include <pthread.h>
 #include <string.h>
@@ -68,78 +68,7 @@ static void test_metric(void)
     steps_end(&steps);
 }
 
-/* A metric after every tenth step. */
-static void test_regular_metric(void)
-{
-    struct steps steps;
-    bool right, kept = true;
-
-    begin(&steps, 0);
-    right = steps_take_all(&steps, SETTLED);
-    for (int i = 0; i < 40; i++) {
-        right &= steps_take(&steps);
-        kept = kept && steps_exact(&steps) == 0;
-        if (i % 10 == 0)
-            right &= steps_stray(&steps, 5001);
-    }
-    check(right, "regular metric: right, and the same on all ranks");
-    check(kept, "regular metric: compressed all the time");
-    steps_end(&steps);
-}
-
-/* A validation pass: many calls that come at no other time, some as large as those of the step. */
-static void test_validation(void)
-{
-    struct steps steps;
-    bool right;
-
-    begin(&steps, 0);
-    right = steps_take_all(&steps, SETTLED);
-    for (int pass = 0; pass < 3; pass++) {
-        for (size_t i = 0; i < 9; i++)
-            right &= steps_stray(&steps, i % 4 == 3 ? steps.parts[i % PARTS].count : 7000 + i);
-        right &= steps_take_all(&steps, 3);
-    }
-    finish(&steps, SETTLED, right, "validation");
-}
-
-/* Now and then a step ends early, or begins in its middle. */
-static void test_cut_short(void)
-{
-    struct steps steps;
-    struct steps_part parts[PARTS];
-    bool right;
-
-    begin(&steps, 0);
-    memcpy(parts, steps.parts, sizeof parts);
-    right = steps_take_all(&steps, SETTLED);
-    for (size_t n = 1; n < PARTS; n++) {
-        steps.nparts = n;
-        right &= steps_take(&steps);
-        steps.nparts = PARTS;
-        right &= steps_take_all(&steps, 2);
-        memcpy(steps.parts, parts + n, (PARTS - n) * sizeof parts[0]);
-        steps.nparts = PARTS - n;
-        right &= steps_take(&steps);
-        memcpy(steps.parts, parts, sizeof parts);
-        steps.nparts = PARTS;
-        right &= steps_take_all(&steps, 3);
-    }
-    finish(&steps, SETTLED, right, "cut short");
-}
-
-/* ---- other beginnings, and changes ---- */
-
-static void test_irregular_first(void)
-{
-    struct steps steps;
-    bool right = true;
-
-    begin(&steps, 0);
-    for (size_t i = PARTS; i-- > 0;)
-        right &= steps_stray(&steps, steps.parts[i].count);
-    finish(&steps, SETTLED + 2, right, "irregular first step");
-}
+/* ---- changes ---- */
 
 /* The step changes when it is compressed: a buffer more, one less, others, one of another size,
  * the same in another order. */
@@ -282,10 +211,6 @@ int main(int argc, char **argv)
         return check_end();
     }
     test_metric();
-    test_regular_metric();
-    test_validation();
-    test_cut_short();
-    test_irregular_first();
     test_changes();
     test_same_size();
     test_two_models();
