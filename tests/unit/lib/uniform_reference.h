@@ -3,8 +3,7 @@
 
 /* Uniform quantisation once more, bit by bit and straight from doc/format.md, with the arithmetic
  * and the layout of no file of src/codec. One function goes through the parts of a group
- * (uniform_parts), whether they are written or read; uniform_encoder.h has the rest of an encoder.
- */
+ * (uniform_parts), whether they are written or read. */
 #ifndef CGX_TESTS_UNIFORM_REFERENCE_H
 #define CGX_TESTS_UNIFORM_REFERENCE_H
 
