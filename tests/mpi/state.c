@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Sums of state (forces, averaged weights, factors), which must stay exact, and similar gradients,
- * which must be compressed, and the sums of whole programs: "state NAME [device]", with
- * CGX_BUFFERS=host and otherwise the defaults. */
+ * which must be compressed: "state NAME [device]", with CGX_BUFFERS=host and otherwise the
+ * defaults. */
 
 #include <math.h>
 #include <string.h>
@@ -166,16 +166,40 @@ static void play_factors(struct player *player, unsigned step)
     sum_factor(player);
 }
 
-/* Weights on which all ranks but the last nearly agree; that one is half their length away. */
+static void play_factors_alike(struct player *player, unsigned step)
+{
+    (void)step;
+    sum_noise(player, COUNT, 1e-3f);
+    sum_factor(player);
+}
+
+/* Weights on which all ranks but the last nearly agree; that one is FAR away, by their length. */
+static void sum_weights(struct player *player, size_t count, float far)
+{
+    float *input = player_input(player, count);
+    float apart = player->rank == player->ranks - 1 ? far : 0.01f;
+
+    for (size_t i = 0; i < count; i++)
+        input[i] = gauss(6, i) + apart * own_gauss(player, 1, i);
+    player_sum_input(player, PLAYER_WEIGHTS, count);
+}
+
+static void play_straggler_near(struct player *player, unsigned step)
+{
+    (void)step;
+    sum_weights(player, COUNT, 0.3f);
+}
+
 static void play_straggler(struct player *player, unsigned step)
 {
-    float *input = player_input(player, COUNT);
-    float apart = player->rank == player->ranks - 1 ? 0.5f : 0.01f;
-
     (void)step;
-    for (size_t i = 0; i < COUNT; i++)
-        input[i] = gauss(6, i) + apart * own_gauss(player, 1, i);
-    player_sum_input(player, PLAYER_WEIGHTS, COUNT);
+    sum_weights(player, COUNT, 0.5f);
+}
+
+static void play_straggler_far(struct player *player, unsigned step)
+{
+    (void)step;
+    sum_weights(player, COUNT, 1);
 }
 
 /* Each rank has its part of weights that change a little from step to step, and zeros elsewhere. */
@@ -191,11 +215,18 @@ static void sum_parts(struct player *player, size_t count)
     player_sum_input(player, PLAYER_WEIGHTS, count);
 }
 
-static void play_gather(struct player *player, unsigned step)
+static void play_gather_last(struct player *player, unsigned step)
 {
     (void)step;
     sum_noise(player, 2 * COUNT, 1);
     sum_parts(player, 2 * COUNT);
+}
+
+static void play_gather_first(struct player *player, unsigned step)
+{
+    (void)step;
+    sum_parts(player, 2 * COUNT);
+    sum_noise(player, 2 * COUNT, 1);
 }
 
 /* Counts as a fusion buffer has them that closes by time. */
@@ -259,23 +290,32 @@ static void play_noise(struct player *player, unsigned step)
     sum_noise(player, COUNT, 1);
 }
 
-static void play_softmax(struct player *player, unsigned step)
+static void sum_softmax(struct player *player, unsigned step, unsigned batch)
 {
-    enum { BATCH = 256 };
     static float weights[COUNT];
     float *gradient = player_input(player, COUNT), values[INPUTS];
     const float *sum;
 
     memset(gradient, 0, sizeof weights);
-    for (uint64_t s = 0; s < BATCH; s++) {
+    for (uint64_t s = 0; s < batch; s++) {
         size_t class = data_random(10, (uint64_t)player->rank + 100 * step, s) % CLASSES;
 
         draw_sample(player, s, class, values);
-        learn(weights, values, class, 1.0f / BATCH, gradient);
+        learn(weights, values, class, 1 / (float)batch, gradient);
     }
     sum = player_sum_input(player, PLAYER_GRADIENT, COUNT);
     for (size_t i = 0; i < COUNT; i++)
         weights[i] -= 0.5f * sum[i] / (float)player->ranks;
+}
+
+static void play_softmax_64(struct player *player, unsigned step)
+{
+    sum_softmax(player, step, 64);
+}
+
+static void play_softmax_1024(struct player *player, unsigned step)
+{
+    sum_softmax(player, step, 1024);
 }
 
 /* Of a large batch: noise is a sixth of the sum's square, of which the rest becomes smaller. */
@@ -300,6 +340,20 @@ static void play_experts(struct player *player, unsigned step)
     player_sum_input(player, PLAYER_GRADIENT, COUNT);
 }
 
+/* ... in every fourth step. */
+static void play_few_experts(struct player *player, unsigned step)
+{
+    if (step % 4 == 0)
+        play_experts(player, step / 4);
+    else
+        sum_noise(player, COUNT, 1);
+}
+
+static void play_decaying(struct player *player, unsigned step)
+{
+    sum_noise(player, COUNT, powf(0.8f, (float)step));
+}
+
 /* Layers of unlike scale in one buffer, one of which is frozen. */
 static void play_fused(struct player *player, unsigned step)
 {
@@ -313,77 +367,30 @@ static void play_fused(struct player *player, unsigned step)
     player_sum_input(player, PLAYER_GRADIENT, 3 * COUNT);
 }
 
-/* ---- programs ---- */
-
-/* Buckets as PyTorch's data parallel module makes them: all but the first are large. */
-enum { BUCKETS = 6 };
-static const size_t buckets[BUCKETS] = {4096, 33216, 38112, 38112, 38112, 36864};
-
-static void sum_buckets(struct player *player, enum player_kind kind, const size_t *counts)
-{
-    for (size_t i = 0; i < BUCKETS; i++)
-        player_sum(player, kind, i, counts[i]);
-}
-
-/* In the first step they are in the order of the parameters. A loss is summed too, and every ten
- * steps a confusion matrix and a few metrics. */
-static void play_evaluation(struct player *player, unsigned step)
-{
-    static const size_t first[BUCKETS] = {32768, 41088, 38112, 38112, 38112, 320};
-
-    sum_buckets(player, PLAYER_GRADIENT, step == 0 ? first : buckets);
-    player_sum(player, PLAYER_GRADIENT, 0, 1);
-    if (step % 10 != 9)
-        return;
-    for (unsigned batch = 0; batch < 3; batch++)
-        player_sum(player, PLAYER_SQUARES, batch, 20);
-    player_sum(player, PLAYER_SQUARES, 77, 171 * 171);
-}
-
-/* Averages of the weights are averaged over the ranks every five steps, in the gradients' buffers. */
-static void play_averages(struct player *player, unsigned step)
-{
-    sum_buckets(player, PLAYER_GRADIENT, buckets);
-    if (step % 5 == 4)
-        sum_buckets(player, PLAYER_WEIGHTS, buckets);
-}
-
-/* Adam on each rank, whose weights and both moments are averaged. */
-static void play_moments(struct player *player, unsigned step)
-{
-    (void)step;
-    sum_buckets(player, PLAYER_WEIGHTS, buckets);
-    sum_buckets(player, PLAYER_MOMENT, buckets);
-    sum_buckets(player, PLAYER_SQUARES, buckets);
-}
-
-/* No call is like another. */
-static void play_strays(struct player *player, unsigned step)
-{
-    player_sum(player, PLAYER_GRADIENT, step, COUNT + 17 * (size_t)step);
-}
-
 /* Gradients that share a call site with state may stay exact like it. */
 static const struct player_stream scenes[] = {
     {"forces", play_forces, STEPS, 0, 0, 0},
     {"components", play_components, STEPS, 0, 0, 0},
     {"federated", play_federated, STEPS, 0, 0, 0},
     {"factors", play_factors, STEPS, WATCHED_FROM, 90, 100},
+    {"factors_alike", play_factors_alike, STEPS, WATCHED_FROM, 0, 100},
+    {"straggler_near", play_straggler_near, STEPS, 0, 0, 0},
     {"straggler", play_straggler, STEPS, 0, 0, 0},
-    {"gather", play_gather, STEPS, WATCHED_FROM, 0, 100},
+    {"straggler_far", play_straggler_far, STEPS, 0, 0, 0},
+    {"gather_last", play_gather_last, STEPS, WATCHED_FROM, 0, 100},
+    {"gather_first", play_gather_first, STEPS, WATCHED_FROM, 0, 100},
     {"gather_varied", play_gather_varied, 5 * STEPS, WATCHED_FROM, 30, 100},
     {"rest", play_rest, STEPS + 40, WATCHED_FROM, 90, 100},
     {"in_turn", play_in_turn, 2 * STEPS, 2 * WATCHED_FROM, 0, 100},
     {"zeros", play_zeros, 2 * STEPS, STEPS / 2 + WATCHED_FROM, 90, 100},
     {"noise", play_noise, STEPS, WATCHED_FROM, 95, 100},
-    {"softmax", play_softmax, STEPS, WATCHED_FROM, 95, 100},
+    {"softmax_64", play_softmax_64, STEPS, WATCHED_FROM, 95, 100},
+    {"softmax_1024", play_softmax_1024, STEPS / 2, WATCHED_FROM, 95, 100},
     {"large_batch", play_large_batch, STEPS, WATCHED_FROM, 95, 100},
     {"experts", play_experts, 2 * STEPS, WATCHED_FROM, 90, 100},
+    {"few_experts", play_few_experts, STEPS, WATCHED_FROM, 90, 100},
+    {"decaying", play_decaying, STEPS, WATCHED_FROM, 95, 100},
     {"fused", play_fused, STEPS, WATCHED_FROM, 95, 100},
-    {"evaluation", play_evaluation, STEPS, 50, 99, 100},
-    {"averages", play_averages, STEPS, 50, 99, 100},
-    {"moments", play_moments, STEPS, 0, 0, 0},
-    {"strays", play_strays, STEPS, 0, 0, 0},
 };
 
 int main(int argc, char **argv)
