@@ -16,8 +16,8 @@ struct bench_device {
     CUresult (*elapsed)(float *milliseconds, CUevent start, CUevent end);
     bool soft; /* a driver in software, for tests: it is no measure of speed */
     char name[256];
-    int driver;              /* version, as cuDriverGetVersion gives it */
-    int major, minor;        /* compute capability */
+    int driver;       /* version, as cuDriverGetVersion gives it */
+    int major, minor; /* compute capability */
     int multiprocessors;
     double clock;            /* Hz, the highest */
     size_t memory, l2_cache; /* bytes */

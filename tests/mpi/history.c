@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* CGX_HISTORY with host buffers, in steps of one call. Some elements are large, always the same ones.
- * After some steps their neighbours have an error of their own size, at most a tenth of what it was
- * at first. "history error": only prints that error.
- * "history judged": in steps of two calls, whose data is judged. */
+/* CGX_HISTORY with host buffers, in steps of one call. Some elements are large, always the same
+ * ones. After some steps their neighbours have an error of their own size, at most a tenth of what
+ * it was at first. "history error": only prints that error. "history judged": in steps of two
+ * calls, whose data is judged. */
 
 #include <math.h>
 #include <string.h>
