@@ -162,7 +162,8 @@ CGX_DEVICE void reduce(const struct cgx_kernel_args &args, uint32_t number = blo
  * of a thread. */
 #define CGX_BLOCKS 8
 #define CGX_BLOCKS_KEEPING 6 /* with scales too; with more blocks registers would spill */
-#define CGX_BLOCKS_UNIFORM 5
+#define CGX_BLOCKS_UNIFORM 5 /* encodes */
+#define CGX_BLOCKS_DECODING 6
 
 #define CGX_KERNEL(name, blocks, ...)                                        \
     extern "C" __global__ void __launch_bounds__(CGX_KERNEL_THREADS, blocks) \
@@ -186,9 +187,9 @@ CGX_DEVICE void reduce(const struct cgx_kernel_args &args, uint32_t number = blo
                encode_uniform<cgx_type_##type, NOTHING>)                                          \
     CGX_KERNEL(cgx_encode_uniform_##type##_history, CGX_BLOCKS_UNIFORM,                           \
                encode_uniform<cgx_type_##type, HISTORY>)                                          \
-    CGX_KERNEL(cgx_decode_uniform_##type, CGX_BLOCKS_UNIFORM,                                     \
+    CGX_KERNEL(cgx_decode_uniform_##type, CGX_BLOCKS_DECODING,                                    \
                decode_uniform<cgx_type_##type, NOTHING>)                                          \
-    CGX_KERNEL(cgx_decode_uniform_##type##_history, CGX_BLOCKS_UNIFORM,                           \
+    CGX_KERNEL(cgx_decode_uniform_##type##_history, CGX_BLOCKS_DECODING,                          \
                decode_uniform<cgx_type_##type, HISTORY>)                                          \
     CGX_KERNEL(cgx_reduce_uniform_##type, 4, reduce_uniform<cgx_type_##type, NOTHING>)            \
     CGX_KERNEL(cgx_reduce_uniform_##type##_history, 4, reduce_uniform<cgx_type_##type, HISTORY>)
