@@ -29,7 +29,6 @@ unit_programs = \
 	tests/unit/codec/quant \
 	tests/unit/codec/sets \
 	tests/unit/codec/types \
-	tests/unit/codec/uniform_error \
 	tests/unit/codec/uniform_hostile \
 	tests/unit/codec/uniform_room \
 	tests/unit/coll/exchange \

@@ -45,7 +45,7 @@ run_tests() {
 # ---- compute-sanitizer ----
 
 list_sanitized() {
-    for program in kernels_bytes kernels_hostile kernels_random kernels_uniform; do
+    for program in kernels_bytes kernels_hostile kernels_uniform; do
         echo "memcheck $program"
         echo "racecheck $program"
     done

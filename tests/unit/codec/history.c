@@ -133,35 +133,6 @@ static void test_change(unsigned encoding, enum scene scene)
        with, without);
 }
 
-/* Elements that were always zero are so afterwards, and a NaN leaves the history of its bucket. */
-static void test_zeros_and_nan(void)
-{
-    static float values[ALL];
-    static struct kept before;
-    bool zeros = true;
-
-    memset(&kept, 0, sizeof kept);
-    for (uint32_t number = 0; number < 5; number++) {
-        data_fill(DATA_GAUSSIAN, number + 9, values, ALL);
-        for (size_t i = 0; i < ALL; i += 2)
-            values[i] = 0;
-        call(4, number, values);
-        for (size_t i = FIRST; i < ALL; i += 2)
-            zeros = zeros && values[i] == 0;
-    }
-    ok(zeros, "zeros stay zeros");
-    before = kept;
-    data_fill(DATA_GAUSSIAN, 77, values, ALL);
-    values[FIRST + 600] = NAN;
-    call(4, 5, values);
-    ok(isnan(values[FIRST + 512]) && isnan(values[FIRST + 1023]) && !isnan(values[FIRST + 511]),
-       "a NaN is one in its bucket");
-    ok(memcmp(before.scales + FIRST + 512, kept.scales + FIRST + 512, 512) == 0 &&
-           before.fits[FIRST / 512 + 1] == kept.fits[FIRST / 512 + 1] &&
-           memcmp(before.scales + FIRST + 1024, kept.scales + FIRST + 1024, COUNT - 1024) != 0,
-       "... whose history stays as it was, while others learn");
-}
-
 int main(void)
 {
     test_gain(4);
@@ -169,6 +140,5 @@ int main(void)
         test_change(4, (enum scene)scene);
         test_change(CGX_UNIFORM + 4, (enum scene)scene);
     }
-    test_zeros_and_nan();
     return done_testing();
 }

@@ -5,7 +5,6 @@
  * families, with history and without, for every type, width and bucket size, of incomplete buckets
  * and misaligned buffers, encoded, summed from sources of all kinds, and decoded. */
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "codec/encoding.h"
@@ -74,7 +73,7 @@ static struct scene scene_of(const struct family *family, enum cgx_dtype dtype, 
                                      .bucket_size = bucket,
                                      .call = 17,
                                      .stream = number % 5,
-                                     .turn = 1000 + number,
+                                     .turn = 1000003 * number,
                                      .step = steps[number / 9 % 5],
                                      .error = .01f,
                                      .floor = floors[number / 36 % 3]},
@@ -113,6 +112,7 @@ static void fill_groups(uint64_t state, size_t end)
  * what is quantised of the elements. */
 static void make_elements(const struct scene *scene, uint64_t seed)
 {
+    static const float limits[] = {NAN, -INFINITY, 0x1p125f, -0x1p125f, 0x1.fffffep124f, -NAN};
     size_t end = FIRST + scene->piece.count, part = scene->coding.bucket_size / 2;
     enum cgx_dtype dtype = scene->coding.dtype;
 
@@ -124,8 +124,8 @@ static void make_elements(const struct scene *scene, uint64_t seed)
         for (size_t i = 0; i < end; i += part)
             data_fill((enum data_kind)(data_random(&seed) % DATA_KINDS), data_random(&seed),
                       values + i, end - i < part ? end - i : part);
-        if (end > FIRST + 6 * part && seed % 3 == 0)
-            values[end - 1 - 2 * part] = seed % 2 ? NAN : -INFINITY;
+        if (end > FIRST + 6 * part && data_random(&seed) % 3 == 0)
+            values[end - 1 - 2 * part] = limits[seed % 6];
     }
     for (size_t i = 0; i < end; i++) {
         if (dtype == CGX_FLOAT16)

@@ -72,12 +72,6 @@ static inline void data_test_all(void (*test)(const struct cgx_codec *codec, enu
     }
 }
 
-/* The width after BITS: 1 to 8, then 32. */
-static inline unsigned data_next_width(unsigned bits)
-{
-    return bits < 8 ? bits + 1 : bits + 24;
-}
-
 /* splitmix64. */
 static inline uint64_t data_random(uint64_t *state)
 {
