@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "allreduce_payload.h"
+#include "allreduce_work.h"
 
 #include <sched.h>
 #include <stdbool.h>

@@ -12,7 +12,17 @@
 
 #include <mpi.h>
 
-#include "allreduce_payload.h"
+/* Messages of as many bytes as compressed calls have, without a codec: what these could reach. */
+
+/* Opaque; for CHUNKS of as many bytes as the ranks of COMM own, one after the other. */
+struct payload;
+struct payload *payload_create(MPI_Comm comm, const size_t *chunks);
+void payload_free(struct payload *payload);
+
+/* Every rank sends each owner his chunk, and then his own to all. */
+void payload_exchange(struct payload *payload);
+
+/* ---- calls ---- */
 
 /* Of the whole run. */
 struct run {

@@ -15,6 +15,7 @@
  * counts for less; memcpy is timed in turn with each operation; all figures are medians. The limits
  * are those which the fastest set is held to. */
 
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,6 @@
 #include "codec/history.h"
 #include "codec/host_kernels.h"
 #include "codec/uniform/uniform.h"
-#include "codec_options.h"
 #include "times.h"
 
 #define REPEATS 21
@@ -35,6 +35,13 @@ enum operation { ENCODE, DECODE, DECODE_ADD, REDUCE, OPERATIONS };
 static const char *const operation_names[OPERATIONS] = {"encode", "decode", "decode-add",
                                                         "reduce-8"};
 static const char *const dtype_names[3] = {"float32", "float16", "bfloat16"};
+
+struct options {
+    const char *bits, *dtypes, *kernels;
+    size_t mib;
+    bool history; /* of max-min quantisation, beside what is without */
+    const char *csv;
+};
 
 struct bench {
     const struct cgx_codec *set;
@@ -83,11 +90,9 @@ static const char *encoding_name(unsigned encoding)
 
 static const char *rounding_name(const struct bench *bench)
 {
-    if (bench->history.scales)
-        return "history";
-    if (cgx_encoding_family(bench->piece.bits) == CGX_FAMILY_UNIFORM)
-        return "dithered";
-    return "nearest";
+    return bench->history.scales                                          ? "history"
+           : cgx_encoding_family(bench->piece.bits) == CGX_FAMILY_UNIFORM ? "dithered"
+                                                                          : "nearest";
 }
 
 static void add_payload(const struct bench *bench)
@@ -150,16 +155,11 @@ static double limit_of(const struct bench *bench, enum operation operation)
     bool float32 = bench->coding.dtype == CGX_FLOAT32;
     bool headline = bench->piece.bits == 4 && float32;
 
-    if (bench->history.scales)
-        return 0;
-    if (bench->set != cgx_codec_host() ||
+    if (bench->history.scales || bench->set != cgx_codec_host() ||
+        (operation != ENCODE && operation != DECODE_ADD) ||
         cgx_encoding_family(bench->piece.bits) == CGX_FAMILY_UNIFORM)
         return 0;
-    if (operation == ENCODE)
-        return headline ? 1.0 : 0.6;
-    if (operation == DECODE_ADD)
-        return headline ? 0.8 : 0.6;
-    return 0;
+    return !headline ? 0.6 : operation == ENCODE ? 1.0 : 0.8;
 }
 
 static void measure(const struct bench *bench, enum operation operation)
@@ -251,14 +251,14 @@ static void print_processor(void)
         fclose(file);
 }
 
-static void run(struct bench *bench, const struct codec_options *options)
+static void run(struct bench *bench, const struct options *options)
 {
     static const char *const sets[] = {"portable", "avx2", "avx2-shifts"};
     for (int s = 0; s < 3; s++)
         for (int dtype = CGX_FLOAT32; dtype <= CGX_BFLOAT16; dtype++) {
             bench->set = cgx_codec_host_named(sets[s]);
-            if (bench->set == NULL || !codec_options_list(options->kernels, sets[s]) ||
-                !codec_options_list(options->dtypes, dtype_names[dtype]))
+            if (bench->set == NULL || !bench_is_listed(options->kernels, sets[s]) ||
+                !bench_is_listed(options->dtypes, dtype_names[dtype]))
                 continue;
             bench->coding.dtype = (enum cgx_dtype)dtype;
             fill_input(bench);
@@ -267,7 +267,7 @@ static void run(struct bench *bench, const struct codec_options *options)
                     unsigned bits = cgx_encoding_of((enum cgx_family)family, width);
 
                     bench->piece.bits = bits;
-                    if (!codec_options_list(options->bits, encoding_name(bits)))
+                    if (!bench_is_listed(options->bits, encoding_name(bits)))
                         continue;
                     measure_all(bench);
                     if (options->history)
@@ -303,13 +303,46 @@ static void print_heads(const struct bench *bench)
            "rounding", "operation", "ns/elem", "GB/s", "memcpy", "ratio", "limit");
 }
 
+static bool parse(int argc, char *argv[], struct options *options)
+{
+    static const struct option table[] = {
+        {"bits", required_argument, NULL, 'b'},    {"dtype", required_argument, NULL, 'd'},
+        {"kernels", required_argument, NULL, 'k'}, {"size", required_argument, NULL, 's'},
+        {"history", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0}};
+    int c;
+
+    *options = (struct options){.mib = 64};
+    while ((c = getopt_long(argc, argv, "", table, NULL)) != -1)
+        switch (c) {
+        case 'b':
+            options->bits = optarg;
+            break;
+        case 'd':
+            options->dtypes = optarg;
+            break;
+        case 'k':
+            options->kernels = optarg;
+            break;
+        case 'h':
+            options->history = true;
+            break;
+        case 's':
+            options->mib = strtoul(optarg, NULL, 10);
+            break;
+        default:
+            return false;
+        }
+    options->csv = argv[optind];
+    return options->mib > 0;
+}
+
 int main(int argc, char *argv[])
 {
     struct bench bench = {.coding = {.bucket_size = BUCKET_SIZE}};
-    struct codec_options options;
+    struct options options;
     int status = 1;
 
-    if (codec_options_parse(argc, argv, &options) != 0) {
+    if (!parse(argc, argv, &options)) {
         fprintf(stderr,
                 "usage: %s [--bits LIST] [--dtype LIST] "
                 "[--kernels LIST] [--size MIB] [--history] [CSV]\n"

@@ -19,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec_options.h"
 #include "slots.h"
 #include "times.h"
 
@@ -199,11 +198,11 @@ static void measure_kinds(struct bench *bench, const struct options *options)
 
     for (int kind = 0; kind < SLOTS_KINDS; kind++) {
         bench->slots.kind = &slots_kinds[kind];
-        if (!codec_options_list(options->kinds, slots_kinds[kind].name))
+        if (!bench_is_listed(options->kinds, slots_kinds[kind].name))
             continue;
         for (unsigned bits = 1; bits <= 8; bits++) {
             snprintf(name, sizeof name, "%u", bits);
-            if (codec_options_list(options->bits, name))
+            if (bench_is_listed(options->bits, name))
                 measure_width(bench, bits);
         }
     }
@@ -215,7 +214,7 @@ static void run(struct bench *bench, const struct options *options)
 
     for (size_t mib = 1; mib <= LARGEST; mib *= 2) {
         snprintf(name, sizeof name, "%zu", mib);
-        if (!codec_options_list(options->sizes, name))
+        if (!bench_is_listed(options->sizes, name))
             continue;
         bench->slots.bytes = mib * MIB;
         bench->slots.count = mib * LEAST_SLOTS < TRAFFIC ? (unsigned)(TRAFFIC / mib) : LEAST_SLOTS;
@@ -224,7 +223,7 @@ static void run(struct bench *bench, const struct options *options)
         if (bench->checked == 0)
             bench->checked = bench->slots.bytes;
         for (int dtype = CGX_FLOAT32; dtype <= CGX_BFLOAT16; dtype++) {
-            if (!codec_options_list(options->dtypes, dtype_names[dtype]))
+            if (!bench_is_listed(options->dtypes, dtype_names[dtype]))
                 continue;
             bench->slots.coding.dtype = (enum cgx_dtype)dtype;
             slots_allocate(&bench->slots);

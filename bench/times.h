@@ -1,11 +1,13 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What benchmarks do with times. */
+/* What benchmarks do with times and lists. */
 #ifndef CGX_BENCH_TIMES_H
 #define CGX_BENCH_TIMES_H
 
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 /* Of processor time of this thread. */
@@ -29,6 +31,19 @@ static inline double bench_median(double *values, size_t count)
 {
     qsort(values, count, sizeof *values, bench_compare);
     return values[count / 2];
+}
+
+/* Whether NAME is in the comma-separated LIST; NULL is the list of all. */
+static inline bool bench_is_listed(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *at = list; at != NULL; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    }
+    return list == NULL;
 }
 
 #endif

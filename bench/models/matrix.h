@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What the networks compute with: random numbers, and matrices stored row by row. */
+/* What the networks compute with: random numbers, matrices stored row by row, and hashes. */
 #ifndef MATRIX_H
 #define MATRIX_H
 
@@ -89,6 +89,20 @@ static inline float *carve(float **memory, size_t count)
 
     *memory += count;
     return piece;
+}
+
+/* Tells whether values are the same to the bit: FNV-1a, a word at a time. */
+static inline uint64_t hash_values(const float *values, size_t count)
+{
+    uint64_t hash = 0xCBF29CE484222325u;
+
+    for (size_t i = 0; i < count; i++) {
+        uint32_t word;
+
+        memcpy(&word, values + i, sizeof word);
+        hash = (hash ^ word) * 0x100000001B3u;
+    }
+    return hash;
 }
 
 #endif

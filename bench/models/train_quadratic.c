@@ -7,7 +7,6 @@
  * At the minimum of the mean the ranks' gradients are as large as ever and only their sum is zero.
  * So the error of a compressed sum, which is relative to what is summed, does not vanish: it says
  * how far from the minimum the steps end. A step has one sum. */
-#include "hash.h"
 #include "matrix.h"
 #include <getopt.h>
 #include <inttypes.h>

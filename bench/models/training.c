@@ -2,17 +2,15 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 #include "training.h"
-#include "hash.h"
 #include "leave.h"
 #include "matrix.h"
 #include "options.h"
-#include "progress.h"
 #include "sums.h"
 #include <inttypes.h>
 #include <mpi.h>
 #include <stdlib.h>
 
-enum { REPORTS = 5, MOST_TENSORS = 64, MOST_MEASURED = 32768 };
+enum { REPORTS = 5, MOST_TENSORS = 64, MOST_MEASURED = 32768, MOST_STEPS = 1000 };
 
 /* What an average over the steps keeps of itself in each. */
 static const float EMA_KEPT = 0.95f;
@@ -45,6 +43,60 @@ struct score {
 static struct {
     int *order, count;
 } measured;
+
+/* ---- lines that tell how far training is ---- */
+
+/* The ranks begin a step's sums one after the other; what counts is the shortest time that one of
+ * them was in these, since others have waited for it. */
+static struct {
+    int every, steps, step;
+    int since;                 /* steps since the last line */
+    double loss;               /* in these */
+    double sums[MOST_STEPS];   /* seconds of this rank in the sums of each of these */
+    double all_sums, sums_end; /* seconds in sums: of all ranks, until the last line; of this one */
+} shown;
+
+/* A line after every EVERY steps of ALL, and after the last; 0: none. */
+static void progress_start(int every, int all)
+{
+    shown.every = every < MOST_STEPS ? every : MOST_STEPS;
+    shown.steps = all;
+    shown.sums_end = sums_cost().seconds;
+}
+
+/* By MPI_Reduce, so that the gradients alone are all-reduced. */
+static void print_line(double seconds)
+{
+    double shortest[MOST_STEPS], loss = 0.0;
+
+    MPI_Reduce(shown.sums, shortest, shown.since, MPI_DOUBLE, MPI_MIN, 0, MPI_COMM_WORLD);
+    MPI_Reduce(&shown.loss, &loss, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (rank == 0) {
+        for (int i = 0; i < shown.since; i++)
+            shown.all_sums += shortest[i];
+        printf("step %d of %d: loss %.6f, %.3f s, %.3f s in sums\n", shown.step, shown.steps,
+               loss / shown.since, seconds, shown.all_sums);
+        fflush(stdout);
+    }
+    shown.since = 0;
+    shown.loss = 0.0;
+}
+
+/* Collective, at the end of a step: LOSS, that of this rank, becomes part of the mean loss;
+ * SECONDS, since training began. */
+static void progress_step(double loss, double seconds)
+{
+    double sums_end = sums_cost().seconds;
+
+    if (shown.every == 0)
+        return;
+    shown.sums[shown.since++] = sums_end - shown.sums_end;
+    shown.sums_end = sums_end;
+    shown.loss += loss;
+    shown.step++;
+    if (shown.since == shown.every || shown.step == shown.steps)
+        print_line(seconds);
+}
 
 /* ---- what is summed over the ranks ---- */
 

@@ -84,17 +84,24 @@ make_name_known() {
     fi
 }
 
-# The device stays initialised as long as a process has a context; its settings are left alone.
+# The device stays initialised as long as a process has a context, and the driver takes seconds to do it
+# anew for each program else. Its settings are left alone.
 hold_device() {
-    hold=$directory/bench/gpu_hold
-    if [ -z "$built" ]; then
-        hold=$scratch/gpu_hold
-        "${CC:-cc}" -O1 -o "$hold" bench/gpu_hold.c -ldl >>"$log" 2>&1 || {
-            result FAIL "the program that holds a context is built"
-            return 0
-        }
-    fi
-    "$hold" >"$scratch/held" 2>>"$log" &
+    cat >"$scratch/hold.c" <<'END'
+#include <unistd.h>
+#include "models/device_memory.h"
+int main(void)
+{
+    for (int device = device_count() - 1; device >= 0; device--)
+        device_allocate(device, 1);
+    return sleep(600);
+}
+END
+    "${CC:-cc}" -O1 -Ibench -o "$scratch/hold" "$scratch/hold.c" -ldl >>"$log" 2>&1 || {
+        result FAIL "the program that holds a context is built"
+        return 0
+    }
+    "$scratch/hold" 2>>"$log" &
     to_stop="$to_stop $!"
 }
 
@@ -133,7 +140,7 @@ make_configure() {
 build() {
     mkdir -p "$directory"
     set -- -k -C "$directory" -j "$processors" "gpu-$call" "NVCC_ARCHITECTURES=$nvcc_flags"
-    [ "$driver" = real ] || set -- "$@" tests/softcuda/libcuda.la bench/gpu_hold
+    [ "$driver" = real ] || set -- "$@" tests/softcuda/libcuda.la
     if [ -f tests/mpi/device_fork.c ] && [ "$call" = worth ]; then
         set -- "$@" tests/mpi/device_fork
     fi

@@ -83,7 +83,7 @@ static void test_refused(const char *name, void *send, void *receive, int count,
     check(class_of(host) == class_of(device), "%s: as with host buffers", name);
 }
 
-/* Open MPI follows NULL, of host buffers too: arguments.test finds that out. */
+/* Open MPI follows NULL, of host buffers too. */
 #ifdef OPEN_MPI
 #define FINDS_NULL false
 #else
