@@ -116,6 +116,7 @@ CUdeviceptr bench_allocate(const struct bench_device *device, size_t bytes)
     CUdeviceptr memory;
 
     bench_must(device->cuda->cuMemAlloc(&memory, bytes), "cuMemAlloc");
+    bench_must(device->cuda->cuMemsetD8Async(memory, 0, bytes, NULL), "cuMemsetD8Async");
     return memory;
 }
 

@@ -32,7 +32,7 @@ void bench_device_print(const struct bench_device *device, FILE *file);
 
 void bench_must(CUresult code, const char *what);
 
-/* Ends with the process. */
+/* Of zeros. Ends with the process. */
 CUdeviceptr bench_allocate(const struct bench_device *device, size_t bytes);
 
 /* A table for others to read, of which every line is written at once, so that what was measured is

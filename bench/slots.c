@@ -51,7 +51,8 @@ static CUdeviceptr payload_of(const struct slots *slots, unsigned slot, unsigned
 static bool launch_uniform(const struct slots *slots, const struct cgx_work *work,
                            struct cgx_kernel_args *args)
 {
-    const struct cgx_cuda_work there = {.module = slots->module, .marks = slots->marks};
+    struct cgx_cuda_work there = {
+        .module = slots->module, .marks = slots->marks, .marks_are_clear = true};
 
     if (slots->kind->family != CGX_FAMILY_UNIFORM || work->operation == CGX_DECODE)
         return false;
@@ -153,7 +154,6 @@ void slots_allocate(struct slots *slots)
     size_t stride = cgx_piece_layout(count, CGX_UNIFORM + CGX_UNIFORM_WIDTHS, LEAST_BUCKET_SIZE,
                                      slots->coding.dtype)
                         .bytes;
-    uint32_t none = 0;
 
     slots->elements = bench_allocate(&slots->device, slots->count * slots->bytes);
     slots->results = bench_allocate(&slots->device, slots->count * slots->bytes);
@@ -162,10 +162,7 @@ void slots_allocate(struct slots *slots)
     slots->piece.count = count;
     slots->marks =
         bench_allocate(&slots->device, cgx_kernel_marks_bytes(cgx_kernel_tiles(&slots->piece)));
-    slots->tables = bench_allocate(&slots->device, slots->count * TABLE_BYTES + sizeof none);
-    bench_must(slots->device.cuda->cuMemcpyHtoD(slots->tables + slots->count * TABLE_BYTES, &none,
-                                                sizeof none),
-               "cuMemcpyHtoD");
+    slots->tables = bench_allocate(&slots->device, slots->count * TABLE_BYTES + sizeof(uint32_t));
     fill_elements(slots);
     bench_must(
         slots->device.copy(slots->results, slots->elements, slots->count * slots->bytes, NULL),

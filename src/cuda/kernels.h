@@ -67,7 +67,7 @@ static inline uint64_t cgx_kernel_range_tiles(uint64_t words)
 
 /* What a block that encodes or sums a tile of uniform pieces tells the others. The first mark
  * counts in WORDS the tiles that blocks have begun, in order; the next ones are those of the tiles.
- * All are 0 before. */
+ * WORDS are 0 before, and after cgx_heads. */
 #define CGX_KERNEL_GROUPS 4 /* of a tile */
 struct cgx_kernel_mark {
     uint64_t words; /* 4 times the number of words, plus what they are of: enum cgx_kernel_words */

@@ -185,8 +185,7 @@ static struct cgx_kernel_args args_of(const struct cgx_cuda_slot *slot,
 }
 
 /* Queues what REQUEST does with the pieces of FAMILY, which are in GROUP. */
-static enum cgx_status launch_family(const struct cgx_cuda_work *work,
-                                     const struct cgx_cuda_slot *slot,
+static enum cgx_status launch_family(struct cgx_cuda_work *work, const struct cgx_cuda_slot *slot,
                                      const struct cgx_cuda_table *table,
                                      const struct cgx_work *request, enum cgx_family family,
                                      const struct group *group)

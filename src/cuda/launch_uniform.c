@@ -28,18 +28,19 @@ static bool has_elements(const struct cgx_work *request)
     return has;
 }
 
-enum cgx_status cgx_cuda_launch_uniform(const struct cgx_cuda_work *work,
-                                        const struct cgx_work *request, uint32_t tiles,
-                                        struct cgx_kernel_args *args)
+enum cgx_status cgx_cuda_launch_uniform(struct cgx_cuda_work *work, const struct cgx_work *request,
+                                        uint32_t tiles, struct cgx_kernel_args *args)
 {
     const struct cgx_cuda_module *module = work->module;
-    enum cgx_status status;
+    enum cgx_status status = CGX_OK;
 
     if (!may_begin(request))
         return CGX_ERR_INVALID;
     args->marks = (void *)(uintptr_t)work->marks;
-    status = CGX_CUDA_CALL(cuMemsetD8Async, work->marks, 0, cgx_kernel_marks_bytes(tiles),
-                           work->streams[CGX_STREAM_COMPUTE]);
+    if (!work->marks_are_clear)
+        status = CGX_CUDA_CALL(cuMemsetD8Async, work->marks, 0, work->marks_bytes,
+                               work->streams[CGX_STREAM_COMPUTE]);
+    work->marks_are_clear = false;
     if (status == CGX_OK && args->step == 0 && has_elements(request))
         status =
             cgx_cuda_launch_kernel(work, cgx_cuda_module_squares(module, request), tiles, args);
@@ -48,6 +49,8 @@ enum cgx_status cgx_cuda_launch_uniform(const struct cgx_cuda_work *work,
     if (status == CGX_OK)
         status = cgx_cuda_launch_kernel(
             work, cgx_cuda_module_kernel(module, CGX_FAMILY_UNIFORM, request), tiles, args);
-    return status == CGX_OK ? cgx_cuda_launch_kernel(work, module->heads, args->npieces, args)
-                            : status;
+    if (status == CGX_OK)
+        status = cgx_cuda_launch_kernel(work, module->heads, args->npieces, args);
+    work->marks_are_clear = status == CGX_OK;
+    return status;
 }

@@ -135,6 +135,19 @@ CGX_DEVICE double add_squares(const struct cgx_kernel_args &args,
     return total_of(sum);
 }
 
+/* Leaves the words of the marks of PIECE, and the count of tiles, as the next operation must find
+ * them. */
+CGX_DEVICE void clear_marks(const struct cgx_kernel_args &args,
+                            const struct cgx_kernel_piece *piece, uint32_t groups)
+{
+    struct cgx_kernel_mark *marks = args.marks + 1 + piece->tile;
+
+    for (uint32_t i = threadIdx.x; i * CGX_KERNEL_GROUPS < groups; i += CGX_KERNEL_THREADS)
+        marks[i].words = 0;
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        args.marks->words = 0;
+}
+
 /* Sets the bytes of PIECE from offset BEGIN to END, less than 32, to 0. */
 CGX_DEVICE void clear(unsigned char *piece, uint64_t begin, uint64_t end)
 {
@@ -178,7 +191,7 @@ CGX_DEVICE void write_head(const struct cgx_kernel_args &args, unsigned char *at
     }
 }
 
-/* Completes the block's piece: its head, and the zeros behind each part. */
+/* Completes the block's piece: its head, and the zeros behind each part. Clears its marks. */
 CGX_DEVICE void heads(const struct cgx_kernel_args &args)
 {
     const struct cgx_kernel_piece *piece = &args.pieces[blockIdx.x];
@@ -192,6 +205,7 @@ CGX_DEVICE void heads(const struct cgx_kernel_args &args)
     for (uint32_t first = 0; first < args.nsources; first += 32)
         add_heads(args, piece, first, &all);
     all.energy += add_squares(args, piece, (uint32_t)layout.groups, all.noise);
+    clear_marks(args, piece, (uint32_t)layout.groups);
     if (threadIdx.x < 32)
         write_head(args, at, &layout, &all, words, key);
     if (!args.shown)

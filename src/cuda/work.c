@@ -123,11 +123,12 @@ static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cg
      * be smaller. */
     size_t tiles = area->bytes / CGX_KERNEL_TILE + area->pieces;
     CUdeviceptr next;
-    size_t bytes = CGX_CUDA_MIRRORS + slots * (mirror + CGX_OPERATIONS * table) +
-                   cgx_kernel_marks_bytes(tiles);
-    enum cgx_status status =
-        cgx_exported_take(work->context, bytes, area->exportable, &work->memory);
+    size_t bytes = CGX_CUDA_MIRRORS + slots * (mirror + CGX_OPERATIONS * table);
+    enum cgx_status status;
 
+    work->marks_bytes = cgx_kernel_marks_bytes(tiles);
+    status = cgx_exported_take(work->context, bytes + work->marks_bytes, area->exportable,
+                               &work->memory);
     if (status != CGX_OK)
         return status;
     work->mirrors = slots * mirror;

@@ -76,7 +76,9 @@ struct cgx_cuda_work {
     struct cgx_exported *memory; /* a cookie, mirrors, tables and marks */
     size_t mirrors;              /* bytes of the mirrors */
     CUdeviceptr marks;           /* struct cgx_kernel_mark, for one operation at a time */
-    unsigned char *control;      /* pinned; the host side of tables and status */
+    size_t marks_bytes;
+    bool marks_are_clear;   /* as kernels must find them, once the queued work is done */
+    unsigned char *control; /* pinned; the host side of tables and status */
     size_t control_bytes;
     struct cgx_cuda_picked *picked; /* behind the tables, ... */
     CUdeviceptr picked_there;       /* ... and its device address */

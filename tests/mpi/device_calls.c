@@ -21,7 +21,7 @@ enum {
     GUARDED = 64,    /* ... with default settings, after which sums have steps in common */
     COMPRESSED = 45, /* the most for a slice ... */
     PEERS = 25,      /* ... from device to device, however many local peers there are, ... */
-    WATCHED = 29,    /* ... with default settings */
+    WATCHED = 27,    /* ... with default settings */
     LOOK = 8,        /* exact calls until three were looked at ... */
     LOOKED = 39,     /* ... and the most for one of them */
     FUNCTIONS = 64

@@ -185,5 +185,8 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
         launch_part(job, i, &parts[i], args);
     device_download(memory, device_memory, bytes);
     device_download(&tables, device_tables, sizeof tables);
+    for (size_t i = 0; i < MOST_MARKS; i++)
+        if (tables.marks[i].words != 0)
+            bail_out("the next operation finds marks of this one");
     return tables.status == CGX_KERNEL_BAD_HEADER ? CGX_ERR_FORMAT : CGX_OK;
 }
