@@ -11,8 +11,6 @@
 #define MOST_BLOCKED 100
 #define FIRST_UNKNOWN 1
 #define MOST_UNKNOWN 100
-#define FIRST_SLOWER 64
-#define MOST_SLOWER 900
 #define HELD_ENOUGH 3
 
 /* Enters STATE; the next window is a new one. */
@@ -65,15 +63,6 @@ static void hold(struct cgx_callsite *site)
     enter(site, CGX_SITE_NEW);
 }
 
-/* Leaves calls exact until the next try. */
-static void give_up(struct cgx_callsite *site)
-{
-    cgx_backoff_fail(&site->slower, FIRST_SLOWER, MOST_SLOWER);
-    site->slower.next = site->slower.wait < MOST_SLOWER / 4 ? 4 * site->slower.wait : MOST_SLOWER;
-    cgx_worth_forget(&site->worth);
-    enter(site, CGX_SITE_SLOWER);
-}
-
 void cgx_callsite_note(struct cgx_callsite *site, const struct cgx_site_note *note)
 {
     site->pending = note->event == CGX_EVENT_LOOKED && cgx_window_ends(&site->window);
@@ -94,9 +83,6 @@ void cgx_callsite_note(struct cgx_callsite *site, const struct cgx_site_note *no
     case CGX_EVENT_HELD:
         hold(site);
         break;
-    case CGX_EVENT_SLOWER:
-        give_up(site);
-        break;
     default:
         break;
     }
@@ -107,7 +93,7 @@ void cgx_callsite_note(struct cgx_callsite *site, const struct cgx_site_note *no
 bool cgx_callsite_due(struct cgx_callsite *site)
 {
     return cgx_backoff_due(&site->declined) && cgx_backoff_due(&site->blocked) &&
-           cgx_backoff_due(&site->unknown) && cgx_backoff_due(&site->slower);
+           cgx_backoff_due(&site->unknown);
 }
 
 void cgx_callsite_drop(struct cgx_callsite *site)

@@ -12,7 +12,6 @@
 #include "policy/look.h"
 #include "policy/step/recurrence.h"
 #include "policy/widths/step_size.h"
-#include "policy/worth.h"
 #include "util/backoff.h"
 
 enum cgx_site_state {
@@ -20,7 +19,6 @@ enum cgx_site_state {
     CGX_SITE_LOOKED_AT,  /* a window of exact calls has begun */
     CGX_SITE_DECLINED,   /* some rank cannot compress: exact for a while, then ranks ask again */
     CGX_SITE_BLOCKED,    /* its sums are no gradients: likewise */
-    CGX_SITE_SLOWER,     /* exact sums took less time: exact for a while, then compressed again */
     CGX_SITE_COMPRESSED, /* ranks have agreed to compress */
     CGX_SITE_STATES
 };
@@ -37,15 +35,15 @@ struct cgx_callsite {
     enum cgx_site_state state;
     enum cgx_reason reason; /* why this rank declines */
     uint32_t runs;          /* compressed calls */
+    uint32_t left;          /* calls left exact since that is faster */
     /* Calls until ranks ask each other again; only one of them waits at a time. */
-    struct cgx_backoff declined, blocked, unknown, slower;
+    struct cgx_backoff declined, blocked, unknown;
     bool pending; /* the window has ended, and ranks have not judged it yet */
     bool clear;   /* a window showed gradients, here or at sites of this count in an earlier step */
     bool suspect; /* compressed calls showed state: a window comes before the next one */
     uint8_t held; /* compressed calls in a row that were done again exactly for their data */
     /* This rank's: */
     struct cgx_window window;
-    struct cgx_worth worth;
     struct cgx_inputs inputs;
     struct cgx_plan *plan;        /* NULL: not made, or in the reserve */
     struct cgx_schedule schedule; /* of PLAN */
@@ -63,7 +61,6 @@ enum cgx_site_event {
     CGX_EVENT_UNSERVED, /* the call failed on all ranks before it was served */
     CGX_EVENT_RAN,      /* a compressed call */
     CGX_EVENT_HELD,     /* a compressed call is done again exactly for its data */
-    CGX_EVENT_SLOWER,   /* by the times of all ranks compressed calls are slower than exact ones */
     CGX_SITE_EVENTS
 };
 
@@ -76,14 +73,13 @@ struct cgx_site_note {
 /* Takes SITE to its next state. If ranks cannot compress they ask again after 4, 8, 16, ... calls.
  * If a window shows state, calls are blocked for 10, 20, 40, 80, 100, 100, ... calls; if it shows
  * nothing, the next one begins after 1, 2, 4, ... 100; if it shows gradients, calls are compressed.
- * After three compressed calls in a row that are done again the site is new. If compressed calls
- * are slower, they are tried again after 64, 256, 900, 900, ... exact ones. */
+ * After three compressed calls in a row that are done again the site is new. */
 void cgx_callsite_note(struct cgx_callsite *site, const struct cgx_site_note *note);
 
 /* Whether calls stay exact until a wait is over. */
 static inline bool cgx_callsite_waits(const struct cgx_callsite *site)
 {
-    return site->declined.wait + site->blocked.wait + site->unknown.wait + site->slower.wait > 0;
+    return site->declined.wait + site->blocked.wait + site->unknown.wait > 0;
 }
 
 /* Whether ranks must ask each other in this call; otherwise counts the call. */

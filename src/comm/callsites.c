@@ -31,6 +31,7 @@ struct cgx_callsites {
     struct cgx_callsite placed[CGX_STEP_LONGEST]; /* by position */
     size_t remembered;                            /* number of: */
     struct remembered before[CGX_STEP_LONGEST];
+    struct cgx_worth worth[CGX_KINDS][CGX_WORTH_CLASSES];
 };
 
 struct cgx_callsites *cgx_callsites_create(void)
@@ -183,6 +184,17 @@ struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx
     if (is_new || site->hints != state->terms.taken)
         evaluate_override(state, site);
     return site;
+}
+
+struct cgx_worth *cgx_callsites_worth(const struct cgx_comm *state,
+                                      const struct cgx_callsite_key *key,
+                                      const struct cgx_worth **neighbour)
+{
+    struct cgx_worth *of = state->callsites->worth[key->type];
+    const unsigned class = cgx_worth_class(key->count);
+
+    *neighbour = cgx_worth_neighbour(of, class);
+    return &of[class];
 }
 
 /* ---- plans and schedules ---- */

@@ -12,6 +12,7 @@
 #define CGX_COMM_CALLSITES_H
 
 #include "comm/state.h"
+#include "policy/worth.h"
 
 struct cgx_callsites *cgx_callsites_create(void); /* NULL if memory is short */
 void cgx_callsites_free(struct cgx_callsites *table);
@@ -25,6 +26,12 @@ void cgx_callsites_clear(struct cgx_callsites *table);
  * next look-up. */
 struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx_callsite_key *key,
                                         bool recurs);
+
+/* What is known of the times of sums of the size and type of KEY; *NEIGHBOUR: of those of nearly
+ * this size, NULL if of none. */
+struct cgx_worth *cgx_callsites_worth(const struct cgx_comm *state,
+                                      const struct cgx_callsite_key *key,
+                                      const struct cgx_worth **neighbour);
 
 /* Makes SITE's plan and schedule. False if memory is short; SITE then has no plan. */
 bool cgx_callsites_plan(const struct cgx_comm *state, struct cgx_callsite *site);

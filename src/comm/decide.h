@@ -11,6 +11,7 @@
 
 #include "comm/capability.h"
 #include "observe/notices.h"
+#include "policy/worth.h"
 
 /* Whether the data of calls is looked at, ... */
 bool cgx_decide_guards(const struct cgx_callsite *site);
@@ -26,13 +27,17 @@ bool cgx_decide_is_served(struct cgx_comm *state, struct cgx_callsite *site);
  * often enough for a window. Ranks then look at their inputs alone. */
 bool cgx_decide_trusts(struct cgx_comm *state, struct cgx_callsite *site);
 
-/* Whether ranks compare the times of SITE's sums before the next one: not if the user has said
- * which sums are compressed, by a least size or by bits for them. */
+/* Whether times decide about SITE's sums: not if the user has said which ones are compressed, by a
+ * least size or by bits for them. */
 bool cgx_decide_weighs(const struct cgx_callsite *site);
 
-/* Compares them: the site's calls stay exact for a while if that is faster. Collective on the
- * caller's communicator. Returns MPI's code. */
-int cgx_decide_weigh(struct cgx_comm *state, struct cgx_callsite *site);
+/* Sets *WAY to that of the next sum of SITE, of those that ranks have agreed to compress.
+ * Collective on the caller's communicator where times are compared. Returns MPI's code. */
+int cgx_decide_way(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_way *way);
+
+/* Records that SITE's last sum was formed in WAY since BEGUN (cgx_trace_clock). */
+void cgx_decide_took(const struct cgx_comm *state, const struct cgx_callsite *site,
+                     enum cgx_way way, int64_t begun);
 
 /* Decides the site's next state. Collective on the caller's communicator. CAPABILITY is this
  * rank's, without backends yet. Returns MPI's code. */

@@ -7,10 +7,11 @@
 #include "mpi/config.h"
 #include "util/float_state.h"
 
-/* Begins a training step. If its positions have changed, the mean starts anew. */
+/* Begins a training step. If its positions have changed, or nothing was quantised in the last one,
+ * the mean starts anew. */
 static void begin_step(struct cgx_step *step, uint64_t generation)
 {
-    if (step->generation != generation)
+    if (step->generation != generation || step->size.now.elements == 0)
         step->size = (struct cgx_step_size){.mean = 0};
     step->generation = generation;
     cgx_step_size_next(&step->size);
@@ -20,12 +21,20 @@ static void begin_step(struct cgx_step *step, uint64_t generation)
  * at most about so many compressed sums. */
 #define MOST_SUMS 64
 
-static uint32_t age_of(const struct cgx_comm *state, const struct cgx_callsite *site,
-                       const struct cgx_coll *coll)
+uint32_t cgx_positions_age(const struct cgx_comm *state, const struct cgx_callsite *site)
 {
-    return coll->has_history                       ? coll->age
-           : site->runs > state->calls / MOST_SUMS ? site->runs
-                                                   : state->calls / MOST_SUMS;
+    const uint32_t least = state->calls / MOST_SUMS;
+    const uint32_t compressed = site->history.agreed ? site->history.age
+                                : site->runs > least ? site->runs
+                                                     : least;
+
+    return compressed + site->left;
+}
+
+void cgx_positions_left(struct cgx_callsite *site)
+{
+    site->left += site->left < CGX_STEP_YOUNG;
+    site->step_size = (struct cgx_step_size){.mean = 0};
 }
 
 _Static_assert(CGX_STEP_STAGES == CGX_LEVEL_RESULT + 1, "as many");
@@ -36,7 +45,7 @@ void cgx_positions_set_steps(const struct cgx_comm *state, const struct cgx_call
     const struct cgx_step_size *size =
         cgx_step_size_is_known(&state->step.size) ? &state->step.size : &site->step_size;
     unsigned width = cgx_plan_stepped(coll->schedule->plan), payloads[CGX_STEP_STAGES];
-    uint32_t age = age_of(state, site, coll);
+    uint32_t age = cgx_positions_age(state, site);
     union cgx_float_state caller;
 
     if (width == 0)

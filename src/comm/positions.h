@@ -18,6 +18,14 @@ void cgx_positions_step(struct cgx_comm *state);
 void cgx_positions_set_steps(const struct cgx_comm *state, const struct cgx_callsite *site,
                              struct cgx_coll *coll);
 
+/* How old the next compressed call of SITE is (policy/widths/step_size.h): it counts the compressed
+ * ones, and those that were exact since that is faster. */
+uint32_t cgx_positions_age(const struct cgx_comm *state, const struct cgx_callsite *site);
+
+/* A call of SITE was exact since that is faster: its step size is not known any more when it is
+ * compressed again. */
+void cgx_positions_left(struct cgx_callsite *site);
+
 /* Records QUANTISED of a call of SITE, which is the same on all ranks that did not fail. */
 void cgx_positions_quantised(struct cgx_comm *state, struct cgx_callsite *site,
                              const struct cgx_quantised *quantised);

@@ -121,18 +121,24 @@ void cgx_notice_undecided(size_t length, size_t times, const uint64_t *counts, s
             length, times, list, length > ncounts ? ", ..." : "", length);
 }
 
-void cgx_notice_slower(const struct cgx_noticed *sum, unsigned calls,
-                       const struct cgx_worth_times *times)
+void cgx_notice_way(const struct cgx_noticed *sum, enum cgx_way way, const double seconds[CGX_WAYS])
 {
     static atomic_bool told;
+    const double exact = 1e3 * seconds[CGX_WAY_EXACT];
+    const double shorter = 1e3 * seconds[CGX_WAY_COMPRESSED];
     char text[CGX_NOTICED_BYTES];
 
     describe(sum, text, sizeof text);
-    cgx_log(atomic_exchange(&told, true) ? CGX_LOG_DEBUG : CGX_LOG_WARN,
-            "%s is exact, and so are the next %u like it: compressed ones took %.3g ms, exact ones "
-            "%.3g, as on fast links. A number for CGX_COMPRESSION_MINIMAL_SIZE compresses them all "
-            "the same",
-            text, calls, 1e3 * times->compressed, 1e3 * times->exact);
+    if (way == CGX_WAY_COMPRESSED)
+        cgx_log(CGX_LOG_DEBUG,
+                "%s, and sums of its size, are compressed: that took %.3g ms, exact ones %.3g",
+                text, shorter, exact);
+    else
+        cgx_log(atomic_exchange(&told, true) ? CGX_LOG_DEBUG : CGX_LOG_WARN,
+                "%s, and sums of its size, are exact: compressed ones took %.3g ms, exact ones "
+                "%.3g, as on fast links. Fewer bits do not help; they are tried again now and "
+                "then. A number for CGX_COMPRESSION_MINIMAL_SIZE compresses them all the same",
+                text, shorter, exact);
 }
 
 /* ---- sums that are looked at ---- */

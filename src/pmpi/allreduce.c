@@ -69,8 +69,6 @@ static enum cgx_reason reason_of(const struct cgx_callsite *site)
     switch (site->state) {
     case CGX_SITE_BLOCKED:
         return CGX_REASON_HELD;
-    case CGX_SITE_SLOWER:
-        return CGX_REASON_SLOWER;
     case CGX_SITE_DECLINED:
         return site->reason;
     default:
@@ -86,14 +84,17 @@ static int leave_exact(const struct cgx_call *call, struct cgx_comm *state,
     return cgx_exact_noted(call, state, reason_of(site), looks ? site : NULL);
 }
 
-/* Likewise, since that is faster, and measures it again. */
+/* Leaves a call of SITE exact since that is faster, or tried. */
 static int leave_faster(const struct cgx_call *call, struct cgx_comm *state,
                         struct cgx_callsite *site)
 {
     int64_t begun = cgx_trace_clock();
-    int code = leave_exact(call, state, site, false);
+    int code;
 
-    cgx_times_add(&site->worth.exact, cgx_trace_clock_since(begun) - begun);
+    cgx_stats_exact(state->stats, site->key);
+    code = cgx_exact_noted(call, state, CGX_REASON_SLOWER, NULL);
+    cgx_decide_took(state, site, CGX_WAY_EXACT, begun);
+    cgx_positions_left(site);
     return code;
 }
 
@@ -114,14 +115,10 @@ static bool is_due(struct cgx_kind *kind, struct cgx_callsite *site)
 static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx_callsite *site)
 {
     struct cgx_capability capability;
+    enum cgx_way way;
     bool asks = false;
     int code;
 
-    if (site->state == CGX_SITE_SLOWER) {
-        if (!cgx_callsite_due(site))
-            return leave_faster(call, state, site);
-        cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_AGREED});
-    }
     switch (site->state) {
     case CGX_SITE_COMPRESSED:
         asks = !cgx_decide_is_served(state, site);
@@ -145,15 +142,13 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
         if (code != CGX_MPI_SUCCESS)
             return code;
     }
-    if (site->state == CGX_SITE_COMPRESSED && cgx_decide_weighs(site)) {
-        code = cgx_decide_weigh(state, site);
+    if (site->state == CGX_SITE_COMPRESSED) {
+        code = cgx_decide_way(state, site, &way);
         if (code != CGX_MPI_SUCCESS)
             return code;
-        if (site->state == CGX_SITE_SLOWER)
-            return leave_faster(call, state, site);
+        return way == CGX_WAY_EXACT ? leave_faster(call, state, site)
+                                    : cgx_compress(call, state, site);
     }
-    if (site->state == CGX_SITE_COMPRESSED)
-        return cgx_compress(call, state, site);
     /* If ranks are undecided, the next window begins. */
     return leave_exact(call, state, site,
                        site->state != CGX_SITE_DECLINED && !cgx_callsite_waits(site) &&

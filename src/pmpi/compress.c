@@ -151,9 +151,9 @@ static enum cgx_pull pull_of(const struct cgx_kind *kind, const struct cgx_sched
     return pull;
 }
 
-/* Runs COLL and completes the call. */
+/* Runs COLL and completes the call, which this rank has ENTERED then. */
 static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx_callsite *site,
-                 enum cgx_reason refusal, struct cgx_coll *coll)
+                 enum cgx_reason refusal, struct cgx_coll *coll, int64_t entered)
 {
     const struct cgx_callsite_key key = site->key;
     bool observes = cgx_trial_observes();
@@ -166,12 +166,10 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     /* Held calls decode nothing, so they leave the history as it was. */
     if (outcome != CGX_OUTCOME_HELD)
         cgx_site_history_conclude(&site->history, coll, outcome == CGX_OUTCOME_DONE);
-    /* A call that this rank has lost is done on others. */
-    if (outcome == CGX_OUTCOME_DONE || outcome == CGX_OUTCOME_LOST)
-        cgx_times_add(&site->worth.compressed, elapsed);
     if (outcome == CGX_OUTCOME_DONE) {
         cgx_positions_quantised(state, site, &coll->quantised);
         cgx_look_ran(coll, state, site);
+        cgx_decide_took(state, site, CGX_WAY_COMPRESSED, entered);
     }
     begun = cgx_trace_clock();
     code = conclude(call, state, site, refusal, outcome, coll);
@@ -194,6 +192,7 @@ static void notice_first(const struct cgx_comm *state, const struct cgx_callsite
 
 int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx_callsite *site)
 {
+    const int64_t entered = cgx_trace_clock();
     const struct cgx_schedule *schedule = cgx_callsites_schedule(state, site);
     struct cgx_kind *kind = cgx_comm_kind(state, site);
     struct cgx_capability capability = cgx_eligible_capability(call);
@@ -231,5 +230,5 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     cgx_backoff_due(&kind->p2p_suspended);
     if (state->rank == 0 && !cgx_notice_was_compressed())
         notice_first(state, site, schedule->plan);
-    return serve(call, state, site, capability.refusal, &coll);
+    return serve(call, state, site, capability.refusal, &coll, entered);
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include "codec/bucket.h"
+#include "comm/callsites.h"
+#include "comm/decide.h"
 #include "cuda/memory.h"
 #include "cuda/pinned_pool.h"
 #include "mpi/config.h"
@@ -193,6 +195,7 @@ int cgx_look_exact(const struct cgx_call *call, struct cgx_comm *state, enum cgx
     const struct elements sum = sum_of(call, site->dtype);
     const struct elements own = input_of(call, site->dtype, in_place);
     struct input input = {.size = 0};
+    const struct cgx_worth *neighbour;
     union cgx_float_state caller;
     int64_t begun;
     int code;
@@ -205,9 +208,10 @@ int cgx_look_exact(const struct cgx_call *call, struct cgx_comm *state, enum cgx
     if (can && in_place)
         see_input(&own, false, &input);
     cgx_float_leave(&caller);
+    cgx_worth_look(cgx_callsites_worth(state, &site->key, &neighbour));
     begun = cgx_trace_clock();
     code = cgx_exact(call, reason);
-    cgx_times_add(&site->worth.exact, cgx_trace_clock_since(begun) - begun);
+    cgx_decide_took(state, site, CGX_WAY_EXACT, begun);
     cgx_float_enter(&caller);
     if (can && !in_place && code == CGX_MPI_SUCCESS)
         see_input(&own, true, &input);

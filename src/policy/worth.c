@@ -6,48 +6,119 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policy/widths/step_size.h"
 #include "util/integers.h"
 
-#define UNIT_NS 100
-#define EXACT_ENOUGH 4
-#define FIRST 8 /* sums until the first comparison, ... */
-#define LATER 4 /* ... that of a later try, ... */
-#define NEXT 4  /* ... and the next one is after so many times as many */
-/* Slower by this many tenths. */
-#define TENTHS_YOUNG 15
-#define TENTHS 11
+#define ENOUGH 4 /* exact sums before the first try, and steady ones in each */
+#define LEAST_WAIT 64
+#define MOST_WAIT 900
+#define GROWTH 4
+#define COST 100 /* a try costs the time of its wait over this */
 
-void cgx_times_add(struct cgx_times *times, int64_t nanoseconds)
+/* Sums of a try take much longer if they take this, in hundredths of the others' time: the first,
+ * the first two, and further ones. */
+#define LONGER_1 200
+#define LONGER_2 150
+#define LONGER 103
+#define SHORTER 97
+
+/* The youngest sums may take this, in hundredths, compared with steady ones: they have twice as
+ * many bits, in codes that a processor works on for longer. */
+#define YOUNGEST 300
+
+/* ---- a sum ---- */
+
+static bool is_power(uint32_t n)
 {
-    const int64_t units = nanoseconds < 0 ? 0 : nanoseconds / UNIT_NS;
+    return n > 0 && (n & (n - 1)) == 0;
+}
 
-    times->last[times->count++ % CGX_TIMES] = (uint32_t)(units < INT32_MAX ? units : INT32_MAX);
+static enum cgx_way other(enum cgx_way way)
+{
+    return way == CGX_WAY_EXACT ? CGX_WAY_COMPRESSED : CGX_WAY_EXACT;
 }
 
 bool cgx_worth_is_due(const struct cgx_worth *worth)
 {
-    uint64_t at = worth->again ? LATER : FIRST;
-
-    while (at < worth->compressed.count)
-        at *= NEXT;
-    return worth->compressed.count == at && worth->exact.count >= EXACT_ENOUGH;
+    return worth->tries &&
+           (is_power(worth->times[other(worth->way)].count) || worth->steady == ENOUGH);
 }
 
-void cgx_worth_vote(const struct cgx_worth *worth, uint32_t words[CGX_WORTH_WORDS])
+/* Makes room for the time of a sum. */
+static void enter(struct cgx_times *times)
 {
-    memcpy(words, worth->exact.last, sizeof worth->exact.last);
-    memcpy(words + CGX_TIMES, worth->compressed.last, sizeof worth->compressed.last);
+    times->last[times->count++ % CGX_TIMES] = CGX_TIME_UNKNOWN;
 }
 
-void cgx_worth_forget(struct cgx_worth *worth)
+void cgx_worth_look(struct cgx_worth *worth)
 {
-    worth->compressed = (struct cgx_times){.count = 0};
-    worth->again = true;
+    enter(&worth->times[CGX_WAY_EXACT]);
+}
+
+static void begin(struct cgx_worth *worth, const struct cgx_worth *neighbour)
+{
+    const uint32_t exact = worth->times[CGX_WAY_EXACT].count;
+
+    worth->begun = true;
+    worth->longer = LEAST_WAIT;
+    if (neighbour) {
+        worth->way = neighbour->way;
+        worth->wait = LEAST_WAIT;
+    } else if (exact < ENOUGH) {
+        worth->wait = ENOUGH - exact;
+    }
+}
+
+static void begin_try(struct cgx_worth *worth)
+{
+    worth->tries = true;
+    worth->steady = 0;
+    worth->times[other(worth->way)].count = 0;
+}
+
+enum cgx_way cgx_worth_next(struct cgx_worth *worth, const struct cgx_worth *neighbour,
+                            uint32_t age)
+{
+    enum cgx_way way;
+
+    if (!worth->begun)
+        begin(worth, neighbour);
+    if (!worth->tries && worth->wait == 0)
+        begin_try(worth);
+    way = worth->tries ? other(worth->way) : worth->way;
+    enter(&worth->times[way]);
+    worth->young = way == CGX_WAY_COMPRESSED && age < CGX_STEP_YOUNG ? CGX_STEP_YOUNG - age : 0;
+    worth->unmeasured = !worth->tries && worth->young > 0;
+    if (worth->tries)
+        worth->steady += worth->young == 0;
+    else
+        worth->wait--;
+    return way;
+}
+
+void cgx_worth_took(struct cgx_worth *worth, enum cgx_way way, uint64_t elements,
+                    int64_t nanoseconds)
+{
+    struct cgx_times *times = &worth->times[way];
+    const double each = nanoseconds > 0 ? 1e3 * (double)nanoseconds / (double)elements : 0;
+
+    if (times->count > 0 && !worth->unmeasured)
+        times->last[(times->count - 1) % CGX_TIMES] =
+            each < CGX_TIME_UNKNOWN - 1 ? (int32_t)each : CGX_TIME_UNKNOWN - 1;
+}
+
+/* ---- comparing ---- */
+
+void cgx_worth_vote(const struct cgx_worth *worth, int32_t words[CGX_WORTH_WORDS])
+{
+    for (int way = 0; way < CGX_WAYS; way++)
+        memcpy(words + (size_t)way * CGX_TIMES, worth->times[way].last,
+               sizeof worth->times[way].last);
 }
 
 static int compare(const void *a, const void *b)
 {
-    uint32_t x, y;
+    int32_t x, y;
 
     memcpy(&x, a, sizeof x);
     memcpy(&y, b, sizeof y);
@@ -55,29 +126,93 @@ static int compare(const void *a, const void *b)
 }
 
 struct summary {
-    uint64_t least, median;
+    uint64_t least, median; /* 0: no time is known */
 };
 
-static struct summary summarise(const struct cgx_times *times, const uint32_t words[CGX_TIMES])
+static struct summary summarise(const struct cgx_worth *worth, enum cgx_way way,
+                                const int32_t words[CGX_WORTH_WORDS])
 {
-    const size_t count = cgx_smaller(times->count, CGX_TIMES);
-    uint32_t sorted[CGX_TIMES];
+    size_t count = cgx_smaller(worth->times[way].count, CGX_TIMES);
+    int32_t sorted[CGX_TIMES];
 
-    memcpy(sorted, words, sizeof sorted);
+    memcpy(sorted, words + (size_t)way * CGX_TIMES, sizeof sorted);
     qsort(sorted, count, sizeof sorted[0], compare);
-    return (struct summary){sorted[0], sorted[count / 2]};
+    while (count > 0 && sorted[count - 1] == CGX_TIME_UNKNOWN)
+        count--;
+    if (count == 0)
+        return (struct summary){0, 0};
+    return (struct summary){(uint64_t)sorted[0] + 1, (uint64_t)sorted[count / 2] + 1};
 }
 
-bool cgx_worth_is_slower(const struct cgx_worth *worth, const uint32_t words[CGX_WORTH_WORDS],
-                         struct cgx_worth_times *times)
+/* Whether the least and the median of ONE are above so many HUNDREDTHS of those of TWO. */
+static bool is_above(struct summary one, struct summary two, uint64_t hundredths)
 {
-    const struct summary exact = summarise(&worth->exact, words);
-    const struct summary compressed = summarise(&worth->compressed, words + CGX_TIMES);
-    const bool young = !worth->again && worth->compressed.count <= FIRST;
-    const uint64_t tenths = young ? TENTHS_YOUNG : TENTHS;
+    return 100 * one.least > hundredths * two.least && 100 * one.median > hundredths * two.median;
+}
 
-    *times = (struct cgx_worth_times){1e-9 * UNIT_NS * (double)exact.median,
-                                      1e-9 * UNIT_NS * (double)compressed.median};
-    return 10 * compressed.least > tenths * exact.least &&
-           10 * compressed.median > tenths * exact.median;
+/* The hundredths that sums of a try, the last of which is YOUNG, take if they are as fast as later
+ * ones. */
+static uint64_t allowance(uint32_t young)
+{
+    return 100 + (uint64_t)(YOUNGEST - 100) * young / CGX_STEP_YOUNG;
+}
+
+/* The wait after a try of COUNT sums. */
+static uint32_t wait_after(const struct cgx_worth *worth, struct summary now, struct summary tried,
+                           uint32_t count)
+{
+    const uint64_t median = tried.median * 100 / allowance(worth->young);
+    const uint64_t cost =
+        median > now.median ? (median - now.median) * cgx_smaller(count, ENOUGH) : 0;
+    const uint64_t wait = COST * cost / now.median;
+
+    return (uint32_t)cgx_smaller(cgx_larger(wait, worth->longer), MOST_WAIT);
+}
+
+struct cgx_verdict cgx_worth_judge(struct cgx_worth *worth, const int32_t words[CGX_WORTH_WORDS])
+{
+    const enum cgx_way trial = other(worth->way);
+    const struct summary now = summarise(worth, worth->way, words);
+    const struct summary tried = summarise(worth, trial, words);
+    const uint32_t count = worth->times[trial].count;
+    const uint64_t limit = count == 1 ? LONGER_1 : count == 2 ? LONGER_2 : LONGER;
+    struct cgx_verdict verdict = {.ends = worth->steady >= ENOUGH};
+
+    verdict.medians[worth->way] = now.median;
+    verdict.medians[trial] = tried.median;
+    if (tried.median > 0 && now.median > 0) {
+        verdict.ends = verdict.ends || is_above(tried, now, limit * allowance(worth->young) / 100);
+        verdict.changes = verdict.ends && is_above(now, tried, 10000 / SHORTER);
+    }
+    if (!verdict.ends)
+        return verdict;
+    worth->tries = false;
+    worth->wait = now.median > 0 ? wait_after(worth, now, tried, count) : worth->longer;
+    worth->longer = (uint32_t)cgx_smaller(GROWTH * worth->longer, MOST_WAIT);
+    if (verdict.changes)
+        worth->way = trial;
+    return verdict;
+}
+
+/* ---- sizes ---- */
+
+unsigned cgx_worth_class(uint64_t elements)
+{
+    unsigned octave = 0;
+
+    while (elements >> octave > 511 && octave < CGX_WORTH_CLASSES / 2 - 1)
+        octave++;
+    return 2 * octave + (elements >> octave >= 384);
+}
+
+const struct cgx_worth *cgx_worth_neighbour(const struct cgx_worth *of, unsigned class)
+{
+    for (unsigned i = 1; i <= 2; i++) {
+        const bool below = class >= i && of[class - i].longer > LEAST_WAIT;
+        const bool above = class + i < CGX_WORTH_CLASSES && of[class + i].longer > LEAST_WAIT;
+
+        if (below || above)
+            return below ? &of[class - i] : &of[class + i];
+    }
+    return NULL;
 }

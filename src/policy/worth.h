@@ -1,15 +1,20 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Whether compressing the sums of a call site takes less time than leaving them exact, by times
- * that were measured. The time of a sum is that from when the last rank has come to it: the least
- * of what ranks measure. All ranks sum the same calls in the same order, so they have the times of
- * the same calls in the same places, and take the least of each.
+/* Whether sums of one size are formed exactly or compressed: in the way that takes less time, by
+ * times that were measured. The time of a sum is that from when the last rank has come to it: the
+ * least of what ranks measure. All ranks sum the same calls in the same order, so they have the
+ * times of the same calls in the same places, and take the least of each.
  *
- * The first comparison is after 8 compressed sums, which need more bits than later ones: there they
- * are slower if they take half as long again as exact ones. The next comparisons, after 32, 128,
- * 512, ... of them, and those of later tries, after 4, 16, 64, ..., ask for a tenth. Both the least
- * and the median must say so. */
+ * Sums are formed in one way, and now and then a few in the other: a try. During a try ranks
+ * compare times after 1, 2, 4, 8, ... of its sums. It ends at once where these take much longer,
+ * and after 4 that are not young (CGX_STEP_YOUNG: young ones have more bits, and are given more
+ * time). Where they then take less time by a thirtieth, in the least and in the median, sums go on
+ * in that way. So sums whose times hardly differ stay as they are, and what a busy machine does to
+ * a few of them changes nothing.
+ *
+ * The next try is after as many sums as make it cost a hundredth of their time, by what the last
+ * one took; at least after 64, then 256, and at most 900. */
 #ifndef CGX_POLICY_WORTH_H
 #define CGX_POLICY_WORTH_H
 
@@ -18,37 +23,73 @@
 
 #define CGX_TIMES 8
 
-/* The last times of exact or of compressed sums, in units of 100 ns. */
+/* How sums are formed. */
+enum cgx_way { CGX_WAY_EXACT, CGX_WAY_COMPRESSED, CGX_WAYS };
+
+/* The times of the last sums, in picoseconds for each element; CGX_TIME_UNKNOWN: not measured. */
+#define CGX_TIME_UNKNOWN INT32_MAX
 struct cgx_times {
-    uint32_t count; /* so far */
-    uint32_t last[CGX_TIMES];
+    uint32_t count; /* of all sums so far */
+    int32_t last[CGX_TIMES];
 };
 
+/* All zeros: nothing is known. All but the times are the same on all ranks. */
 struct cgx_worth {
-    struct cgx_times exact, compressed;
-    bool again; /* compressed sums were slower before */
+    enum cgx_way way;
+    bool begun, tries;
+    bool unmeasured; /* the last sum was young, and none of a try */
+    uint32_t wait;   /* sums until the next try */
+    uint32_t longer; /* the least wait after that */
+    uint32_t young;  /* how many sums the last one was short of CGX_STEP_YOUNG */
+    uint32_t steady; /* sums of a try that were not young */
+    struct cgx_times times[CGX_WAYS];
 };
 
-void cgx_times_add(struct cgx_times *times, int64_t nanoseconds);
+/* ---- a sum ---- */
 
-/* Whether ranks compare times before the next compressed sum. */
+/* Whether ranks compare times before the next sum. */
 bool cgx_worth_is_due(const struct cgx_worth *worth);
 
-/* This rank's words, of which ranks take the least, all below 2^31 since MPI_MIN of MPICH 4.0
- * compares MPI_UINT32_T as signed. */
-#define CGX_WORTH_WORDS (2 * CGX_TIMES)
-void cgx_worth_vote(const struct cgx_worth *worth, uint32_t words[CGX_WORTH_WORDS]);
+/* The way of the next sum, the compressed form of which would have AGE (step_size.h). NEIGHBOUR is
+ * of sums of nearly the same size, NULL: of none; what is known of them holds for the first sums of
+ * this size. Without times of exact sums the first four are exact. */
+enum cgx_way cgx_worth_next(struct cgx_worth *worth, const struct cgx_worth *neighbour,
+                            uint32_t age);
 
-/* The medians, in seconds, of the exact and the compressed sums that all ranks have. */
-struct cgx_worth_times {
-    double exact, compressed;
+/* Before an exact sum of a site that may be compressed later. */
+void cgx_worth_look(struct cgx_worth *worth);
+
+/* The last sum, of so many ELEMENTS, was formed in WAY and took so long. */
+void cgx_worth_took(struct cgx_worth *worth, enum cgx_way way, uint64_t elements,
+                    int64_t nanoseconds);
+
+/* ---- comparing ---- */
+
+/* This rank's words, of which ranks take the least. */
+#define CGX_WORTH_WORDS (CGX_WAYS * CGX_TIMES)
+void cgx_worth_vote(const struct cgx_worth *worth, int32_t words[CGX_WORTH_WORDS]);
+
+/* What ranks find, with the medians of both ways in picoseconds for each element. */
+struct cgx_verdict {
+    bool ends;    /* the try */
+    bool changes; /* the sums that follow are formed in the other way */
+    uint64_t medians[CGX_WAYS];
 };
 
-/* Compressed sums were slower: the next ones are another try. */
-void cgx_worth_forget(struct cgx_worth *worth);
+/* Judges a try by the joint WORDS. */
+struct cgx_verdict cgx_worth_judge(struct cgx_worth *worth, const int32_t words[CGX_WORTH_WORDS]);
 
-/* Whether compressed sums are slower, by the joint WORDS. Sets *TIMES. */
-bool cgx_worth_is_slower(const struct cgx_worth *worth, const uint32_t words[CGX_WORTH_WORDS],
-                         struct cgx_worth_times *times);
+/* ---- sizes ---- */
+
+/* Sums of like size are judged together: with up to half as many elements again as those of the
+ * class, from 2^8 on. */
+#define CGX_WORTH_CLASSES 82
+
+/* The class of so many ELEMENTS. */
+unsigned cgx_worth_class(uint64_t elements);
+
+/* Of the classes next to that of OF[CLASS], up to an octave away, the nearest that is settled; NULL
+ * if there is none. OF: CGX_WORTH_CLASSES of them. */
+const struct cgx_worth *cgx_worth_neighbour(const struct cgx_worth *of, unsigned class);
 
 #endif

@@ -16,32 +16,31 @@ static void judge(struct cgx_callsite *site, enum cgx_look look)
     cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_JUDGED, .look = look});
 }
 
-/* What may happen, and the states after it, by the state before: N, L, D, B, S, C; the second at
+/* What may happen, and the states after it, by the state before: N, L, D, B, C; the second at
  * the last look of a window, or after two compressed calls that were held. */
-#define NOTES 10
+#define NOTES 9
 static const struct {
     const char *name, *once, *last;
     struct cgx_site_note note;
 } notes[NOTES] = {
-    {"an exact call is looked at", "LLDBSC", "LLDBSC", {.event = CGX_EVENT_LOOKED}},
-    {"all ranks can", "CCCCCC", "CCCCCC", {.event = CGX_EVENT_AGREED}},
+    {"an exact call is looked at", "LLDBC", "LLDBC", {.event = CGX_EVENT_LOOKED}},
+    {"all ranks can", "CCCCC", "CCCCC", {.event = CGX_EVENT_AGREED}},
     {"some rank cannot",
-     "DDDDDD",
-     "DDDDDD",
+     "DDDDD",
+     "DDDDD",
      {.event = CGX_EVENT_DECLINED, .reason = CGX_REASON_OVERLAP}},
-    {"the window shows nothing", "NNDBSC", "NNDBSC", {.event = CGX_EVENT_JUDGED}},
+    {"the window shows nothing", "NNDBC", "NNDBC", {.event = CGX_EVENT_JUDGED}},
     {"the window shows gradients",
-     "CCCCCC",
-     "CCCCCC",
+     "CCCCC",
+     "CCCCC",
      {.event = CGX_EVENT_JUDGED, .look = CGX_LOOK_GRADIENT}},
     {"the window shows state",
-     "BBBBBB",
-     "BBBBBB",
+     "BBBBB",
+     "BBBBB",
      {.event = CGX_EVENT_JUDGED, .look = CGX_LOOK_STEADY}},
-    {"the call fails", "NLDBSC", "NLDBSC", {.event = CGX_EVENT_UNSERVED}},
-    {"a compressed call is done", "NLDBSC", "NLDBSC", {.event = CGX_EVENT_RAN}},
-    {"compressed calls are slower", "SSSSSS", "SSSSSS", {.event = CGX_EVENT_SLOWER}},
-    {"a compressed call is held", "NLDBSC", "NLDBSN", {.event = CGX_EVENT_HELD}},
+    {"the call fails", "NLDBC", "NLDBC", {.event = CGX_EVENT_UNSERVED}},
+    {"a compressed call is done", "NLDBC", "NLDBC", {.event = CGX_EVENT_RAN}},
+    {"a compressed call is held", "NLDBC", "NLDBN", {.event = CGX_EVENT_HELD}},
 };
 
 /* A site in STATE, and how far it is there. Its next look is in its window already. */
@@ -57,7 +56,7 @@ static struct cgx_callsite site_in(enum cgx_site_state in, bool last, bool looks
 
 static void test_transitions(void)
 {
-    static const char letters[CGX_SITE_STATES] = "NLDBSC";
+    static const char letters[CGX_SITE_STATES] = "NLDBC";
     bool seen[CGX_SITE_EVENTS] = {false}, all = true;
 
     for (int i = 0; i < NOTES; i++) {
@@ -87,34 +86,13 @@ static void test_transitions(void)
     ok(all, "these are all events");
 }
 
-/* The exact calls before each try. */
-static void test_tries(void)
-{
-    static const unsigned waits[] = {64, 256, 900, 900};
-    struct cgx_callsite site = {.state = CGX_SITE_COMPRESSED};
-    bool right = true;
-
-    for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++) {
-        unsigned calls = 0;
-
-        cgx_times_add(&site.worth.compressed, 1000);
-        note(&site, CGX_EVENT_SLOWER);
-        while (!cgx_callsite_due(&site))
-            calls++;
-        right = right && calls == waits[i] && site.worth.compressed.count == 0;
-        note(&site, CGX_EVENT_AGREED);
-    }
-    ok(right, "slower compressed calls are tried again after 64, 256 and then 900 exact ones");
-    cgx_callsite_drop(&site);
-}
-
 /* What ranks must have in common. */
 static bool is_alike(const struct cgx_callsite *a, const struct cgx_callsite *b)
 {
     return a->state == b->state && a->declined.wait == b->declined.wait &&
            a->blocked.wait == b->blocked.wait && a->unknown.wait == b->unknown.wait &&
-           a->slower.wait == b->slower.wait && a->pending == b->pending && a->clear == b->clear &&
-           a->suspect == b->suspect && a->held == b->held && a->window.looks == b->window.looks;
+           a->pending == b->pending && a->clear == b->clear && a->suspect == b->suspect &&
+           a->held == b->held && a->window.looks == b->window.looks;
 }
 
 /* A look that finds FOUND, in memory if there is any. */
@@ -250,7 +228,6 @@ static void test_held(void)
 int main(void)
 {
     test_transitions();
-    test_tries();
     test_ranks();
     test_waits();
     test_held();

@@ -4,92 +4,246 @@
 /* Comparing the times of exact and of compressed sums. */
 #include "policy/worth.h"
 
+#include <string.h>
+
+#include "policy/widths/step_size.h"
+
 #include "lib/tap.h"
 
-enum { RANKS = 3, MICROSECOND = 1000 };
+enum { RANKS = 3, ELEMENTS = 1000000, MICROSECOND = 1000 };
 
-/* What ranks decide of whom each has its own times: one comes late to each sum, in turn. EXACT and
- * COMPRESSED: microseconds of the sums alone, COUNT compressed ones; AGAIN: in a later try. */
-static bool is_slower(double exact, double compressed, unsigned count, bool again,
-                      struct cgx_worth_times *times)
+/* Ranks with times of their own, what their sums take in each way, in microseconds, and how they
+ * went. */
+struct run {
+    struct cgx_worth ranks[RANKS];
+    double took[CGX_WAYS];
+    uint32_t age;
+    unsigned sums, comparisons, changes, of[CGX_WAYS];
+    double seconds;
+    bool differ;
+};
+
+static uint32_t random_state;
+
+static double drawn(void)
 {
-    struct cgx_worth ranks[RANKS] = {{.again = again}, {.again = again}, {.again = again}};
-    uint32_t words[CGX_WORTH_WORDS], least[CGX_WORTH_WORDS];
+    random_state = random_state * 1664525u + 1013904223u;
+    return (double)(random_state >> 8) * 0x1p-24;
+}
+
+static void compare_times(struct run *run)
+{
+    int32_t words[CGX_WORTH_WORDS], least[CGX_WORTH_WORDS];
+    struct cgx_verdict verdict;
 
     for (unsigned r = 0; r < RANKS; r++) {
-        for (unsigned i = 0; i < 11; i++)
-            cgx_times_add(&ranks[r].exact,
-                          (int64_t)(MICROSECOND * (exact + (i % RANKS != r) * 5000)));
-        for (unsigned i = 0; i < count; i++)
-            cgx_times_add(&ranks[r].compressed,
-                          (int64_t)(MICROSECOND * (compressed + (i % RANKS != r) * 5000)));
-        cgx_worth_vote(&ranks[r], words);
-        for (unsigned k = 0; k < CGX_WORTH_WORDS; k++)
-            least[k] = r == 0 || words[k] < least[k] ? words[k] : least[k];
+        cgx_worth_vote(&run->ranks[r], words);
+        for (unsigned i = 0; i < CGX_WORTH_WORDS; i++)
+            least[i] = r == 0 || words[i] < least[i] ? words[i] : least[i];
     }
-    return cgx_worth_is_slower(&ranks[0], least, times);
+    for (unsigned r = 0; r < RANKS; r++)
+        verdict = cgx_worth_judge(&run->ranks[r], least);
+    run->comparisons++;
+    run->changes += verdict.changes;
 }
 
-static void test_decisions(void)
+/* A sum to which all ranks but one come early, in turn, with NOISE. */
+static enum cgx_way sum(struct run *run, const struct cgx_worth *neighbour, double noise)
 {
-    struct cgx_worth_times times;
+    enum cgx_way way = CGX_WAY_EXACT, other;
+    double microseconds;
 
-    ok(is_slower(100, 200, 8, false, &times) && times.exact > 99e-6 && times.exact < 101e-6 &&
-           times.compressed > 199e-6 && times.compressed < 201e-6,
-       "the time of a sum is that of the last rank to come");
-    ok(!is_slower(100, 140, 8, false, &times) && is_slower(100, 160, 8, false, &times),
-       "the first sums may take half as long again");
-    ok(!is_slower(100, 109, 32, false, &times) && is_slower(100, 112, 32, false, &times),
-       "later ones a tenth more");
-    ok(!is_slower(100, 109, 4, true, &times) && is_slower(100, 112, 4, true, &times),
-       "and so those of a later try");
-    ok(!is_slower(1e9, 1e8, 32, false, &times), "minutes are compared too");
-}
-
-static void test_outliers(void)
-{
-    struct cgx_worth worth = {.again = false};
-    struct cgx_worth_times times;
-    uint32_t words[CGX_WORTH_WORDS];
-
-    for (unsigned i = 0; i < CGX_TIMES; i++) {
-        cgx_times_add(&worth.exact, i < 3 ? 10 * MICROSECOND : 100 * MICROSECOND);
-        cgx_times_add(&worth.compressed, 90 * MICROSECOND);
+    if (cgx_worth_is_due(&run->ranks[0]))
+        compare_times(run);
+    for (unsigned r = 0; r < RANKS; r++) {
+        other = cgx_worth_next(&run->ranks[r], neighbour, run->age);
+        run->differ = run->differ || (r > 0 && other != way);
+        way = other;
     }
-    cgx_worth_vote(&worth, words);
-    ok(!cgx_worth_is_slower(&worth, words, &times), "a few fast exact sums decide nothing");
-    for (unsigned i = 0; i < CGX_TIMES; i++)
-        cgx_times_add(&worth.exact, -5);
-    cgx_times_add(&worth.compressed, INT64_MAX);
-    cgx_worth_vote(&worth, words);
-    ok(words[0] == 0 && words[CGX_TIMES] == INT32_MAX, "clocks that jump are clipped");
+    microseconds = run->took[way] * (1 + noise * drawn());
+    for (unsigned r = 0; r < RANKS; r++)
+        cgx_worth_took(&run->ranks[r], way, ELEMENTS,
+                       (int64_t)(MICROSECOND * (microseconds + (run->sums % RANKS != r) * 5e4)));
+    run->age += way == CGX_WAY_COMPRESSED || run->age > 0;
+    run->seconds += 1e-6 * microseconds;
+    run->of[way]++;
+    run->sums++;
+    return way;
 }
 
-static void test_when(void)
+static struct run begin(double exact, double compressed)
 {
-    struct cgx_worth worth = {.again = false};
-    unsigned at[16], n = 0;
+    struct run run = {.took = {exact, compressed}};
 
-    ok(!cgx_worth_is_due(&worth), "nothing is compared without times");
+    for (unsigned i = 0; i < 8; i++)
+        for (unsigned r = 0; r < RANKS; r++) {
+            cgx_worth_look(&run.ranks[r]);
+            cgx_worth_took(&run.ranks[r], CGX_WAY_EXACT, ELEMENTS, (int64_t)(MICROSECOND * exact));
+        }
+    return run;
+}
+
+static struct run go(double exact, double compressed, unsigned sums, double noise)
+{
+    struct run run = begin(exact, compressed);
+
+    while (run.sums < sums)
+        sum(&run, NULL, noise);
+    return run;
+}
+
+/* ---- what is decided ---- */
+
+static void test_ends(void)
+{
+    struct run run = go(100, 1000, 1000, 0);
+
+    ok(run.changes == 0 && run.of[CGX_WAY_COMPRESSED] <= 4 && run.seconds < 1.03 * 0.1,
+       "what is ten times as slow is tried for single sums: %u of 1000",
+       run.of[CGX_WAY_COMPRESSED]);
+    run = go(100, 110, 1000, 0);
+    ok(run.ranks[0].way == CGX_WAY_EXACT && run.changes == 0 && run.of[CGX_WAY_COMPRESSED] < 80,
+       "what is slower by a tenth is left after young sums and a few tries");
+    run = go(100, 90, 1000, 0);
+    ok(run.ranks[0].way == CGX_WAY_COMPRESSED && run.changes == 1 && run.of[CGX_WAY_EXACT] < 20,
+       "what is faster by a tenth stays, and exact sums are tried: %u", run.of[CGX_WAY_EXACT]);
+    run = go(100, 30, 1000, 0);
+    ok(run.changes == 1 && run.of[CGX_WAY_EXACT] <= 4, "much slower exact sums for single sums");
+    run = go(100, 99, 1000, 0);
+    ok(run.ranks[0].way == CGX_WAY_EXACT && run.changes == 0,
+       "without a difference they are exact");
+    run = go(3e7, 6e7, 100, 0);
+    ok(run.changes == 0 && run.ranks[0].way == CGX_WAY_EXACT, "minutes are compared too");
+}
+
+static void test_young(void)
+{
+    struct run run = begin(100, 280);
+
+    for (unsigned i = 0; i < 7; i++)
+        sum(&run, NULL, 0);
+    ok(run.of[CGX_WAY_COMPRESSED] == 7, "the youngest sums may take longer");
+    run.took[CGX_WAY_COMPRESSED] = 50;
+    while (run.ranks[0].tries)
+        sum(&run, NULL, 0);
+    ok(run.age >= CGX_STEP_YOUNG && run.ranks[0].way == CGX_WAY_COMPRESSED,
+       "and are judged when they are not young any more");
+    run.age = 1;
+    run.took[CGX_WAY_COMPRESSED] = 200;
+    for (unsigned i = 0; i < 40; i++)
+        sum(&run, NULL, 0);
+    run.took[CGX_WAY_COMPRESSED] = 50;
+    for (unsigned i = 0; i < 100; i++)
+        sum(&run, NULL, 0);
+    ok(run.changes == 1 && run.ranks[0].way == CGX_WAY_COMPRESSED,
+       "young sums of another site do not count against those of all");
+}
+
+static void test_change(void)
+{
+    struct run run = go(100, 300, 500, 0);
+
+    run.took[CGX_WAY_EXACT] = 1000;
+    for (unsigned i = 0; i < 1000; i++)
+        sum(&run, NULL, 0);
+    ok(run.changes == 1 && run.ranks[0].way == CGX_WAY_COMPRESSED,
+       "a network that becomes slow is found within 1000 sums");
+    run.took[CGX_WAY_EXACT] = 100;
+    for (unsigned i = 0; i < 1000; i++)
+        sum(&run, NULL, 0);
+    ok(run.changes == 2 && run.ranks[0].way == CGX_WAY_EXACT, "and one that becomes fast");
+}
+
+static void test_busy(void)
+{
+    unsigned changes = 0, most = 0, differ = 0, comparisons = 0;
+    double seconds = 0;
+
+    for (unsigned i = 0; i < 400; i++) {
+        const double exact = 100, compressed = exact * (0.5 + drawn());
+        struct run run = go(exact, compressed, 1000, 2 * drawn());
+
+        changes += run.changes;
+        most = run.changes > most ? run.changes : most;
+        differ += run.differ;
+        comparisons += run.comparisons;
+        seconds += run.seconds;
+    }
+    ok(differ == 0, "no rank differs in 400,000 sums of random times");
+    ok(most <= 4 && changes <= 400, "there are few changes: %u in 400 runs, at most %u in one",
+       changes, most);
+    diag("%.1f comparisons in 1000 sums", comparisons / 400.0);
+}
+
+/* ---- what is not measured ---- */
+
+static void test_first(void)
+{
+    struct run run = {.took = {100, 50}, .age = CGX_STEP_YOUNG};
+    struct run other = go(100, 1000, 10, 0);
+    struct cgx_worth of[CGX_WORTH_CLASSES] = {{.wait = 0}};
+
+    for (unsigned i = 0; i < 5; i++)
+        sum(&run, NULL, 0);
+    ok(run.of[CGX_WAY_EXACT] == 4 && run.of[CGX_WAY_COMPRESSED] == 1,
+       "without times of exact sums the first four are exact");
+    ok(!cgx_worth_neighbour(of, 40), "at first no sums are known");
+    of[42] = other.ranks[0];
+    ok(cgx_worth_neighbour(of, 40) == &of[42] && cgx_worth_neighbour(of, 43) == &of[42] &&
+           !cgx_worth_neighbour(of, 39) && !cgx_worth_neighbour(of, 0) &&
+           !cgx_worth_neighbour(of, CGX_WORTH_CLASSES - 1),
+       "then those of up to twice the size");
+    run = (struct run){.took = {100, 1000}};
+    for (unsigned i = 0; i < 64; i++)
+        sum(&run, &of[42], 0);
+    ok(run.of[CGX_WAY_COMPRESSED] == 0, "what holds for them holds for the first sums");
+    ok(cgx_worth_class(0) == 0 && cgx_worth_class(383) == 0 && cgx_worth_class(384) == 1 &&
+           cgx_worth_class(512) == 2 && cgx_worth_class(1 << 20) == 24 &&
+           cgx_worth_class(UINT64_MAX) == CGX_WORTH_CLASSES - 1,
+       "all sizes have a class");
+}
+
+/* One rank's sums. */
+static void test_unknown(void)
+{
+    struct run run = begin(100, 50);
+    struct cgx_worth *worth = &run.ranks[0];
+    int32_t words[CGX_WORTH_WORDS];
+
     for (unsigned i = 0; i < 4; i++)
-        cgx_times_add(&worth.exact, MICROSECOND);
-    for (unsigned i = 1; i < 1000; i++) {
-        cgx_times_add(&worth.compressed, MICROSECOND);
-        if (cgx_worth_is_due(&worth))
-            at[n++] = i;
-    }
-    ok(n == 4 && at[0] == 8 && at[1] == 32 && at[2] == 128 && at[3] == 512,
-       "times are compared after 8, 32, 128, 512 sums");
-    cgx_worth_forget(&worth);
-    for (unsigned i = 0; i < 4; i++)
-        cgx_times_add(&worth.compressed, MICROSECOND);
-    ok(cgx_worth_is_due(&worth), "and after 4 of a later try");
+        cgx_worth_next(worth, NULL, CGX_STEP_YOUNG);
+    cgx_worth_vote(worth, words);
+    ok(words[CGX_TIMES] == CGX_TIME_UNKNOWN, "a sum that failed has no time");
+    ok(cgx_worth_judge(worth, words).ends && worth->way == CGX_WAY_EXACT && worth->wait == 64,
+       "without times the try ends, and nothing changes");
+    cgx_worth_took(worth, CGX_WAY_EXACT, ELEMENTS, -5);
+    cgx_worth_took(worth, CGX_WAY_COMPRESSED, 1024, INT64_MAX);
+    cgx_worth_vote(worth, words);
+    ok(words[7] == 0 && words[CGX_TIMES + 3] == CGX_TIME_UNKNOWN - 1,
+       "clocks that jump are clipped");
+}
+
+/* A rank is stopped for a minute in one sum, which all others wait in. */
+static void test_stopped(void)
+{
+    struct run run = go(100, 50, 500, 0);
+
+    run.took[run.ranks[0].way] = 6e7;
+    sum(&run, NULL, 0);
+    run.took[CGX_WAY_COMPRESSED] = 50;
+    for (unsigned i = 0; i < 1000; i++)
+        sum(&run, NULL, 0);
+    ok(run.changes == 1, "a rank that is stopped for a minute changes nothing");
 }
 
 int main(void)
 {
-    test_decisions();
-    test_outliers();
-    test_when();
+    test_ends();
+    test_young();
+    test_change();
+    test_busy();
+    test_first();
+    test_unknown();
+    test_stopped();
     return done_testing();
 }
