@@ -246,7 +246,7 @@ INLINE codes assemble(unsigned b, const struct decoded *all)
     return signed_by(result, signs);
 }
 
-/* Restores block B, whose codes have 16 bits. */
+/* Restores block B, whose codes have 16 bits, in loops that compilers make vectors of. */
 static __attribute__((noinline)) void restore_wide(const struct cgx_uniform_group *group,
                                                    unsigned b, const struct decoded *all,
                                                    enum cgx_uniform_use use, cgx_float32 *values)
@@ -255,6 +255,7 @@ static __attribute__((noinline)) void restore_wide(const struct cgx_uniform_grou
     const unsigned planes = all->planes[b];
     uint64_t bits[8];
     uint32_t hashes[16];
+    float levels[CGX_UNIFORM_BLOCK];
 
     for (uint32_t i = 0; i < 16; i++)
         hashes[i] = cgx_uniform_hash(group->key, group->first + b, i);
@@ -268,16 +269,20 @@ static __attribute__((noinline)) void restore_wide(const struct cgx_uniform_grou
                                                     : 0);
         store(result, bytes[half]);
     }
-    for (uint32_t i = 0; i < CGX_UNIFORM_BLOCK; i++) {
-        uint32_t byte = (hashes[i % 16] >> i / 16 * 8) + group->key;
-        uint32_t code = (uint32_t)bytes[1][i] << 8 | bytes[0][i];
-        float k = (float)((int32_t)(code >> 1) ^ -(int32_t)(code & 1));
-        float level = (k - cgx_uniform_dither(byte & 255)) * group->step;
+    for (uint32_t i = 0; i < CGX_UNIFORM_BLOCK; i += 16) {
+        for (uint32_t lane = 0; lane < 16; lane++) {
+            uint32_t byte = (hashes[lane] >> i / 2) + group->key;
+            uint32_t code = (uint32_t)bytes[1][i + lane] << 8 | bytes[0][i + lane];
+            float k = (float)((int32_t)(code >> 1) ^ -(int32_t)(code & 1));
 
-        if (!(all->opened[b].of >> i & 1))
-            level = use == CGX_UNIFORM_RESULT ? 0.0f : -0.0f;
-        values[i] = use == CGX_UNIFORM_SOURCE ? values[i] + level : level;
+            levels[i + lane] = (k - cgx_uniform_dither(byte & 255)) * group->step;
+        }
     }
+    for (uint32_t i = 0; all->opened[b].of != ALL && i < CGX_UNIFORM_BLOCK; i++)
+        if (!(all->opened[b].of >> i & 1))
+            levels[i] = use == CGX_UNIFORM_RESULT ? 0.0f : -0.0f;
+    for (uint32_t i = 0; i < CGX_UNIFORM_BLOCK; i++)
+        values[i] = use == CGX_UNIFORM_SOURCE ? values[i] + levels[i] : levels[i];
 }
 
 INLINE void restore_raw(const uint64_t *words, enum cgx_uniform_use use, cgx_float32 *values)

@@ -47,6 +47,9 @@ INLINE bool are_finite(const cgx_float32 *values)
     return most < 0xFF000000u;
 }
 
+/* The bits of CGX_UNIFORM_MOST_WIDE_CODE as a float; those of NaN are more. */
+#define MOST_WIDE 0x46FFFE00u
+
 /* Sets WIDE to the codes of 16 bits of a block. False: a value has none. */
 INLINE bool quantise_wide(const struct cgx_uniform_group *group, uint32_t block,
                           const cgx_float32 *values, uint32_t wide[CGX_UNIFORM_BLOCK])
@@ -55,13 +58,17 @@ INLINE bool quantise_wide(const struct cgx_uniform_group *group, uint32_t block,
 
     for (uint32_t i = 0; i < 16; i++)
         hashes[i] = cgx_uniform_hash(group->key, block, i);
-    for (uint32_t i = 0; i < CGX_UNIFORM_BLOCK; i++) {
-        uint32_t byte = (hashes[i % 16] >> i / 16 * 8) + group->key;
-        float scaled = values[i] * group->inverse, x = scaled + cgx_uniform_dither(byte & 255);
-        int32_t k = (int32_t)(cgx_float_bits(x + 0x1.8p23f) - 0x4B400000u);
+    for (uint32_t i = 0; i < CGX_UNIFORM_BLOCK; i += 16) {
+        for (uint32_t lane = 0; lane < 16; lane++) {
+            uint32_t byte = (hashes[lane] >> i / 2) + group->key;
+            float scaled = values[i + lane] * group->inverse;
+            float x = scaled + cgx_uniform_dither(byte & 255);
+            int32_t k = (int32_t)(cgx_float_bits(x + 0x1.8p23f) - 0x4B400000u);
+            uint32_t magnitude = cgx_float_bits(x) & 0x7FFFFFFFu;
 
-        outside |= !(x >= -CGX_UNIFORM_MOST_WIDE_CODE && x <= CGX_UNIFORM_MOST_WIDE_CODE);
-        wide[i] = (uint32_t)k << 1 ^ (uint32_t)(k >> 31);
+            outside |= magnitude > MOST_WIDE;
+            wide[i + lane] = (uint32_t)k << 1 ^ (uint32_t)(k >> 31);
+        }
     }
     return outside == 0;
 }
