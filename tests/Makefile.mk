@@ -131,6 +131,7 @@ mpi_tests = \
 	tests/mpi/streams \
 	tests/mpi/surroundings \
 	tests/mpi/trace \
+	tests/mpi/times \
 	tests/mpi/transport_faults \
 	tests/mpi/types_classify \
 	tests/mpi/uniform

@@ -26,6 +26,9 @@
 
 #define CGX_HISTORY_YOUNG 24
 
+/* The scale of elements of equal size. */
+#define CGX_HISTORY_EQUAL 9.0f
+
 /* Elements of a block: a bucket of any family has one or several. */
 #define CGX_HISTORY_BLOCK_MAX 1024u
 CGX_QUANT uint32_t cgx_history_block(uint32_t bucket_size)
@@ -67,7 +70,8 @@ CGX_QUANT struct cgx_history_lesson cgx_history_lesson(float fit, uint32_t age, 
                                                        float quotients, float count)
 {
     float weight = age < CGX_HISTORY_YOUNG ? 2.0f / (float)(age + 5) : 0.04f;
-    float now = 0.75f * fit + 0.25f * (81.0f * (quotients / results)); /* equal scales are 9 */
+    float now =
+        0.75f * fit + 0.25f * (CGX_HISTORY_EQUAL * CGX_HISTORY_EQUAL * (quotients / results));
     struct cgx_history_lesson lesson;
     float kept;
 

@@ -3,6 +3,7 @@
 
 #include "comm/positions.h"
 
+#include "codec/history.h"
 #include "codec/uniform/uniform.h"
 #include "mpi/config.h"
 #include "util/float_state.h"
@@ -37,6 +38,15 @@ void cgx_positions_left(struct cgx_callsite *site)
     site->step_size = (struct cgx_step_size){.mean = 0};
 }
 
+/* What all elements of COLL are larger by than those of a step's sums with a history, of equal
+ * size: without one, or while it is empty, they are not divided by their scales. */
+static float excess_of(const struct cgx_coll *coll)
+{
+    const bool divided = coll->has_history && coll->age > 0;
+
+    return coll->schedule->plan->has_history && !divided ? CGX_HISTORY_EQUAL : 1;
+}
+
 _Static_assert(CGX_STEP_STAGES == CGX_LEVEL_RESULT + 1, "as many");
 
 void cgx_positions_set_steps(const struct cgx_comm *state, const struct cgx_callsite *site,
@@ -54,19 +64,26 @@ void cgx_positions_set_steps(const struct cgx_comm *state, const struct cgx_call
     cgx_float_enter(&caller);
     coll->error = cgx_step_size_error(width, age);
     coll->floor = cgx_step_size_floor(width, coll->error);
-    if (age >= CGX_STEP_YOUNG && cgx_step_size_is_known(size))
+    if (age >= CGX_STEP_YOUNG && cgx_step_size_is_known(size)) {
         cgx_step_size_of(size, width, payloads, coll->steps);
+        for (int i = 0; i < CGX_STEP_STAGES; i++)
+            if (coll->steps[i] * excess_of(coll) < CGX_UNIFORM_MOST_STEP)
+                coll->steps[i] *= excess_of(coll);
+    }
     cgx_float_leave(&caller);
 }
 
 void cgx_positions_quantised(struct cgx_comm *state, struct cgx_callsite *site,
-                             const struct cgx_quantised *quantised)
+                             const struct cgx_coll *coll)
 {
+    const double excess = (double)excess_of(coll);
+    struct cgx_quantised quantised = coll->quantised;
     union cgx_float_state caller;
 
     cgx_float_enter(&caller);
-    cgx_step_size_add(&state->step.size, quantised);
-    cgx_step_size_add(&site->step_size, quantised);
+    quantised.energy /= excess * excess;
+    cgx_step_size_add(&state->step.size, &quantised);
+    cgx_step_size_add(&site->step_size, &quantised);
     cgx_step_size_next(&site->step_size);
     cgx_float_leave(&caller);
 }

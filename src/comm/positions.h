@@ -26,8 +26,8 @@ uint32_t cgx_positions_age(const struct cgx_comm *state, const struct cgx_callsi
  * compressed again. */
 void cgx_positions_left(struct cgx_callsite *site);
 
-/* Records QUANTISED of a call of SITE, which is the same on all ranks that did not fail. */
+/* Records what COLL, a call of SITE, has quantised: the same on all ranks that did not fail. */
 void cgx_positions_quantised(struct cgx_comm *state, struct cgx_callsite *site,
-                             const struct cgx_quantised *quantised);
+                             const struct cgx_coll *coll);
 
 #endif

@@ -167,7 +167,7 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     if (outcome != CGX_OUTCOME_HELD)
         cgx_site_history_conclude(&site->history, coll, outcome == CGX_OUTCOME_DONE);
     if (outcome == CGX_OUTCOME_DONE) {
-        cgx_positions_quantised(state, site, &coll->quantised);
+        cgx_positions_quantised(state, site, coll);
         cgx_look_ran(coll, state, site);
         cgx_decide_took(state, site, CGX_WAY_COMPRESSED, entered);
     }

@@ -1,0 +1,99 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* usage: times SUMS. Sums on ranks whose clocks jump, each in its own way, so that what sums seem
+ * to take is drawn, and with it which of them are compressed: all ranks must find the same, and all
+ * results must be right. Sizes are a few that recur and others that come once. */
+#include <math.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "mpi/lib/check.h"
+
+#define SECOND INT64_C(1000000000)
+
+enum { SIZES = 5, LEAST = 16384, MOST = 60000 };
+
+static uint64_t jumps;      /* the state of this rank's clock; 0: it is right */
+static uint64_t ours = 71;  /* what is drawn alike on all ranks, ... */
+static uint64_t others = 0; /* ... and elements of this one */
+
+/* SplitMix64 (Steele, Lea and Flood 2014): streams of ranks must have nothing in common. */
+static uint32_t drawn(uint64_t *state)
+{
+    uint64_t z = *state += 0x9E3779B97F4A7C15u;
+
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return (uint32_t)((z ^ z >> 31) >> 32);
+}
+
+/* In the place of the C library's, for the library and the MPI too. It gains up to 20 ms whenever
+ * it is read, one time in 256 a minute, and one time in 64 it loses a second. */
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+    static int64_t gained;
+    int status = (int)syscall(SYS_clock_gettime, clock, time);
+    int64_t now = (int64_t)time->tv_sec * SECOND + time->tv_nsec;
+
+    if (jumps == 0 || status != 0 || clock != CLOCK_MONOTONIC)
+        return status;
+    gained += drawn(&jumps) % (SECOND / 50);
+    gained += drawn(&jumps) % 256 == 0 ? 60 * SECOND : drawn(&jumps) % 64 == 0 ? -SECOND : 0;
+    time->tv_sec = (now + gained) / SECOND;
+    time->tv_nsec = (now + gained) % SECOND;
+    return status;
+}
+
+static float element(uint64_t *state)
+{
+    return (float)(drawn(state) % 2001) - 1000 + (float)(drawn(state) % 2001) - 1000;
+}
+
+/* The sum number I; *COMPRESSED: whether it was. False if it is wrong here. */
+static bool is_right(unsigned i, bool *compressed)
+{
+    static const int sizes[SIZES] = {16384, 17000, 20000, 32768, 50000};
+    static float in[MOST], out[MOST], exact[MOST];
+    const bool once = drawn(&ours) % 16 == 0;
+    const int count = once ? LEAST + (int)(drawn(&ours) % (MOST - LEAST)) : sizes[i % SIZES];
+    double error = 0, squares = 0;
+
+    for (int k = 0; k < count; k++)
+        in[k] = element(&others);
+    PMPI_Allreduce(in, exact, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(in, out, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    for (int k = 0; k < count; k++) {
+        error += ((double)out[k] - (double)exact[k]) * ((double)out[k] - (double)exact[k]);
+        squares += (double)exact[k] * (double)exact[k];
+    }
+    *compressed = error > 0;
+    if (error > 0.04 * squares)
+        check_note("sum %u of %d elements: an error of %g", i, count, error / squares);
+    return error <= 0.04 * squares;
+}
+
+int main(int argc, char **argv)
+{
+    const unsigned sums = argc > 1 ? (unsigned)atoi(argv[1]) : 1000;
+    unsigned compressed = 0, changes = 0;
+    bool right = true, alike = true, is = false, was = false;
+
+    check_begin(&argc, &argv);
+    others = (uint64_t)(check_rank + 1) << 32;
+    jumps = (uint64_t)(check_rank + 9) << 32;
+    for (unsigned i = 0; i < sums && right && alike; i++) {
+        right = check_everywhere(is_right(i, &is), MPI_COMM_WORLD);
+        alike = check_same(&is, sizeof is, MPI_COMM_WORLD);
+        compressed += is;
+        changes += is != was;
+        was = is;
+    }
+    jumps = 0;
+    check(right, "%u sums are right", sums);
+    check(alike, "and compressed on all ranks or on none");
+    check_note("compressed=%u changes=%u", compressed, changes);
+    return check_end();
+}
