@@ -14,6 +14,7 @@
 #include "policy/cost.h"
 #include "topo/claims.h"
 #include "topo/speed.h"
+#include "util/integers.h"
 #include "util/log.h"
 
 /* Bytes of fragments on slow and fast networks, and the highest speed that is slow. */
@@ -243,6 +244,19 @@ static void describe(const struct cgx_comm *state, const struct cgx_settings *se
                 settings->leaders ? 1 : nodes->least, in_grid);
 }
 
+/* The least elements of SIZE bytes for sums that are compressed. Where times decide (decide.h)
+ * these are measured from a quarter on of what the model finds. */
+static uint64_t least_of(const struct cgx_places *places, unsigned size)
+{
+    const struct cgx_settings *settings = cgx_config();
+    const uint64_t least = cgx_minimal_size(settings, &places->network, size, places->nodes->nodes,
+                                            places->nodes->least);
+
+    if (settings->minimal_kind != CGX_MINIMAL_AUTO || settings->enable == CGX_ENABLE_OBSERVE)
+        return least;
+    return cgx_larger(least / 4, settings->minimal_size);
+}
+
 int cgx_placement_discover(struct cgx_comm *state)
 {
     cgx_mpi_errhandler handler;
@@ -258,9 +272,7 @@ int cgx_placement_discover(struct cgx_comm *state)
     code = discover(state);
     cgx_errors_restore(state->comm, handler);
     for (unsigned i = 0; state->places.nodes && i < 2; i++)
-        state->places.least[i] =
-            cgx_minimal_size(cgx_config(), &state->places.network, i == 0 ? 2 : 4,
-                             state->places.nodes->nodes, state->places.nodes->least);
+        state->places.least[i] = least_of(&state->places, i == 0 ? 2 : 4);
     if (state->places.nodes && state->rank == 0)
         describe(state, cgx_config());
     return code;

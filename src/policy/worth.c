@@ -157,16 +157,15 @@ static uint64_t allowance(uint32_t young)
     return 100 + (uint64_t)(YOUNGEST - 100) * young / CGX_STEP_YOUNG;
 }
 
-/* The wait after a try of COUNT sums. */
-static uint32_t wait_after(const struct cgx_worth *worth, struct summary now, struct summary tried,
+/* The wait after a try, if the next one will be of COUNT sums and these take EACH where others take
+ * USUAL. */
+static uint32_t wait_after(const struct cgx_worth *worth, uint64_t usual, uint64_t each,
                            uint32_t count)
 {
-    const uint64_t median = tried.median * 100 / allowance(worth->young);
-    const uint64_t cost =
-        median > now.median ? (median - now.median) * cgx_smaller(count, ENOUGH) : 0;
-    const uint64_t wait = COST * cost / now.median;
+    const uint64_t cost = each > usual ? (each - usual) * count : 0;
 
-    return (uint32_t)cgx_smaller(cgx_larger(wait, worth->longer), MOST_WAIT);
+    return (uint32_t)cgx_smaller(cgx_larger(usual > 0 ? COST * cost / usual : 0, worth->longer),
+                                 MOST_WAIT);
 }
 
 struct cgx_verdict cgx_worth_judge(struct cgx_worth *worth, const int32_t words[CGX_WORTH_WORDS])
@@ -187,7 +186,11 @@ struct cgx_verdict cgx_worth_judge(struct cgx_worth *worth, const int32_t words[
     if (!verdict.ends)
         return verdict;
     worth->tries = false;
-    worth->wait = now.median > 0 ? wait_after(worth, now, tried, count) : worth->longer;
+    if (verdict.changes)
+        worth->wait = wait_after(worth, tried.median, now.median, 1);
+    else
+        worth->wait = wait_after(worth, now.median, tried.median * 100 / allowance(worth->young),
+                                 (uint32_t)cgx_smaller(count, ENOUGH));
     worth->longer = (uint32_t)cgx_smaller(GROWTH * worth->longer, MOST_WAIT);
     if (verdict.changes)
         worth->way = trial;
