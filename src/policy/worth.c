@@ -16,7 +16,9 @@
 #define COST 100 /* a try costs the time of its wait over this */
 
 /* Sums of a try take much longer if they take this, in hundredths of the others' time: the first,
- * the first two, and further ones. */
+ * if it is young, since it may be the first that uses its memory at all; the first, the first two,
+ * and further ones. */
+#define LONGER_YOUNG 400
 #define LONGER_1 200
 #define LONGER_2 150
 #define LONGER 103
@@ -174,7 +176,10 @@ struct cgx_verdict cgx_worth_judge(struct cgx_worth *worth, const int32_t words[
     const struct summary now = summarise(worth, worth->way, words);
     const struct summary tried = summarise(worth, trial, words);
     const uint32_t count = worth->times[trial].count;
-    const uint64_t limit = count == 1 ? LONGER_1 : count == 2 ? LONGER_2 : LONGER;
+    const uint64_t limit = count > 2          ? LONGER
+                           : count == 2       ? LONGER_2
+                           : worth->young > 0 ? LONGER_YOUNG
+                                              : LONGER_1;
     struct cgx_verdict verdict = {.ends = worth->steady >= ENOUGH};
 
     verdict.medians[worth->way] = now.median;
