@@ -240,7 +240,7 @@ static void notice_way(const struct cgx_comm *state, const struct cgx_callsite *
     for (int way = 0; way < CGX_WAYS; way++)
         seconds[way] = 1e-12 * (double)verdict->medians[way] * (double)site->key.count;
     noticed = cgx_decide_noticed(state, site, name);
-    cgx_notice_way(&noticed, worth->way, seconds);
+    cgx_notice_way(&noticed, worth->way, seconds, verdict->young);
 }
 
 /* Compares the times of sums like those of SITE. */

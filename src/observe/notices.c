@@ -121,7 +121,8 @@ void cgx_notice_undecided(size_t length, size_t times, const uint64_t *counts, s
             length, times, list, length > ncounts ? ", ..." : "", length);
 }
 
-void cgx_notice_way(const struct cgx_noticed *sum, enum cgx_way way, const double seconds[CGX_WAYS])
+void cgx_notice_way(const struct cgx_noticed *sum, enum cgx_way way, const double seconds[CGX_WAYS],
+                    bool young)
 {
     static atomic_bool told;
     const double exact = 1e3 * seconds[CGX_WAY_EXACT];
@@ -135,10 +136,10 @@ void cgx_notice_way(const struct cgx_noticed *sum, enum cgx_way way, const doubl
                 text, shorter, exact);
     else
         cgx_log(atomic_exchange(&told, true) ? CGX_LOG_DEBUG : CGX_LOG_WARN,
-                "%s, and sums of its size, are exact: compressed ones took %.3g ms, exact ones "
+                "%s, and sums of its size, are exact: %scompressed ones took %.3g ms, exact ones "
                 "%.3g, as on fast links. Fewer bits do not help; they are tried again now and "
                 "then. A number for CGX_COMPRESSION_MINIMAL_SIZE compresses them all the same",
-                text, shorter, exact);
+                text, young ? "the first " : "", shorter, exact);
 }
 
 /* ---- sums that are looked at ---- */

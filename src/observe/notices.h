@@ -58,10 +58,11 @@ void cgx_notice_undecided(size_t length, size_t times, const uint64_t *counts, s
  * of which SUM is the last. */
 void cgx_notice_looking(const struct cgx_noticed *sum, unsigned looks);
 
-/* Says that sums like SUM are formed in WAY from now on, by these medians: at level warn the first
- * time that they are exact since that takes less time, then at level debug. */
-void cgx_notice_way(const struct cgx_noticed *sum, enum cgx_way way,
-                    const double seconds[CGX_WAYS]);
+/* Says that sums like SUM are formed in WAY from now on, by these medians, the compressed one that
+ * of YOUNG sums (step_size.h) or not: at level warn the first time that they are exact since that
+ * takes less time, then at level debug. */
+void cgx_notice_way(const struct cgx_noticed *sum, enum cgx_way way, const double seconds[CGX_WAYS],
+                    bool young);
 
 /* Says that SUM and the next CALLS of its call site stay exact because of what looks at the last
  * ones have found: at level warn the first time for each look, then at level debug. */

@@ -47,7 +47,7 @@ const struct cgx_reason_words cgx_reasons[CGX_REASONS] = {
     [CGX_REASON_HELD] = {"held", "this call's sum, or those before it, did not look like gradients",
                          "if these are gradients, say consensus=off in CGX_RULES"},
     [CGX_REASON_SLOWER] =
-        {"slower", "compressed sums like it took longer here",
+        {"slower", "exact sums of its size took less time here, or were measured",
          "to compress all the same, set CGX_COMPRESSION_MINIMAL_SIZE to a number"},
     [CGX_REASON_NULL] = {"null", "a buffer is NULL", NULL},
     [CGX_REASON_OVERLAP] = {"overlap", "the buffers overlap", "use MPI_IN_PLACE"},

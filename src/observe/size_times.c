@@ -60,7 +60,8 @@ static void add(struct samples *samples, int64_t nanoseconds)
 
 void cgx_size_times_exact(const struct cgx_exact_sum *sum)
 {
-    if (sum->reason != CGX_REASON_NOT_RECURRING && sum->reason != CGX_REASON_LOOKED_AT)
+    if (sum->reason != CGX_REASON_NOT_RECURRING && sum->reason != CGX_REASON_LOOKED_AT &&
+        sum->reason != CGX_REASON_SLOWER)
         return;
     pthread_mutex_lock(&lock);
     add(&find(sum->elements, sum->type)->exact, sum->nanoseconds);

@@ -40,7 +40,8 @@ struct cgx_size_times {
 };
 
 /* Adds one exact sum. Counts it only if its reason is one that all sums of a step have before they
- * are compressed: sums that stay exact by a rule may have another place in the step. */
+ * are compressed, or that they are faster: sums that stay exact by a rule may have another place in
+ * the step. */
 void cgx_size_times_exact(const struct cgx_exact_sum *sum);
 
 /* Adds a compressed sum of ELEMENTS of TYPE. */

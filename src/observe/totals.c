@@ -203,12 +203,13 @@ static bool most_compressed(struct cgx_size_times *most)
 }
 
 /* Logs what was compressed, and what sums of one size took. That compression was slower by half is
- * a warning. */
+ * a warning, unless times decided. */
 static void log_large(const struct cgx_totals *totals)
 {
     const struct cgx_large_sums *quick = &totals->large_compressed, *rest = &totals->large_exact;
     char sent[24], instead[24], took[128] = "";
     struct cgx_size_times times = {0};
+    const bool left = atomic_load(&exact[CGX_REASON_SLOWER].calls) > 0;
     double slower = 0;
 
     if (quick->calls == 0)
@@ -218,7 +219,9 @@ static void log_large(const struct cgx_totals *totals)
         snprintf(took, sizeof took, "a sum of %llu elements took %.3g ms instead of %.3g%s",
                  (unsigned long long)times.elements, 1e3 * times.compressed.median,
                  1e3 * times.exact.median,
-                 slower > 1 ? ": exact ones were faster (CGX_ENABLE=0)" : "");
+                 slower <= 1 ? ""
+                 : left      ? ": sums that are faster exact were exact"
+                             : ": exact ones were faster (CGX_ENABLE=0)");
     }
     cgx_log(CGX_LOG_INFO,
             "%llu of %llu large sums compressed, from number %llu on: sent %s instead of %s%s%s",
@@ -226,7 +229,7 @@ static void log_large(const struct cgx_totals *totals)
             (unsigned long long)atomic_load(&compressed.first_one),
             in_units((double)totals->bytes_sent, sent),
             in_units((double)atomic_load(&compressed.plain), instead), took[0] ? "; " : "", took);
-    if (slower > 1.5 && cgx_log_level() < CGX_LOG_INFO)
+    if (slower > 1.5 && !left && cgx_log_level() < CGX_LOG_INFO)
         cgx_log(CGX_LOG_WARN, "compression was slower here: %s", took);
 }
 

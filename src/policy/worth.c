@@ -180,7 +180,7 @@ struct cgx_verdict cgx_worth_judge(struct cgx_worth *worth, const int32_t words[
                            : count == 2       ? LONGER_2
                            : worth->young > 0 ? LONGER_YOUNG
                                               : LONGER_1;
-    struct cgx_verdict verdict = {.ends = worth->steady >= ENOUGH};
+    struct cgx_verdict verdict = {.ends = worth->steady >= ENOUGH, .young = worth->young > 0};
 
     verdict.medians[worth->way] = now.median;
     verdict.medians[trial] = tried.median;

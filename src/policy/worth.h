@@ -73,6 +73,7 @@ void cgx_worth_vote(const struct cgx_worth *worth, int32_t words[CGX_WORTH_WORDS
 struct cgx_verdict {
     bool ends;    /* the try */
     bool changes; /* the sums that follow are formed in the other way */
+    bool young;   /* its sums were */
     uint64_t medians[CGX_WAYS];
 };
 

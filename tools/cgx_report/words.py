@@ -99,7 +99,7 @@ def warnings(stats):
     failed = sum(layer.failed for layer in stats.layers)
     if failed:
         lines.append(f"{units.counted(failed, 'compressed call')} failed with an MPI error.")
-    slower = _slower(stats.large) if stats.large else None
+    slower = _slower(stats)
     if slower:
         lines.append(slower)
     for exact in stats.exact:
@@ -151,10 +151,13 @@ def speed(large):
     )
 
 
-def _slower(large):
-    """From as much on as the library's own warning."""
+def _slower(stats):
+    """From as much on as the library's own warning, unless times decided."""
+    large = stats.large
     if (
-        not large.compared
+        not large
+        or not large.compared
+        or any(exact.reason == "slower" for exact in stats.exact)
         or large.compared[0].compressed_median <= 1.5 * large.compared[0].exact_median
     ):
         return None
