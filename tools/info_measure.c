@@ -59,12 +59,14 @@ static void suggest_width(const struct info_model *model, const struct info_spee
     printf("export CGX_COMPRESSION_QUANTIZATION_BITS=%u\n", bits);
 }
 
-static void suggest_size(const struct info_model *model, uint64_t elements)
+/* Predicts what times will decide. */
+static void predict_size(const struct info_model *model, uint64_t elements)
 {
-    printf("# from so many elements on, what compression saves exceeds its two more rounds of\n"
-           "# messages, %g us each\n",
-           model->latency_ns / NS_PER_US);
-    printf("export CGX_COMPRESSION_MINIMAL_SIZE=%" PRIu64 "\n", elements);
+    printf("# Sums of %" PRIu64
+           " elements and more will be compressed: these save more time than two\n"
+           "# more rounds of messages take, %g us each. Smaller ones will be exact\n"
+           "# (CGX_COMPRESSION_MINIMAL_SIZE=auto, the default, where measured times decide).\n",
+           elements, model->latency_ns / NS_PER_US);
 }
 
 /* SPEEDS: of the codec that serves the buffers; NULL: its time does not count. */
@@ -81,12 +83,14 @@ static void suggest(const struct info_model *model, const struct info_speed *spe
         printf("\n# Suggestions for buffers in host memory (CGX_BUFFERS=host).");
     printf(" They must be the same on all ranks.\n");
     if (!info_minimal_size(model, bits, speeds == NULL ? NULL : &speeds[bits - 1], &elements)) {
-        printf("# compression does not pay: the codec takes longer than it saves on this link\n"
-               "export CGX_BUFFERS=device\n");
+        printf(
+            "# compression does not pay: the codec takes longer than it saves on this link, and\n"
+            "# sums will be exact once that is measured\n"
+            "export CGX_BUFFERS=device\n");
         return;
     }
     suggest_width(model, speeds, bits);
-    suggest_size(model, elements);
+    predict_size(model, elements);
 }
 
 bool info_measure(const struct cgx_settings *settings, const char *link, double bytes_per_second,
