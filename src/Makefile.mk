@@ -136,6 +136,7 @@ libcgxcore_la_SOURCES = \
 	src/comm/private_comm.c src/comm/private_comm.h \
 	src/comm/state.h \
 	src/comm/tables.c src/comm/tables.h \
+	src/comm/weigh.c src/comm/weigh.h \
 	src/pmpi/allreduce.c src/pmpi/allreduce.h \
 	src/pmpi/bounce.c src/pmpi/bounce.h \
 	src/pmpi/call.c src/pmpi/call.h \

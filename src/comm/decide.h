@@ -11,7 +11,6 @@
 
 #include "comm/capability.h"
 #include "observe/notices.h"
-#include "policy/worth.h"
 
 /* Whether the data of calls is looked at, ... */
 bool cgx_decide_guards(const struct cgx_callsite *site);
@@ -26,18 +25,6 @@ bool cgx_decide_is_served(struct cgx_comm *state, struct cgx_callsite *site);
  * were gradients, or it has no position and those of its kind are: of counts that vary, few come
  * often enough for a window. Ranks then look at their inputs alone. */
 bool cgx_decide_trusts(struct cgx_comm *state, struct cgx_callsite *site);
-
-/* Whether times decide about SITE's sums: not if the user has said which ones are compressed, by a
- * least size or by bits for them. */
-bool cgx_decide_weighs(const struct cgx_callsite *site);
-
-/* Sets *WAY to that of the next sum of SITE, of those that ranks have agreed to compress.
- * Collective on the caller's communicator where times are compared. Returns MPI's code. */
-int cgx_decide_way(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_way *way);
-
-/* Records that SITE's last sum was formed in WAY since BEGUN (cgx_trace_clock). */
-void cgx_decide_took(const struct cgx_comm *state, const struct cgx_callsite *site,
-                     enum cgx_way way, int64_t begun);
 
 /* Decides the site's next state. Collective on the caller's communicator. CAPABILITY is this
  * rank's, without backends yet. Returns MPI's code. */

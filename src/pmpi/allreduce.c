@@ -12,6 +12,7 @@
 #include "comm/positions.h"
 #include "comm/private_comm.h"
 #include "comm/tables.h"
+#include "comm/weigh.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "mpi/stall.h"
@@ -93,7 +94,7 @@ static int leave_faster(const struct cgx_call *call, struct cgx_comm *state,
 
     cgx_stats_exact(state->stats, site->key);
     code = cgx_exact_noted(call, state, CGX_REASON_SLOWER, NULL);
-    cgx_decide_took(state, site, CGX_WAY_EXACT, begun);
+    cgx_weigh_took(state, site, CGX_WAY_EXACT, begun);
     cgx_positions_left(site);
     return code;
 }
@@ -143,7 +144,7 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
             return code;
     }
     if (site->state == CGX_SITE_COMPRESSED) {
-        code = cgx_decide_way(state, site, &way);
+        code = cgx_weigh_next(state, site, &way);
         if (code != CGX_MPI_SUCCESS)
             return code;
         return way == CGX_WAY_EXACT ? leave_faster(call, state, site)

@@ -7,6 +7,7 @@
 #include "comm/connect.h"
 #include "comm/decide.h"
 #include "comm/positions.h"
+#include "comm/weigh.h"
 #include "cuda/peers.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
@@ -169,7 +170,7 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     if (outcome == CGX_OUTCOME_DONE) {
         cgx_positions_quantised(state, site, coll);
         cgx_look_ran(coll, state, site);
-        cgx_decide_took(state, site, CGX_WAY_COMPRESSED, entered);
+        cgx_weigh_took(state, site, CGX_WAY_COMPRESSED, entered);
     }
     begun = cgx_trace_clock();
     code = conclude(call, state, site, refusal, outcome, coll);

@@ -7,7 +7,7 @@
 
 #include "codec/bucket.h"
 #include "comm/callsites.h"
-#include "comm/decide.h"
+#include "comm/weigh.h"
 #include "cuda/memory.h"
 #include "cuda/pinned_pool.h"
 #include "mpi/config.h"
@@ -211,7 +211,7 @@ int cgx_look_exact(const struct cgx_call *call, struct cgx_comm *state, enum cgx
     cgx_worth_look(cgx_callsites_worth(state, &site->key, &neighbour));
     begun = cgx_trace_clock();
     code = cgx_exact(call, reason);
-    cgx_decide_took(state, site, CGX_WAY_EXACT, begun);
+    cgx_weigh_took(state, site, CGX_WAY_EXACT, begun);
     cgx_float_enter(&caller);
     if (can && !in_place && code == CGX_MPI_SUCCESS)
         see_input(&own, true, &input);

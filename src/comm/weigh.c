@@ -1,0 +1,82 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "comm/weigh.h"
+
+#include "comm/callsites.h"
+#include "comm/decide.h"
+#include "comm/positions.h"
+#include "comm/private_comm.h"
+#include "mpi/config.h"
+#include "mpi/errors.h"
+#include "mpi/stall.h"
+#include "observe/notices.h"
+#include "util/trace.h"
+
+bool cgx_weigh_applies(const struct cgx_callsite *site)
+{
+    const struct cgx_settings *settings = cgx_config();
+
+    return settings->minimal_kind == CGX_MINIMAL_AUTO && settings->enable != CGX_ENABLE_OBSERVE &&
+           site->override.bits == 0;
+}
+
+/* Rank 0 says that sums like SITE's are formed in another way from now on. */
+static void notice_way(const struct cgx_comm *state, const struct cgx_callsite *site,
+                       const struct cgx_worth *worth, const struct cgx_verdict *verdict)
+{
+    char name[CGX_MPI_OBJECT_NAME_BYTES];
+    struct cgx_noticed noticed;
+    double seconds[CGX_WAYS];
+
+    for (int way = 0; way < CGX_WAYS; way++)
+        seconds[way] = 1e-12 * (double)verdict->medians[way] * (double)site->key.count;
+    noticed = cgx_decide_noticed(state, site, name);
+    cgx_notice_way(&noticed, worth->way, seconds, verdict->young);
+}
+
+/* Compares the times of sums like those of SITE. */
+static int weigh(struct cgx_comm *state, const struct cgx_callsite *site, struct cgx_worth *worth)
+{
+    int32_t words[CGX_WORTH_WORDS];
+    struct cgx_verdict verdict;
+    int code;
+
+    cgx_worth_vote(worth, words);
+    code = cgx_mpi_least(state->comm, words, CGX_WORTH_WORDS);
+    if (code != CGX_MPI_SUCCESS) {
+        cgx_private_break(state, code);
+        return code;
+    }
+    verdict = cgx_worth_judge(worth, words);
+    if (state->rank == 0 && verdict.ends)
+        notice_way(state, site, worth, &verdict);
+    return code;
+}
+
+int cgx_weigh_next(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_way *way)
+{
+    const struct cgx_worth *neighbour;
+    struct cgx_worth *worth;
+    int code = CGX_MPI_SUCCESS;
+
+    *way = CGX_WAY_COMPRESSED;
+    if (!cgx_weigh_applies(site))
+        return code;
+    worth = cgx_callsites_worth(state, &site->key, &neighbour);
+    if (cgx_worth_is_due(worth))
+        code = weigh(state, site, worth);
+    if (code == CGX_MPI_SUCCESS)
+        *way = cgx_worth_next(worth, neighbour, cgx_positions_age(state, site));
+    return code;
+}
+
+void cgx_weigh_took(const struct cgx_comm *state, const struct cgx_callsite *site, enum cgx_way way,
+                    int64_t begun)
+{
+    const struct cgx_worth *neighbour;
+
+    if (cgx_weigh_applies(site))
+        cgx_worth_took(cgx_callsites_worth(state, &site->key, &neighbour), way, site->key.count,
+                       cgx_trace_clock_since(begun) - begun);
+}
