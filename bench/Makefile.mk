@@ -10,6 +10,8 @@ bench_allreduce_LDADD = $(MPI_LIBS) $(LIBM)
 bench_codec_SOURCES = bench/codec.c bench/times.h
 bench_exact_call_SOURCES = bench/exact_call.c bench/models/device_memory.h bench/times.h
 bench_exact_call_LDADD = $(MPI_LIBS)
+bench_worth_SOURCES = bench/worth.c
+bench_worth_LDADD = $(MPI_LIBS) $(LIBM)
 bench_scale_SOURCES = bench/scale.c bench/scale.h bench/scale_codec.c bench/scale_mpi.c \
 	bench/scale_network.c bench/scale_run.c bench/scale_world.h
 bench_scale_LDADD = libcgxcore.la $(LIBM)

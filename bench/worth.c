@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Times training steps without a model: in each one some sums of float32 with new Gaussian
- * elements, plain or, if the library is preloaded, as that serves them. bench/worth runs it. */
+ * elements, plain or, if the library is preloaded, as that serves them: for one node, and for
+ * bench/lab. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
