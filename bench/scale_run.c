@@ -15,8 +15,9 @@ struct scale_rank *scale_now;
 static bool has_units(unsigned chunk)
 {
     const struct cgx_schedule *schedule = &scale_world.schedule;
-    struct cgx_element_range range =
-        cgx_split_part(schedule->plan, cgx_schedule_chunks(schedule), chunk, schedule->slices, 0);
+    struct cgx_segment near = cgx_plan_first(&schedule->plan);
+    struct cgx_element_range range = cgx_split_part(&schedule->plan, cgx_schedule_chunks(schedule),
+                                                    chunk, schedule->slices, 0, &near);
 
     return range.end > range.first;
 }
@@ -136,18 +137,14 @@ static bool create_ranks(void)
 
 /* ---- the call ---- */
 
-static bool make_schedule(const struct cgx_scheme *scheme)
+static void make_schedule(const struct cgx_scheme *scheme)
 {
     const struct scale_call *call = scale_world.call;
     const struct cgx_settings settings = {
         .bits = (int)call->bits, .codec = CGX_FAMILY_MAXMIN, .bucket_size = call->bucket_size};
-    struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, call->elements);
+    const struct cgx_plan plan = cgx_plan_of(&settings, NULL, CGX_FLOAT32, call->elements);
 
-    scale_world.plan = plan;
-    if (!plan)
-        return false;
-    scale_world.schedule = cgx_coll_schedule(plan, scheme, call->staging);
-    return true;
+    scale_world.schedule = cgx_coll_schedule(&plan, scheme, call->staging);
 }
 
 static bool open_world(const struct scale_call *call)
@@ -173,8 +170,7 @@ static bool open_world(const struct scale_call *call)
         return false;
     scheme.nodes = scale_world.nodes;
     scheme.flat = scale_world.flat;
-    if (!make_schedule(&scheme))
-        return false;
+    make_schedule(&scheme);
     for (unsigned i = 0; i < call->ranks; i++)
         scale_world.parts[i] = part_of(i);
     if (!create_ranks())
@@ -193,7 +189,6 @@ static void close_world(void)
     free(scale_world.run);
     free(scale_world.models);
     free(scale_world.parts);
-    cgx_plan_free(scale_world.plan);
     cgx_nodes_free(scale_world.nodes);
     cgx_nodes_free(scale_world.flat);
 }

@@ -74,7 +74,6 @@ struct scale_rank {
 struct scale_world {
     const struct scale_call *call;
     struct cgx_schedule schedule;
-    struct cgx_plan *plan;
     struct cgx_nodes *nodes, *flat;
     struct scale_rank **ranks; /* by number; NULL: a ghost */
     struct scale_rank **run;   /* those that are run */

@@ -63,7 +63,6 @@ libcgxcore_la_SOURCES = \
 	src/cuda/pinned_pool.h \
 	src/policy/cost.c src/policy/cost.h \
 	src/policy/plan.c src/policy/plan.h \
-	src/policy/plan_stepped.c \
 	src/policy/look.c src/policy/look.h \
 	src/policy/sample.c src/policy/sample.h \
 	src/policy/worth.c src/policy/worth.h \

@@ -47,7 +47,7 @@ static void end_backends(const struct cgx_coll *coll)
  * ranks. */
 static void look(struct cgx_coll *coll)
 {
-    const struct cgx_plan *plan = coll->schedule->plan;
+    const struct cgx_plan *plan = &coll->schedule->plan;
     const struct cgx_strided runs =
         cgx_sample_runs(coll->input, plan->count, plan->dtype, CGX_LOOK_INPUT_RUN);
     unsigned char elements[CGX_READ_RUNS * CGX_READ_BYTES];

@@ -38,24 +38,6 @@ void cgx_schedule_payloads(const struct cgx_schedule *schedule,
     payloads[CGX_LEVEL_RESULT] = 1;
 }
 
-/* The bytes of a plan's smallest and largest unit. */
-struct unit_bytes {
-    size_t least, widest;
-};
-
-static struct unit_bytes units_of(const struct cgx_plan *plan)
-{
-    struct unit_bytes bytes = {SIZE_MAX, 0};
-
-    for (size_t i = 0; i < plan->nsegments; i++) {
-        size_t unit = cgx_plan_unit_bytes(plan, cgx_segment_encoding(&plan->segments[i]));
-
-        bytes.least = cgx_smaller(unit, bytes.least);
-        bytes.widest = cgx_larger(unit, bytes.widest);
-    }
-    return bytes;
-}
-
 /* The maxima of a message with a part of a slice. */
 struct part {
     size_t units, pieces;
@@ -68,13 +50,12 @@ struct part {
 static struct part largest_part(const struct cgx_schedule *schedule, size_t slices)
 {
     enum { ROUNDING = 128 };
-    const struct cgx_plan *plan = schedule->plan;
+    const struct cgx_plan *plan = &schedule->plan;
     size_t share = plan->bytes / (cgx_schedule_chunks(schedule) * slices) + 1;
-    const struct unit_bytes unit = units_of(plan);
-    struct part part = {.units = share / unit.least + 2};
+    struct part part = {.units = share / plan->least + 2};
 
     part.pieces = part.units < plan->nsegments ? part.units : plan->nsegments;
-    part.bytes = CGX_MESSAGE_HEADER_BYTES + share + unit.widest + part.pieces * ROUNDING;
+    part.bytes = CGX_MESSAGE_HEADER_BYTES + share + plan->widest + part.pieces * ROUNDING;
     return part;
 }
 
@@ -86,7 +67,7 @@ static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t sli
     size_t longest = cgx_node_grid_longest(grid), most = schedule->nodes->most;
     size_t chunks = cgx_schedule_chunks(schedule);
     size_t in_shard = chunks / schedule->shards;
-    size_t pieces = schedule->plan->nsegments + chunks;
+    size_t pieces = schedule->plan.nsegments + chunks;
     struct part part = largest_part(schedule, slices);
     /* Twice the pieces, since a sum lists those of its block again. */
     struct cgx_needs needs = {.slots = slices > 1 ? CGX_SLOTS : 1,
@@ -120,7 +101,7 @@ static size_t enough_staging(const struct cgx_schedule *schedule)
 static struct cgx_volume volume_of(const struct cgx_plan *plan, size_t slices)
 {
     return (struct cgx_volume){.exact = plan->count / slices * cgx_dtype_size(plan->dtype),
-                               .encoded = cgx_plan_sent(plan) / slices,
+                               .encoded = plan->sent / slices,
                                .units = plan->count / slices / plan->unit + 1,
                                .elements = plan->count / slices};
 }
@@ -128,7 +109,7 @@ static struct cgx_volume volume_of(const struct cgx_plan *plan, size_t slices)
 /* The fewest slices that keep links and codec busy at once. */
 static size_t overlapping(const struct cgx_schedule *schedule)
 {
-    const struct cgx_volume volume = volume_of(schedule->plan, 1);
+    const struct cgx_volume volume = volume_of(&schedule->plan, 1);
     const struct cgx_arrangement arrangement = {schedule->nodes->nodes, schedule->shards,
                                                 schedule->grid.rows};
 
@@ -139,8 +120,8 @@ static size_t overlapping(const struct cgx_schedule *schedule)
  * STAGING, whose parts have at least two units. */
 static void cut(struct cgx_schedule *schedule, size_t staging)
 {
-    const struct cgx_plan *plan = schedule->plan;
-    const size_t units = cgx_schedule_chunks(schedule) * 2 * units_of(plan).widest;
+    const struct cgx_plan *plan = &schedule->plan;
+    const size_t units = cgx_schedule_chunks(schedule) * 2 * plan->widest;
     const size_t most = cgx_larger(plan->bytes / cgx_larger(units, 1), 1);
 
     for (size_t slices = cgx_smaller(overlapping(schedule), most);;) {
@@ -156,8 +137,8 @@ static void cut(struct cgx_schedule *schedule, size_t staging)
 
 static uint32_t hash_schedule(const struct cgx_schedule *schedule)
 {
-    const uint64_t words[] = {schedule->plan->hash, schedule->nodes->hash, schedule->ranks,
-                              schedule->shards,     schedule->grid.rows,   schedule->slices};
+    const uint64_t words[] = {schedule->plan.hash, schedule->nodes->hash, schedule->ranks,
+                              schedule->shards,    schedule->grid.rows,   schedule->slices};
 
     return cgx_hash(CGX_HASH_START, words, sizeof words);
 }
@@ -165,13 +146,15 @@ static uint32_t hash_schedule(const struct cgx_schedule *schedule)
 /* Whether PLAN sends 16-bit elements unquantised, which every sum of sums would round again. */
 static bool rounds_twice(const struct cgx_plan *plan)
 {
+    struct cgx_segment segment = cgx_plan_first(plan);
+    bool is_exact;
+
     if (plan->dtype == CGX_FLOAT32)
         return false;
-    for (size_t i = 0; i < plan->nsegments; i++) {
-        if (cgx_encoding_is_exact(plan->segments[i].bits))
-            return true;
-    }
-    return false;
+    do
+        is_exact = cgx_encoding_is_exact(segment.encoding);
+    while (!is_exact && cgx_plan_next(plan, &segment));
+    return is_exact;
 }
 
 /* The number of rows of SCHEDULE's nodes for calls with PLAN. The messages of a slice take at most
@@ -192,7 +175,7 @@ struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct 
                                       size_t staging)
 {
     bool at_once = rounds_twice(plan);
-    struct cgx_schedule schedule = {.plan = plan,
+    struct cgx_schedule schedule = {.plan = *plan,
                                     .nodes = at_once ? scheme->flat : scheme->nodes,
                                     .ranks = scheme->nodes->ranks,
                                     .network = scheme->network};

@@ -92,7 +92,7 @@ struct cgx_scheme {
  * grid, and a column into chunks, one per row. Without a grid there is one row, and a column per
  * node. */
 struct cgx_schedule {
-    const struct cgx_plan *plan;
+    struct cgx_plan plan;
     const struct cgx_nodes *nodes;
     unsigned ranks;
     unsigned shards;
@@ -126,7 +126,7 @@ void cgx_schedule_payloads(const struct cgx_schedule *schedule,
 /* The schedule of calls with PLAN. STAGING: the most bytes of staging memory on the host that a
  * call may use; a device backend uses as much on the device. Uses less if that keeps links busier,
  * and more if even parts of two units need more. Falls back to flat SRA if sums of several stages
- * could exceed the error bound. PLAN and SCHEME's nodes must outlive the schedule. */
+ * could exceed the error bound. PLAN's layers and SCHEME's nodes must outlive the schedule. */
 struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct cgx_scheme *scheme,
                                       size_t staging);
 

@@ -85,7 +85,8 @@ struct cgx_slice {
     const struct cgx_block *columns; /* of this rank's shard */
     struct cgx_coding coding;
     unsigned number;
-    size_t pieces; /* of all parts */
+    size_t pieces;           /* of all parts */
+    struct cgx_segment near; /* that was laid out last */
     size_t end; /* of the parts' messages in the staging memory; of foreign ones if they decode in
                    place */
     struct cgx_stage stages[CGX_LEVELS];

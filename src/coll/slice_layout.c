@@ -11,10 +11,10 @@
 static void lay_part(struct cgx_slice *slice, unsigned chunk)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
-    const struct cgx_plan *plan = schedule->plan;
+    const struct cgx_plan *plan = &schedule->plan;
     struct cgx_slot *slot = slice->slot;
-    struct cgx_element_range range =
-        cgx_split_part(plan, cgx_schedule_chunks(schedule), chunk, schedule->slices, slice->number);
+    struct cgx_element_range range = cgx_split_part(plan, cgx_schedule_chunks(schedule), chunk,
+                                                    schedule->slices, slice->number, &slice->near);
     size_t payload = slice->end + CGX_MESSAGE_HEADER_BYTES;
     struct cgx_block *part = &slot->blocks[chunk];
 
@@ -119,7 +119,7 @@ static void lay_incoming(struct cgx_slice *slice, size_t at)
 void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_slice *slice)
 {
     const struct cgx_schedule *schedule = coll->schedule;
-    const struct cgx_plan *plan = schedule->plan;
+    const struct cgx_plan *plan = &schedule->plan;
     struct cgx_slot *slot = &coll->scratch->slots[number % CGX_SLOTS];
     unsigned node = schedule->nodes->node[coll->rank];
     unsigned local = schedule->nodes->local[coll->rank];
@@ -145,6 +145,7 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
                            .parts = slot->blocks,
                            .shards = slot->blocks + chunks,
                            .columns = slot->blocks + chunks + schedule->shards,
+                           .near = cgx_plan_first(plan),
                            .coding = {.dtype = plan->dtype,
                                       .bucket_size = plan->bucket_size,
                                       .call = coll->call,

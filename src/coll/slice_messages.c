@@ -135,7 +135,7 @@ static size_t sent_of(const struct cgx_slice *slice, const struct cgx_transfer *
 void cgx_slice_send(struct cgx_slice *slice, unsigned peer, const struct cgx_block *block)
 {
     bool present = slice->vote == CGX_ABLE && !slice->lost;
-    const struct cgx_plan *plan = slice->coll->schedule->plan;
+    const struct cgx_plan *plan = &slice->coll->schedule->plan;
     struct cgx_message header = {.flags = flags_of(slice),
                                  .dtype = (uint8_t)plan->dtype,
                                  .elements = elements_of(plan),
@@ -184,7 +184,7 @@ static void log_unexpected(const struct cgx_slice *slice, const struct cgx_trans
                            const struct cgx_message *header)
 {
     static const char *const types[] = {"float32", "float16", "bfloat16"};
-    const struct cgx_plan *plan = slice->coll->schedule->plan;
+    const struct cgx_plan *plan = &slice->coll->schedule->plan;
     char differ[192] = "";
 
     if (header->elements > 0 &&

@@ -101,6 +101,5 @@ void cgx_callsite_drop(struct cgx_callsite *site)
     cgx_site_history_forget(&site->history);
     cgx_window_clear(&site->window);
     free(site->inputs.kept);
-    cgx_plan_free(site->plan);
     *site = (struct cgx_callsite){.used = false};
 }

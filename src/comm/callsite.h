@@ -45,8 +45,7 @@ struct cgx_callsite {
     /* This rank's: */
     struct cgx_window window;
     struct cgx_inputs inputs;
-    struct cgx_plan *plan;        /* NULL: not made, or in the reserve */
-    struct cgx_schedule schedule; /* of PLAN */
+    struct cgx_schedule schedule; /* no slices: not made, or no longer valid */
     struct cgx_site_history history;
     struct cgx_step_size step_size; /* of uniform quantisation, for this site's calls */
 };

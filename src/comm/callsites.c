@@ -3,8 +3,6 @@
 
 #include "comm/callsites.h"
 
-#include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "comm/placement.h"
@@ -21,8 +19,6 @@ struct remembered {
 };
 
 struct cgx_callsites {
-    void *reserve;   /* space for a plan and its widest version */
-    size_t reserved; /* bytes for each of them */
     struct cgx_lru lru;
     struct cgx_callsite unplaced[CGX_LRU_PLACES];
     struct cgx_callsite once;                     /* the last sum that did not recur */
@@ -59,13 +55,12 @@ void cgx_callsites_free(struct cgx_callsites *table)
     if (!table)
         return;
     cgx_callsites_clear(table);
-    free(table->reserve);
     cgx_sparse_unmap(table, sizeof *table);
 }
 
 /* ---- look-up ---- */
 
-/* Sets in SITE what rules and hints say about its calls. */
+/* Sets in SITE what rules and hints say about its calls, which then need another schedule. */
 static void evaluate_override(const struct cgx_comm *state, struct cgx_callsite *site)
 {
     struct cgx_callsite_key *key = &site->key;
@@ -78,6 +73,7 @@ static void evaluate_override(const struct cgx_comm *state, struct cgx_callsite 
 
     *override = cgx_override_merge(state->terms.hints, cgx_config_rules(), &about);
     site->hints = state->terms.taken;
+    site->schedule.slices = 0;
     site->refusal = CGX_REASON_NONE;
     site->dtype = about.dtype;
     key->rule = override->rule;
@@ -199,37 +195,14 @@ struct cgx_worth *cgx_callsites_worth(const struct cgx_comm *state,
 
 /* ---- plans and schedules ---- */
 
-static void schedule(const struct cgx_comm *state, struct cgx_callsite *site,
-                     const struct cgx_plan *plan)
+static struct cgx_schedule schedule_of(const struct cgx_comm *state,
+                                       const struct cgx_override *override, enum cgx_dtype dtype,
+                                       uint64_t count)
 {
+    const struct cgx_plan plan = cgx_plan_of(cgx_config(), override, dtype, (size_t)count);
     const struct cgx_scheme scheme = cgx_placement_scheme(state);
 
-    site->schedule = cgx_coll_schedule(plan, &scheme, cgx_config()->fusion_buffer_bytes);
-}
-
-bool cgx_callsites_plan(const struct cgx_comm *state, struct cgx_callsite *site)
-{
-    struct cgx_plan *plan =
-        cgx_plan_create(cgx_config(), &site->override, site->dtype, (size_t)site->key.count);
-
-    cgx_plan_free(site->plan);
-    site->plan = plan;
-    if (plan)
-        schedule(state, site, plan);
-    return plan != NULL;
-}
-
-/* Makes the plan of SITE in the reserve; false if that is too small. */
-static bool plan_in_reserve(const struct cgx_comm *state, struct cgx_callsite *site)
-{
-    struct cgx_callsites *table = state->callsites;
-    size_t count = (size_t)site->key.count;
-
-    if (cgx_plan_most_bytes(&site->override) > table->reserved)
-        return false;
-    schedule(state, site,
-             cgx_plan_create_in(table->reserve, cgx_config(), &site->override, site->dtype, count));
-    return true;
+    return cgx_coll_schedule(&plan, &scheme, cgx_config()->fusion_buffer_bytes);
 }
 
 /* Whether SITE's schedule was made before the network was found to be slower. */
@@ -240,30 +213,16 @@ static bool is_stale(const struct cgx_comm *state, const struct cgx_callsite *si
 
 const struct cgx_schedule *cgx_callsites_schedule(struct cgx_comm *state, struct cgx_callsite *site)
 {
-    bool has;
-
     /* The layers of the last override belong to hints that may have been freed. */
     if (site->hints != state->terms.taken)
         evaluate_override(state, site);
-    has = (site->plan && site->plan->dtype == site->dtype && !is_stale(state, site)) ||
-          cgx_callsites_plan(state, site) || plan_in_reserve(state, site);
-    return has ? &site->schedule : NULL;
+    if (site->schedule.slices == 0 || is_stale(state, site))
+        site->schedule = schedule_of(state, &site->override, site->dtype, site->key.count);
+    return &site->schedule;
 }
 
-bool cgx_callsites_reserve(struct cgx_comm *state, size_t bytes)
+struct cgx_needs cgx_callsites_needs(const struct cgx_comm *state, enum cgx_dtype dtype,
+                                     uint64_t count)
 {
-    struct cgx_callsites *table = state->callsites;
-    const size_t alignment = _Alignof(max_align_t);
-    void *larger;
-
-    bytes = cgx_round_up(bytes, alignment);
-    if (bytes <= table->reserved)
-        return true;
-    larger = malloc(bytes);
-    if (!larger)
-        return false;
-    free(table->reserve);
-    table->reserve = larger;
-    table->reserved = bytes;
-    return true;
+    return schedule_of(state, NULL, dtype, count).needs;
 }

@@ -6,8 +6,8 @@
  * ones depends only on the sequence of look-ups, which is that of the large sums, so all ranks have
  * the same sites.
  *
- * A site's plan and schedule follow from count, type, rule and what ranks have agreed for the
- * communicator: a count that is new on all ranks needs no agreement. */
+ * A site's plan and schedule are values that follow from count, type, rule and where ranks are: a
+ * count that is new on all ranks needs no agreement. */
 #ifndef CGX_COMM_CALLSITES_H
 #define CGX_COMM_CALLSITES_H
 
@@ -33,16 +33,13 @@ struct cgx_worth *cgx_callsites_worth(const struct cgx_comm *state,
                                       const struct cgx_callsite_key *key,
                                       const struct cgx_worth **neighbour);
 
-/* Makes SITE's plan and schedule. False if memory is short; SITE then has no plan. */
-bool cgx_callsites_plan(const struct cgx_comm *state, struct cgx_callsite *site);
-
-/* SITE's schedule, made if missing. Valid until the next call for any site. NULL if memory is short
- * and cgx_callsites_reserve has not reserved enough. */
+/* SITE's schedule, made if it is not known or not valid any more. Valid until the next call for any
+ * site. */
 const struct cgx_schedule *cgx_callsites_schedule(struct cgx_comm *state,
                                                   struct cgx_callsite *site);
 
-/* Reserves BYTES (cgx_plan_most_bytes) for a plan that must be made when memory is short: a rank
- * must not fail after others have begun. False if memory is short. */
-bool cgx_callsites_reserve(struct cgx_comm *state, size_t bytes);
+/* The needs of calls with COUNT elements of DTYPE, about which no rule or hint says anything. */
+struct cgx_needs cgx_callsites_needs(const struct cgx_comm *state, enum cgx_dtype dtype,
+                                     uint64_t count);
 
 #endif

@@ -296,7 +296,7 @@ static bool are_small(const struct cgx_schedule *schedule)
     enum { RANKS = 4, SMALL = 16384 };
     const size_t messages = (size_t)schedule->shards * schedule->slices;
 
-    return schedule->nodes->most >= RANKS && cgx_plan_sent(schedule->plan) / messages < SMALL;
+    return schedule->nodes->most >= RANKS && schedule->plan.sent / messages < SMALL;
 }
 
 enum cgx_pull cgx_connect_pull(const struct cgx_kind *kind, const struct cgx_schedule *schedule,

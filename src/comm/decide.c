@@ -37,13 +37,9 @@ static bool may_resume_p2p(const struct cgx_kind *kind)
 bool cgx_decide_is_served(struct cgx_comm *state, struct cgx_callsite *site)
 {
     const struct cgx_kind *kind = cgx_comm_kind(state, site);
-    const struct cgx_schedule *schedule;
 
-    if (!kind->agreed || may_resume_p2p(kind) ||
-        cgx_plan_most_bytes(&site->override) > state->agreed.plan)
-        return false;
-    schedule = cgx_callsites_schedule(state, site);
-    return schedule && cgx_needs_fit(&schedule->needs, &state->work->reserved);
+    return kind->agreed && !may_resume_p2p(kind) &&
+           cgx_needs_fit(&cgx_callsites_schedule(state, site)->needs, &state->work->reserved);
 }
 
 bool cgx_decide_trusts(struct cgx_comm *state, struct cgx_callsite *site)
@@ -67,47 +63,31 @@ bool cgx_decide_looks(const struct cgx_callsite *site)
 
 /* ---- what this rank has ---- */
 
-/* Memory that a call needs. */
-struct wanted {
-    struct cgx_needs needs; /* working memory */
-    size_t plan;            /* bytes for a plan */
-};
-
-/* Sets *WANTED to the memory that the call needs; if ranks had reserved too little before, enough
- * for calls that are larger by half. False if memory is short. */
-static bool find_wanted(struct cgx_comm *state, struct cgx_callsite *site, struct wanted *wanted)
+/* The memory that the call needs; if ranks had reserved too little before, enough for calls that
+ * are larger by half. */
+static struct cgx_needs find_needs(struct cgx_comm *state, struct cgx_callsite *site)
 {
-    const struct cgx_schedule *schedule = cgx_callsites_schedule(state, site);
-    uint64_t most = site->key.count + site->key.count / 2;
-    struct cgx_callsite larger = {.key.count = most, .dtype = site->dtype};
+    const struct cgx_needs *reserved = &state->work->reserved;
+    const struct cgx_needs needs =
+        cgx_needs_most(&cgx_callsites_schedule(state, site)->needs, reserved);
+    struct cgx_needs larger;
 
-    if (!schedule)
-        return false;
-    wanted->plan = cgx_larger(state->agreed.plan, cgx_plan_most_bytes(&site->override));
-    wanted->needs = cgx_needs_most(&schedule->needs, &state->work->reserved);
-    if (state->work->reserved.slots == 0 || cgx_needs_fit(&wanted->needs, &state->work->reserved))
-        return true;
-    if (!cgx_callsites_plan(state, &larger))
-        return false;
-    wanted->needs = cgx_needs_most(&wanted->needs, &larger.schedule.needs);
-    cgx_callsite_drop(&larger);
-    return true;
+    if (reserved->slots == 0 || cgx_needs_fit(&needs, reserved))
+        return needs;
+    larger = cgx_callsites_needs(state, site->dtype, site->key.count + site->key.count / 2);
+    return cgx_needs_most(&needs, &larger);
 }
 
-/* Obtains what this rank needs for the calls; if something is missing, CAPABILITY gets the reason.
- */
+/* Obtains what this rank needs for the calls and sets NEEDS to the memory among that; if something
+ * is missing, CAPABILITY gets the reason. */
 static void prepare(struct cgx_comm *state, struct cgx_callsite *site,
-                    struct cgx_capability *capability, struct wanted *wanted)
+                    struct cgx_capability *capability, struct cgx_needs *needs)
 {
     if (capability->refusal)
         return;
     state->work->scratch.local_peers = cgx_connect_local_peers(state);
-    if (!find_wanted(state, site, wanted) || !cgx_callsites_reserve(state, wanted->plan) ||
-        cgx_scratch_reserve(&state->work->scratch, &wanted->needs) != CGX_OK) {
-        capability->refusal = CGX_REASON_NO_MEMORY;
-        return;
-    }
-    if (!cgx_callsites_schedule(state, site)) {
+    *needs = find_needs(state, site);
+    if (cgx_scratch_reserve(&state->work->scratch, needs) != CGX_OK) {
         capability->refusal = CGX_REASON_NO_MEMORY;
         return;
     }
@@ -135,7 +115,7 @@ static void suspend_p2p(struct cgx_kind *kind, bool was_by_device)
 /* Asks all ranks; *ALL is their joint answer. What this rank needs for the kind is in place or, if
  * RENEWED is not NULL, was just obtained and is connected here. */
 static int ask(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_capability *capability,
-               const struct wanted *renewed, struct cgx_answer *all)
+               const struct cgx_needs *renewed, struct cgx_answer *all)
 {
     const struct cgx_backend *backend = cgx_capability_backend(capability);
     struct cgx_kind *kind = cgx_comm_kind(state, site);
@@ -150,8 +130,7 @@ static int ask(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
         return code;
     agreed = all->vote == CGX_ABLE;
     if (agreed && !state->private.comm) {
-        code =
-            cgx_private_get(state, backend == cgx_backend_host() ? &renewed->needs : NULL, &agreed);
+        code = cgx_private_get(state, backend == cgx_backend_host() ? renewed : NULL, &agreed);
         if (!agreed) {
             all->vote = CGX_DECLINED;
             capability->refusal = CGX_REASON_COMMUNICATORS;
@@ -172,13 +151,12 @@ static int ask(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
 }
 
 /* Records what was agreed for calls of KIND. */
-static void note_kind(struct cgx_comm *state, struct cgx_kind *kind, const struct wanted *wanted,
+static void note_kind(struct cgx_comm *state, struct cgx_kind *kind, const struct cgx_needs *needs,
                       bool agreed)
 {
     if (agreed) {
         kind->agreed = true;
-        state->agreed.plan = wanted->plan;
-        state->work->reserved = cgx_needs_most(&wanted->needs, &state->work->reserved);
+        state->work->reserved = cgx_needs_most(needs, &state->work->reserved);
     } else if (!kind->agreed) {
         cgx_backoff_fail(&kind->retry, FIRST_RETRY, MOST_RETRY);
     }
@@ -264,7 +242,7 @@ static void log_compressed(struct cgx_comm *state, struct cgx_callsite *site,
     const struct cgx_schedule *schedule = cgx_callsites_schedule(state, site);
     char rows[32] = "";
 
-    if (!schedule || cgx_log_level() < CGX_LOG_DEBUG)
+    if (cgx_log_level() < CGX_LOG_DEBUG)
         return;
     if (!cgx_capability_backend(capability))
         cgx_capability_get_backends(state, capability);
@@ -289,19 +267,19 @@ static void decline(struct cgx_callsite *site, enum cgx_reason reason)
 static int settle(struct cgx_comm *state, struct cgx_callsite *site,
                   struct cgx_capability *capability, bool renews, struct cgx_answer *all)
 {
-    struct wanted wanted = {{0}, 0};
+    struct cgx_needs needs = {0};
     uint64_t local_byte_ps;
     int code;
 
     do {
         local_byte_ps = state->places.network.local_byte_ps;
         if (renews)
-            prepare(state, site, capability, &wanted);
-        code = ask(state, site, capability, renews ? &wanted : NULL, all);
+            prepare(state, site, capability, &needs);
+        code = ask(state, site, capability, renews ? &needs : NULL, all);
         /* Another vote is about the call's buffers and says nothing of its kind. */
         if (code == CGX_MPI_SUCCESS && renews &&
             (all->vote == CGX_ABLE || all->vote == CGX_DECLINED))
-            note_kind(state, cgx_comm_kind(state, site), &wanted, all->vote == CGX_ABLE);
+            note_kind(state, cgx_comm_kind(state, site), &needs, all->vote == CGX_ABLE);
     } while (code == CGX_MPI_SUCCESS && renews && all->vote == CGX_ABLE &&
              local_byte_ps != state->places.network.local_byte_ps);
     return code;

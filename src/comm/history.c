@@ -29,7 +29,7 @@ void cgx_site_history_forget(struct cgx_site_history *history)
 static void log_history(const struct cgx_coll *coll, bool all)
 {
     static atomic_bool logged[2];
-    const struct cgx_plan *plan = coll->schedule->plan;
+    const struct cgx_plan *plan = &coll->schedule->plan;
     size_t bytes = cgx_history_bytes(plan->count, plan->bucket_size);
     bool is_auto = cgx_config()->history == CGX_HISTORY_AUTO;
 
@@ -62,7 +62,7 @@ static int agree(struct cgx_site_history *history, const struct cgx_coll *coll)
     drop(history);
     if (coll->rank == 0)
         cgx_log(CGX_LOG_DEBUG, "a rank has no memory for the history of %zu elements",
-                coll->schedule->plan->count);
+                coll->schedule->plan.count);
     return code;
 }
 
@@ -76,7 +76,7 @@ static bool has_room(struct cgx_backend *backend, size_t bytes)
 static int begin(struct cgx_site_history *history, const struct cgx_coll *coll,
                  struct cgx_backend *backend)
 {
-    const struct cgx_plan *plan = coll->schedule->plan;
+    const struct cgx_plan *plan = &coll->schedule->plan;
     size_t bytes = cgx_history_bytes(plan->count, plan->bucket_size);
 
     history->age = 0;
@@ -89,7 +89,7 @@ static int begin(struct cgx_site_history *history, const struct cgx_coll *coll,
 
 int cgx_site_history_attach(struct cgx_site_history *history, struct cgx_coll *coll)
 {
-    const struct cgx_plan *plan = coll->schedule->plan;
+    const struct cgx_plan *plan = &coll->schedule->plan;
     bool one = coll->vote == CGX_ABLE && coll->encoder == coll->decoder;
     struct cgx_backend *backend = one ? coll->encoder : NULL;
     int code = CGX_MPI_SUCCESS;

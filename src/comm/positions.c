@@ -54,7 +54,7 @@ void cgx_positions_set_steps(const struct cgx_comm *state, const struct cgx_call
 {
     const struct cgx_step_size *size =
         cgx_step_size_is_known(&state->step.size) ? &state->step.size : &site->step_size;
-    unsigned width = cgx_plan_stepped(coll->schedule->plan), payloads[CGX_STEP_STAGES];
+    unsigned width = coll->schedule->plan.stepped, payloads[CGX_STEP_STAGES];
     uint32_t age = cgx_positions_age(state, site);
     union cgx_float_state caller;
 

@@ -110,7 +110,6 @@ struct cgx_stream {
 /* Agreements about kinds of calls; written by decide.c. Calls count its back-offs. */
 struct cgx_agreed {
     struct cgx_kind kinds[CGX_KINDS];
-    size_t plan; /* bytes reserved for a plan on all ranks */
 };
 
 /* Of the present step; written by positions.c. */

@@ -59,23 +59,21 @@ static struct cgx_stats_layer *layer_of(struct cgx_stats *stats, struct cgx_call
 
 /* ---- widths ---- */
 
-/* The widths of PLAN as runs of equal segments: "120x3,4x8" or, with the mark of a family,
- * "120xr3". A long text is cut and ends in "...". */
+/* The widths of PLAN's segments: "1x3,1x8" or, with the mark of a family, "1xu4". A long text is
+ * cut and ends in "...". */
 static char *widths_of(const struct cgx_plan *plan)
 {
+    struct cgx_segment segment = cgx_plan_first(plan);
     char text[WIDTHS_BYTES];
-    size_t used = 0, i = 0;
+    size_t used = 0;
+    bool more = true;
 
-    while (i < plan->nsegments) {
-        size_t first = i;
-        unsigned encoding = cgx_segment_encoding(&plan->segments[i]);
-
-        while (i < plan->nsegments && cgx_segment_encoding(&plan->segments[i]) == encoding)
-            i++;
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%zux%s%u", first ? "," : "",
-                                 i - first, cgx_encoding_quantiser(encoding)->mark,
-                                 cgx_encoding_width(encoding));
-        if (i < plan->nsegments && sizeof text - used < 32) {
+    while (more) {
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s1x%s%u", used > 0 ? "," : "",
+                                 cgx_encoding_quantiser(segment.encoding)->mark,
+                                 cgx_encoding_width(segment.encoding));
+        more = cgx_plan_next(plan, &segment);
+        if (more && sizeof text - used < 32) {
             snprintf(text + used, sizeof text - used, ",...");
             break;
         }
@@ -113,12 +111,12 @@ static void count_compressed(struct cgx_stats *stats, struct cgx_callsite_key ke
                              const struct cgx_coll *coll, enum cgx_outcome outcome,
                              int64_t nanoseconds, const struct cgx_stats_observed *observed)
 {
-    const struct cgx_plan *plan = coll->schedule->plan;
+    const struct cgx_plan *plan = &coll->schedule->plan;
     double share = 2.0 * (coll->schedule->ranks - 1) / coll->schedule->ranks;
     bool placed = key.position != CGX_POSITION_NONE;
     struct cgx_stats_layer *layer;
 
-    if (!plan->has_history && cgx_plan_stepped(plan) == 0)
+    if (!plan->has_history && plan->stepped == 0)
         key.position = CGX_POSITION_NONE;
     else if (placed)
         key.rule = 0;

@@ -21,16 +21,14 @@ static bool refused; /* this rank's file cannot be written */
 
 static uint8_t bits_of(const struct cgx_plan *plan)
 {
-    for (size_t i = 1; i < plan->nsegments; i++) {
-        if (plan->segments[i].bits != plan->segments[0].bits)
-            return CGX_TIMELINE_SEVERAL;
-    }
-    return plan->segments[0].bits;
+    const struct cgx_segment first = cgx_plan_first(plan);
+
+    return plan->nsegments > 1 ? CGX_TIMELINE_SEVERAL : (uint8_t)cgx_encoding_width(first.encoding);
 }
 
 enum cgx_outcome cgx_timeline_run(struct cgx_coll *coll, int64_t *elapsed)
 {
-    const struct cgx_plan *plan = coll->schedule->plan;
+    const struct cgx_plan *plan = &coll->schedule->plan;
     int64_t time = cgx_trace_now(), begun = cgx_trace_clock();
     enum cgx_outcome outcome = cgx_coll_run(coll);
 

@@ -115,7 +115,7 @@ static int conclude(const struct cgx_call *call, struct cgx_comm *state, struct 
 static void count(const struct cgx_comm *state, struct cgx_callsite_key key,
                   const struct cgx_coll *coll, enum cgx_outcome outcome, int64_t elapsed)
 {
-    const struct cgx_plan *plan = coll->schedule->plan;
+    const struct cgx_plan *plan = &coll->schedule->plan;
     union cgx_float_state caller;
 
     cgx_float_enter(&caller);
@@ -188,7 +188,7 @@ static void notice_first(const struct cgx_comm *state, const struct cgx_callsite
     char name[CGX_MPI_OBJECT_NAME_BYTES];
     const struct cgx_noticed noticed = cgx_decide_noticed(state, site, name);
 
-    cgx_notice_compressed(&noticed, cgx_plan_sent(plan));
+    cgx_notice_compressed(&noticed, plan->sent);
 }
 
 int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx_callsite *site)
@@ -202,6 +202,7 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
                             .comm = state->private.comm,
                             .caller = state->comm,
                             .rank = (unsigned)state->rank,
+                            .schedule = schedule,
                             .scratch = &state->work->scratch,
                             .pace = state->places.pace,
                             .shm = state->work->shm,
@@ -209,9 +210,6 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
                             .input = cgx_call_input(call),
                             .output = call->recvbuf};
 
-    if (!schedule)
-        return cgx_failure(call, state, CGX_MPI_SUCCESS, "out of memory");
-    coll.schedule = schedule;
     cgx_capability_get_backends(state, &capability);
     coll.pull = pull_of(kind, schedule, &capability);
     coll.encoder = capability.encoder;
@@ -230,6 +228,6 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     coll.turn = site->runs;
     cgx_backoff_due(&kind->p2p_suspended);
     if (state->rank == 0 && !cgx_notice_was_compressed())
-        notice_first(state, site, schedule->plan);
+        notice_first(state, site, &schedule->plan);
     return serve(call, state, site, capability.refusal, &coll, entered);
 }

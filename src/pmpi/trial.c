@@ -17,7 +17,7 @@ bool cgx_trial_observes(void)
 
 static size_t bytes_of(const struct cgx_coll *coll)
 {
-    return coll->schedule->plan->count * cgx_dtype_size(coll->schedule->plan->dtype);
+    return coll->schedule->plan.count * cgx_dtype_size(coll->schedule->plan.dtype);
 }
 
 /* Returns memory of BYTES from BACKEND, which *MEMORY owns; NULL: there is none. */
@@ -59,7 +59,7 @@ void cgx_trial_note(const struct cgx_call *call, struct cgx_comm *state,
                     struct cgx_callsite_key key, const struct cgx_coll *coll,
                     enum cgx_outcome outcome, int64_t elapsed, int64_t plain)
 {
-    const struct cgx_plan *plan = coll->schedule->plan;
+    const struct cgx_plan *plan = &coll->schedule->plan;
     const struct cgx_served_sum sum = {bytes_of(coll), (unsigned)state->size, coll->sent, elapsed};
     struct cgx_stats_observed observed = {.plain = plain};
     union cgx_float_state caller;

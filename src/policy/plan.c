@@ -3,189 +3,142 @@
 
 #include "policy/plan.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "codec/bucket.h"
-#include "codec/encoding.h"
 #include "util/hash.h"
 #include "util/integers.h"
+
+/* ---- segments ---- */
+
+/* BITS of the plan's family; unquantised elements have no family. */
+static unsigned encoding_of(const struct cgx_plan *plan, unsigned bits)
+{
+    return cgx_encoding_of(
+        bits > cgx_quantisers[plan->family].widths ? CGX_FAMILY_MAXMIN : plan->family, bits);
+}
+
+static unsigned bits_of(const struct cgx_plan *plan, size_t layer)
+{
+    unsigned bits = plan->layers->layers[layer].bits;
+
+    return bits > 0 ? bits : plan->bits;
+}
+
+/* Appends units of equal width to SEGMENT, which ends before the last element, and returns their
+ * encoding: units of the next layer alone, or one with elements of several layers. */
+static unsigned append_units(const struct cgx_plan *plan, struct cgx_segment *segment)
+{
+    const struct cgx_layer_size *layers = plan->layers->layers;
+    size_t from = segment->first + segment->count;
+    size_t end = segment->layer_first + layers[segment->layer].count;
+    size_t stop = end == plan->count ? end : end / plan->unit * plan->unit;
+    unsigned bits = bits_of(plan, segment->layer);
+
+    if (stop <= from)
+        stop = cgx_smaller(from + plan->unit, plan->count);
+    while (end <= stop && end < plan->count) {
+        segment->layer_first = end;
+        end += layers[++segment->layer].count;
+        if (segment->layer_first < stop)
+            bits = (unsigned)cgx_larger(bits, bits_of(plan, segment->layer));
+    }
+    segment->count = stop - segment->first;
+    return encoding_of(plan, bits);
+}
+
+/* The segment that begins where EMPTY, which has no elements, says. */
+static struct cgx_segment segment_at(const struct cgx_plan *plan, struct cgx_segment empty)
+{
+    struct cgx_segment segment = empty, longer;
+
+    segment.encoding = encoding_of(plan, plan->bits);
+    segment.count = plan->count;
+    if (!plan->layers)
+        return segment;
+    segment.count = 0;
+    segment.encoding = append_units(plan, &segment);
+    for (longer = segment; longer.first + longer.count < plan->count; segment = longer) {
+        if (append_units(plan, &longer) != segment.encoding)
+            break;
+    }
+    return segment;
+}
+
+struct cgx_segment cgx_plan_first(const struct cgx_plan *plan)
+{
+    return segment_at(plan, (struct cgx_segment){.first = 0});
+}
+
+static size_t units_of(const struct cgx_plan *plan, const struct cgx_segment *segment)
+{
+    return cgx_bucket_count(segment->count, plan->unit);
+}
+
+bool cgx_plan_next(const struct cgx_plan *plan, struct cgx_segment *segment)
+{
+    struct cgx_segment next = *segment;
+
+    next.first += segment->count;
+    if (next.first == plan->count)
+        return false;
+    next.before += units_of(plan, segment) * cgx_plan_unit_bytes(plan, segment->encoding);
+    next.count = 0;
+    *segment = segment_at(plan, next);
+    return true;
+}
+
+/* ---- plans ---- */
 
 static uint32_t hash_word(uint32_t hash, uint64_t word)
 {
     return cgx_hash(hash, &word, sizeof word);
 }
 
-static uint32_t hash_plan(const struct cgx_plan *plan)
+/* Adds SEGMENT to what follows from those before it. */
+static void add_segment(struct cgx_plan *plan, const struct cgx_segment *segment)
 {
-    uint32_t hash = hash_word(CGX_HASH_START, CGX_FORMAT_VERSION);
+    const struct cgx_quantiser *quantiser = cgx_encoding_quantiser(segment->encoding);
+    unsigned width = cgx_encoding_width(segment->encoding);
+    size_t unit = cgx_plan_unit_bytes(plan, segment->encoding), units = units_of(plan, segment);
 
-    hash = hash_word(hash, plan->dtype);
-    hash = hash_word(hash, plan->bucket_size);
-    hash = hash_word(hash, plan->count);
-    for (size_t i = 0; i < plan->nsegments; i++) {
-        hash = hash_word(hash, plan->segments[i].first);
-        hash = hash_word(hash, cgx_segment_encoding(&plan->segments[i]));
-    }
-    return hash;
+    plan->nsegments++;
+    plan->bytes += units * unit;
+    plan->sent += units * (quantiser->varies ? plan->unit / 8 * width : unit);
+    plan->least = cgx_smaller(unit, plan->least);
+    plan->widest = cgx_larger(unit, plan->widest);
+    plan->varies |= quantiser->varies;
+    if (quantiser->varies && plan->stepped == 0)
+        plan->stepped = width;
+    plan->has_history |= !cgx_encoding_is_exact(segment->encoding);
+    plan->hash = hash_word(hash_word(plan->hash, segment->first), segment->encoding);
 }
 
-size_t cgx_plan_unit_bytes(const struct cgx_plan *plan, unsigned encoding)
+struct cgx_plan cgx_plan_of(const struct cgx_settings *settings,
+                            const struct cgx_override *override, enum cgx_dtype dtype, size_t count)
 {
-    return cgx_encoding_bytes(encoding, plan->bucket_size, plan->dtype, plan->unit);
-}
+    static const struct cgx_override none = {.exact = false};
+    const struct cgx_override *said = override ? override : &none;
+    struct cgx_plan plan = {.dtype = dtype,
+                            .bucket_size = settings->bucket_size,
+                            .family = said->codec != CGX_CODEC_AS_SET
+                                          ? (enum cgx_family)(said->codec - CGX_CODEC(0))
+                                          : settings->codec,
+                            .bits = said->exact      ? CGX_BITS_EXACT
+                                    : said->bits > 0 ? said->bits
+                                                     : (unsigned)settings->bits,
+                            .layers = said->layers,
+                            .count = count,
+                            .least = SIZE_MAX,
+                            .hash = hash_word(CGX_HASH_START, CGX_FORMAT_VERSION)};
+    struct cgx_segment segment;
 
-static void finish_segments(struct cgx_plan *plan)
-{
-    plan->bytes = 0;
-    for (size_t i = 0; i < plan->nsegments; i++) {
-        struct cgx_segment *segment = &plan->segments[i];
-        size_t units = cgx_bucket_count(segment->count, plan->unit);
-
-        segment->before = plan->bytes;
-        plan->bytes += units * cgx_plan_unit_bytes(plan, cgx_segment_encoding(segment));
-    }
-    plan->hash = hash_plan(plan);
-}
-
-/* ---- widths ---- */
-
-/* BITS in FAMILY; unquantised elements have none, which is the first. */
-static struct cgx_segment width_in(enum cgx_family family, unsigned bits)
-{
-    if (bits > cgx_quantisers[family].widths)
-        family = CGX_FAMILY_MAXMIN;
-    return (struct cgx_segment){.bits = (uint8_t)bits, .family = (uint8_t)family};
-}
-
-static enum cgx_family family_of(const struct cgx_settings *settings,
-                                 const struct cgx_override *override)
-{
-    return override && override->codec != CGX_CODEC_AS_SET
-               ? (enum cgx_family)(override->codec - CGX_CODEC(0))
-               : settings->codec;
-}
-
-/* The width of layers that have none of their own. */
-static unsigned default_bits(const struct cgx_settings *settings,
-                             const struct cgx_override *override)
-{
-    if (override && override->exact)
-        return CGX_BITS_EXACT;
-    return override && override->bits > 0 ? override->bits : settings->bits;
-}
-
-/* ---- segments ---- */
-
-static void append_segment(struct cgx_plan *plan, struct cgx_segment segment)
-{
-    struct cgx_segment *last = plan->nsegments > 0 ? &plan->segments[plan->nsegments - 1] : NULL;
-
-    if (last && cgx_segment_encoding(last) == cgx_segment_encoding(&segment))
-        last->count += segment.count;
-    else
-        plan->segments[plan->nsegments++] = segment;
-}
-
-/* The number of elements that have a segment. */
-static size_t end_of(const struct cgx_plan *plan)
-{
-    size_t n = plan->nsegments;
-
-    return n > 0 ? plan->segments[n - 1].first + plan->segments[n - 1].count : 0;
-}
-
-/* Appends a LAYER of this width, which covers the units of elements FIRST to END. A unit that
- * it shares with the layer before goes to the layer with more bits. */
-static void append_layer(struct cgx_plan *plan, struct cgx_segment layer, size_t first, size_t end)
-{
-    while (end_of(plan) > first && layer.bits > plan->segments[plan->nsegments - 1].bits) {
-        struct cgx_segment *last = &plan->segments[plan->nsegments - 1];
-
-        if (last->first < first)
-            last->count = first - last->first;
-        else
-            plan->nsegments--;
-    }
-    layer.first = end_of(plan);
-    layer.count = end - layer.first;
-    if (layer.first < end)
-        append_segment(plan, layer);
-}
-
-/* Appends the layers of OVERRIDE, or a single layer. */
-static void append_layers(struct cgx_plan *plan, const struct cgx_settings *settings,
-                          const struct cgx_override *override)
-{
-    const struct cgx_layer_list *layers = override ? override->layers : NULL;
-    enum cgx_family family = family_of(settings, override);
-    unsigned bits = default_bits(settings, override);
-    size_t element = 0, unit = plan->unit;
-
-    if (!layers)
-        append_layer(plan, width_in(family, bits), 0, plan->count);
-    for (size_t i = 0; layers && i < layers->nlayers; i++) {
-        const struct cgx_layer_size *layer = &layers->layers[i];
-        size_t first = element / unit * unit;
-
-        element += layer->count;
-        append_layer(plan, width_in(family, layer->bits == 0 ? bits : layer->bits), first,
-                     cgx_smaller(cgx_round_up(element, unit), plan->count));
-    }
-}
-
-size_t cgx_plan_most_bytes(const struct cgx_override *override)
-{
-    size_t layers = override && override->layers ? override->layers->nlayers : 1;
-
-    return sizeof(struct cgx_plan) + layers * sizeof(struct cgx_segment);
-}
-
-struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *settings,
-                                    const struct cgx_override *override, enum cgx_dtype dtype,
-                                    size_t count)
-{
-    struct cgx_plan *plan = memory;
-
-    plan->dtype = dtype;
-    plan->bucket_size = settings->bucket_size;
-    plan->unit = (unsigned)cgx_larger(cgx_quantisers[family_of(settings, override)].bucket,
-                                      plan->bucket_size);
-    plan->count = count;
-    plan->nsegments = 0;
-    plan->has_history = false;
-    append_layers(plan, settings, override);
-    finish_segments(plan);
-    for (size_t i = 0; settings->history != CGX_HISTORY_NEVER && i < plan->nsegments; i++)
-        plan->has_history |= plan->segments[i].bits != CGX_BITS_EXACT;
+    plan.unit = (unsigned)cgx_larger(cgx_quantisers[plan.family].bucket, plan.bucket_size);
+    plan.hash = hash_word(plan.hash, dtype);
+    plan.hash = hash_word(plan.hash, plan.bucket_size);
+    plan.hash = hash_word(plan.hash, count);
+    segment = cgx_plan_first(&plan);
+    do
+        add_segment(&plan, &segment);
+    while (cgx_plan_next(&plan, &segment));
+    plan.has_history = plan.has_history && settings->history != CGX_HISTORY_NEVER;
     return plan;
-}
-
-struct cgx_plan *cgx_plan_create(const struct cgx_settings *settings,
-                                 const struct cgx_override *override, enum cgx_dtype dtype,
-                                 size_t count)
-{
-    void *memory = malloc(cgx_plan_most_bytes(override));
-
-    return memory ? cgx_plan_create_in(memory, settings, override, dtype, count) : NULL;
-}
-
-size_t cgx_plan_segment(const struct cgx_plan *plan, size_t element)
-{
-    size_t low = 0, high = plan->nsegments;
-
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-
-        if (plan->segments[middle].first <= element)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-void cgx_plan_free(struct cgx_plan *plan)
-{
-    free(plan);
 }

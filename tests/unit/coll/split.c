@@ -14,38 +14,37 @@ static const struct cgx_settings fixed = {.bits = 4, .bucket_size = 512};
 
 /* A plan of NSEGMENTS segments of SEGMENT buckets, widths in turn from 1 to 8, and a last bucket of
  * TAIL elements. */
-static struct cgx_plan *mixed_plan(size_t nsegments, size_t segment, size_t tail)
+static struct cgx_plan mixed_plan(size_t nsegments, size_t segment, size_t tail)
 {
-    struct cgx_plan *plan = malloc(sizeof *plan + nsegments * sizeof plan->segments[0]);
+    static const struct cgx_settings settings = {.bits = 4, .bucket_size = 64};
+    static struct {
+        struct cgx_layer_list list;
+        struct cgx_layer_size layers[64];
+    } said;
+    const struct cgx_override override = {.layers = &said.list};
 
-    *plan = (struct cgx_plan){
-        .dtype = CGX_FLOAT32, .bucket_size = 64, .unit = 64, .nsegments = nsegments};
-    for (size_t i = 0; i < nsegments; i++) {
-        plan->segments[i] = (struct cgx_segment){.first = plan->count,
-                                                 .count = segment * 64,
-                                                 .bits = (uint8_t)(1 + i * 5 % 8),
-                                                 .before = plan->bytes};
-        plan->bytes += segment * cgx_plan_unit_bytes(plan, plan->segments[i].bits);
-        if (i + 1 == nsegments)
-            plan->segments[i].count -= 64 - tail;
-        plan->count += plan->segments[i].count;
-    }
-    return plan;
+    said.list = (struct cgx_layer_list){.nlayers = nsegments, .total = nsegments * segment * 64};
+    for (size_t i = 0; i < nsegments; i++)
+        said.list.layers[i] = (struct cgx_layer_size){segment * 64, 1 + (unsigned)i * 5 % 8};
+    said.list.layers[nsegments - 1].count -= 64 - tail;
+    said.list.total -= 64 - tail;
+    return cgx_plan_of(&settings, &override, CGX_FLOAT32, said.list.total);
 }
 
 /* Every chunk in order, without gaps, every slice of it likewise, every element in one piece. */
 static bool covers(const struct cgx_plan *plan, unsigned ranks, unsigned slices)
 {
     struct cgx_piece pieces[64];
+    struct cgx_segment near = cgx_plan_first(plan);
     size_t bucket = 0, element = 0;
 
     for (unsigned rank = 0; rank < ranks; rank++) {
-        struct cgx_element_range chunk = cgx_split_part(plan, ranks, rank, 1, 0);
+        struct cgx_element_range chunk = cgx_split_part(plan, ranks, rank, 1, 0, &near);
 
         if (chunk.first != bucket || chunk.end < chunk.first)
             return false;
         for (unsigned s = 0; s < slices; s++) {
-            struct cgx_element_range range = cgx_split_part(plan, ranks, rank, slices, s);
+            struct cgx_element_range range = cgx_split_part(plan, ranks, rank, slices, s, &near);
             size_t count = cgx_split_pieces(plan, range, 48, pieces, NULL);
 
             if (range.first != bucket)
@@ -65,16 +64,12 @@ static bool covers(const struct cgx_plan *plan, unsigned ranks, unsigned slices)
     return element == plan->count;
 }
 
-static void test_uniform_plan(void)
+static void test_hashes(void)
 {
-    struct cgx_plan *plan = cgx_plan_create(&fixed, NULL, CGX_FLOAT32, 1000);
-    struct cgx_plan *other = cgx_plan_create(&fixed, NULL, CGX_FLOAT16, 1000);
+    struct cgx_plan plan = cgx_plan_of(&fixed, NULL, CGX_FLOAT32, 1000);
+    struct cgx_plan other = cgx_plan_of(&fixed, NULL, CGX_FLOAT16, 1000);
 
-    ok(plan->nsegments == 1 && plan->segments[0].count == 1000 && plan->segments[0].bits == 4,
-       "a uniform plan is one segment");
-    ok(plan->hash != other->hash, "plans for different types have different hashes");
-    cgx_plan_free(other);
-    cgx_plan_free(plan);
+    ok(plan.hash != other.hash, "plans for different types have different hashes");
 }
 
 static void test_cover(void)
@@ -85,16 +80,14 @@ static void test_cover(void)
     for (unsigned ranks = 1; ranks <= 9; ranks++) {
         for (unsigned slices = 1; slices <= 5; slices++) {
             for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-                struct cgx_plan *plan = cgx_plan_create(&fixed, NULL, CGX_FLOAT32, counts[i]);
+                struct cgx_plan plan = cgx_plan_of(&fixed, NULL, CGX_FLOAT32, counts[i]);
 
-                uniform = uniform && covers(plan, ranks, slices);
-                cgx_plan_free(plan);
+                uniform = uniform && covers(&plan, ranks, slices);
             }
             for (size_t tail = 1; tail <= 64; tail += 21) {
-                struct cgx_plan *plan = mixed_plan(17, 9, tail);
+                struct cgx_plan plan = mixed_plan(17, 9, tail);
 
-                mixed = mixed && covers(plan, ranks, slices);
-                cgx_plan_free(plan);
+                mixed = mixed && covers(&plan, ranks, slices);
             }
         }
     }
@@ -107,20 +100,21 @@ static void test_balance(void)
     bool balanced = true;
 
     for (unsigned ranks = 2; ranks <= 16; ranks++) {
-        struct cgx_plan *plan = mixed_plan(40, 100, 64);
+        struct cgx_plan plan = mixed_plan(40, 100, 64);
+        struct cgx_segment near = cgx_plan_first(&plan);
         size_t most = 0, fewest = SIZE_MAX;
 
         for (unsigned rank = 0; rank < ranks; rank++) {
             size_t bytes;
 
-            cgx_split_pieces(plan, cgx_split_part(plan, ranks, rank, 1, 0), 0, NULL, &bytes);
+            cgx_split_pieces(&plan, cgx_split_part(&plan, ranks, rank, 1, 0, &near), 0, NULL,
+                             &bytes);
 
             most = bytes > most ? bytes : most;
             fewest = cgx_smaller(fewest, bytes);
         }
         /* A bucket of 8 bits, and the rounding of slices and headers to 16 bytes. */
         balanced = balanced && most - fewest <= 68 + 16 * 4 * (40 / ranks + 2);
-        cgx_plan_free(plan);
     }
     ok(balanced, "chunks of a plan with many widths are alike in bytes, not in elements");
 }
@@ -151,41 +145,38 @@ static struct cgx_schedule shape_of(const struct cgx_plan *plan, unsigned ranks,
 
 static void test_huge(void)
 {
-    struct cgx_plan *plan = cgx_plan_create(&fixed, NULL, CGX_FLOAT32, (size_t)3500 << 20);
-    struct cgx_schedule schedule = shape_of(plan, 8, 8, (size_t)64 << 20);
+    struct cgx_plan plan = cgx_plan_of(&fixed, NULL, CGX_FLOAT32, (size_t)3500 << 20);
+    struct cgx_schedule schedule = shape_of(&plan, 8, 8, (size_t)64 << 20);
 
     ok(schedule.slices < 1000 && schedule.needs.staging <= (size_t)32 << 20,
        "14 GB make %u slices in 64 MiB", schedule.slices);
-    cgx_plan_free(plan);
 }
 
 static void test_exact_segments(void)
 {
     const struct cgx_override exact = {.exact = true};
-    struct cgx_plan *wide = cgx_plan_create(&fixed, &exact, CGX_FLOAT32, 1000);
-    struct cgx_plan *half = cgx_plan_create(&fixed, &exact, CGX_FLOAT16, 1000);
-    struct cgx_schedule one = shape_of(wide, 4, 2, (size_t)1 << 30);
+    struct cgx_plan wide = cgx_plan_of(&fixed, &exact, CGX_FLOAT32, 1000);
+    struct cgx_plan half = cgx_plan_of(&fixed, &exact, CGX_FLOAT16, 1000);
+    struct cgx_schedule one = shape_of(&wide, 4, 2, (size_t)1 << 30);
 
     ok(one.nodes->nodes == 2, "exact float32 are summed in stages");
-    one = shape_of(half, 4, 2, (size_t)1 << 30);
+    one = shape_of(&half, 4, 2, (size_t)1 << 30);
     ok(one.nodes->nodes == 4, "exact elements of 16 bits all at once: each is rounded once");
-    cgx_plan_free(half);
-    cgx_plan_free(wide);
 }
 
 static void test_shape(void)
 {
     enum { PER_NODE_END = 3 };
-    struct cgx_plan *plan = cgx_plan_create(&fixed, NULL, CGX_FLOAT32, 64u << 20);
-    struct cgx_plan *small = cgx_plan_create(&fixed, NULL, CGX_FLOAT32, 1u << 20);
-    struct cgx_schedule one = shape_of(small, 4, 1, (size_t)1 << 20);
+    struct cgx_plan plan = cgx_plan_of(&fixed, NULL, CGX_FLOAT32, 64u << 20);
+    struct cgx_plan small = cgx_plan_of(&fixed, NULL, CGX_FLOAT32, 1u << 20);
+    struct cgx_schedule one = shape_of(&small, 4, 1, (size_t)1 << 20);
 
     ok(one.slices == 1, "what fits the staging memory is one slice");
-    one = shape_of(plan, 4, 1, (size_t)1 << 30);
+    one = shape_of(&plan, 4, 1, (size_t)1 << 30);
     ok(one.slices >= 8 && one.slices <= 12,
        "of much staging memory only as much is used as keeps links busy (%u slices)", one.slices);
     for (unsigned per_node = 1; per_node < PER_NODE_END; per_node++) {
-        struct cgx_schedule sra = shape_of(plan, 4, per_node, (size_t)1 << 20);
+        struct cgx_schedule sra = shape_of(&plan, 4, per_node, (size_t)1 << 20);
 
         ok(sra.slices > 1 && sra.needs.slots * sra.needs.staging <= (size_t)1 << 20,
            "what does not is cut so that it does (%u slices)", sra.slices);
@@ -194,8 +185,6 @@ static void test_shape(void)
         ok(one.hash != sra.hash, "the hash tells schedules apart");
         one = sra;
     }
-    cgx_plan_free(small);
-    cgx_plan_free(plan);
 }
 
 /* Two slices would fit less memory than one, which is more than is allowed, but leave no room for
@@ -204,23 +193,21 @@ static void test_slots(void)
 {
     const struct cgx_settings settings = {.bits = 2, .bucket_size = 2048};
     const int keys[] = {0, 0, 1, 1};
-    struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, 387890);
+    struct cgx_plan plan = cgx_plan_of(&settings, NULL, CGX_FLOAT32, 387890);
     struct cgx_nodes *nodes = cgx_nodes_create(keys, 4), *flat = cgx_nodes_create(NULL, 4);
     const struct cgx_scheme scheme = {.nodes = nodes, .flat = flat};
-    struct cgx_schedule one = cgx_coll_schedule(plan, &scheme, (size_t)4 << 20);
+    struct cgx_schedule one = cgx_coll_schedule(&plan, &scheme, (size_t)4 << 20);
 
     ok(one.slices == 1 || one.needs.slots == CGX_SLOTS, "several slices have a slot each");
     cgx_nodes_free(nodes);
     cgx_nodes_free(flat);
-    cgx_plan_free(plan);
 }
 
 static unsigned slices_of(struct cgx_network network, unsigned per_node, size_t count)
 {
-    struct cgx_plan *plan = cgx_plan_create(&fixed, NULL, CGX_FLOAT32, count);
-    unsigned slices = shape_on(network, plan, 4, per_node, (size_t)64 << 20).slices;
+    struct cgx_plan plan = cgx_plan_of(&fixed, NULL, CGX_FLOAT32, count);
+    unsigned slices = shape_on(network, &plan, 4, per_node, (size_t)64 << 20).slices;
 
-    cgx_plan_free(plan);
     return slices;
 }
 
@@ -242,7 +229,7 @@ static void test_slices(void)
 
 int main(void)
 {
-    test_uniform_plan();
+    test_hashes();
     test_cover();
     test_balance();
     test_shape();

@@ -229,7 +229,7 @@ static void test_crossing(void)
         scene_fill(&scene, 3);
         scene_run(&scene);
         nodes = scene.nodes->nodes;
-        least = 2 * (nodes - 1) / nodes * (double)scene.plan->bytes;
+        least = 2 * (nodes - 1) / nodes * (double)scene.schedule.plan.bytes;
         ok(scene_all_are(&scene, CGX_OUTCOME_DONE) &&
                (double)scene.busiest <= cases[i].limit * least,
            "nodes %s: a node sends %.4f of the least bytes to others", cases[i].nodes,

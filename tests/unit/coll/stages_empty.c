@@ -53,10 +53,11 @@ static void test_few_units(void)
 static bool is_empty(const struct scene *scene, unsigned slice)
 {
     unsigned chunks = cgx_schedule_chunks(&scene->schedule);
+    struct cgx_segment near = cgx_plan_first(&scene->schedule.plan);
 
     for (unsigned chunk = 0; chunk < chunks; chunk++) {
-        struct cgx_element_range part =
-            cgx_split_part(scene->plan, chunks, chunk, scene->schedule.slices, slice);
+        struct cgx_element_range part = cgx_split_part(&scene->schedule.plan, chunks, chunk,
+                                                       scene->schedule.slices, slice, &near);
 
         if (part.end > part.first)
             return false;

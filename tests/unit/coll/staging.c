@@ -3,8 +3,6 @@
 
 /* Staging memory is had when ranks agree: slices of plans with many widths are laid out here, as
  * calls lay them out, and held to it. */
-#include <stdlib.h>
-
 #include "coll/scratch.h"
 #include "lib/tap.h"
 
@@ -85,25 +83,24 @@ static void choose(struct cgx_layer_list *list, unsigned choice)
     }
 }
 
-static struct cgx_plan *make_plan(const struct cgx_settings *settings, size_t buffer,
-                                  unsigned choice)
+static struct cgx_plan make_plan(const struct cgx_settings *settings, size_t buffer,
+                                 unsigned choice)
 {
-    struct cgx_layer_list *list = malloc(sizeof *list + LAYERS * sizeof list->layers[0]);
-    const struct cgx_override override = {.layers = list};
-    struct cgx_plan *plan;
+    static struct {
+        struct cgx_layer_list list;
+        struct cgx_layer_size layers[LAYERS];
+    } said;
+    const struct cgx_override override = {.layers = &said.list};
 
-    list->nlayers = LAYERS;
-    list->total = 0;
-    buffers[buffer].fill(list, cgx_quantisers[settings->codec].bucket > 0
-                                   ? cgx_quantisers[settings->codec].bucket
-                                   : settings->bucket_size);
-    choose(list, choice);
-    for (size_t i = 0; i < list->nlayers; i++)
-        list->total += list->layers[i].count;
-    plan =
-        cgx_plan_create(settings, &override, buffer % 2 ? CGX_FLOAT16 : CGX_FLOAT32, list->total);
-    free(list);
-    return plan;
+    said.list = (struct cgx_layer_list){.nlayers = LAYERS};
+    buffers[buffer].fill(&said.list, cgx_quantisers[settings->codec].bucket > 0
+                                         ? cgx_quantisers[settings->codec].bucket
+                                         : settings->bucket_size);
+    choose(&said.list, choice);
+    for (size_t i = 0; i < said.list.nlayers; i++)
+        said.list.total += said.list.layers[i].count;
+    return cgx_plan_of(settings, &override, buffer % 2 ? CGX_FLOAT16 : CGX_FLOAT32,
+                       said.list.total);
 }
 
 /* ---- what slices need ---- */
@@ -223,18 +220,17 @@ static void test_buffer(const struct cgx_settings *settings, size_t buffer)
     struct verdict verdict = {true, true, true, true, 0, 0};
 
     for (unsigned choice = (unsigned)buffer % one_of(3); choice < CHOICES; choice += one_of(3)) {
-        struct cgx_plan *plan = make_plan(settings, buffer, choice);
+        struct cgx_plan plan = make_plan(settings, buffer, choice);
 
         for (unsigned ranks = 2; ranks <= RANKS; ranks++) {
             for (size_t i = 0; i < sizeof stagings / sizeof stagings[0]; i++) {
                 unsigned per_node = ranks % 3 == 0 ? 1 : ranks % 8;
 
                 per_node = per_node == 0 ? ranks : per_node;
-                test_shape(plan, CGX_REDUCTION_SRA, ranks, per_node, stagings[i], &verdict);
-                test_shape(plan, CGX_REDUCTION_GRID, ranks, per_node, stagings[i], &verdict);
+                test_shape(&plan, CGX_REDUCTION_SRA, ranks, per_node, stagings[i], &verdict);
+                test_shape(&plan, CGX_REDUCTION_GRID, ranks, per_node, stagings[i], &verdict);
             }
         }
-        cgx_plan_free(plan);
     }
     ok(verdict.staged, "%s, %s, buckets of %u: staging memory is never short", buffers[buffer].name,
        families[settings->codec], settings->bucket_size);

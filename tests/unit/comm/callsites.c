@@ -155,7 +155,7 @@ static void test_hints(void)
     site = find(50000);
     ok(site->override.layers && site->override.layers->nlayers == 2, "hints come to a site again");
     take_hint(CGX_HINT_LAYERS, "20000:8,30000:exact");
-    ok(cgx_callsites_schedule(&state, site) && site->plan->nsegments > 1,
+    ok(cgx_callsites_schedule(&state, site)->plan.nsegments > 1,
        "a plan is made by the hints that there are now");
     cgx_callsites_clear(state.callsites);
     cgx_hints_free(state.terms.hints);

@@ -76,18 +76,17 @@ void scene_prepare(struct scene *scene)
 {
     const struct cgx_settings settings = {
         .bits = (int)scene->bits, .codec = scene->codec, .bucket_size = scene->bucket_size};
-    struct cgx_layer_list *layers = scene->layered ? layers_of(scene) : NULL;
-    const struct cgx_override override = {.layers = layers};
+    struct cgx_override override = {.layers = NULL};
+    struct cgx_plan plan;
     struct cgx_scheme scheme = {.leaders = scene->leaders,
                                 .inter = scene->grid ? CGX_REDUCTION_GRID : CGX_REDUCTION_SRA,
                                 .network = {.message_ns = 1}};
 
     scheme.nodes = scene->nodes = need(cgx_nodes_create(scene->keys, scene->ranks));
     scheme.flat = scene->flat = need(cgx_nodes_create(NULL, scene->ranks));
-    scene->plan = need(cgx_plan_create(&settings, &override, scene->dtype, scene->count));
-    free(layers);
-    scene->schedule =
-        cgx_coll_schedule(scene->plan, &scheme, scene->staging ? scene->staging : SIZE_MAX);
+    override.layers = scene->layers = scene->layered ? layers_of(scene) : NULL;
+    plan = cgx_plan_of(&settings, &override, scene->dtype, scene->count);
+    scene->schedule = cgx_coll_schedule(&plan, &scheme, scene->staging ? scene->staging : SIZE_MAX);
     for (unsigned r = 0; r < scene->ranks; r++) {
         scene->inputs[r] = need(calloc(scene->count, cgx_dtype_size(scene->dtype)));
         scene->outputs[r] = need(calloc(scene->count, cgx_dtype_size(scene->dtype)));
@@ -112,7 +111,7 @@ void scene_free(struct scene *scene)
         free(scene->outputs[r]);
         free(scene->scales[r]);
     }
-    cgx_plan_free(scene->plan);
+    free(scene->layers);
     cgx_nodes_free(scene->nodes);
     cgx_nodes_free(scene->flat);
 }

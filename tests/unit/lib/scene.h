@@ -55,7 +55,7 @@ struct scene {
 
     /* What comes of it. */
     struct cgx_nodes *nodes, *flat;
-    struct cgx_plan *plan;
+    struct cgx_layer_list *layers; /* NULL: none */
     struct cgx_schedule schedule;
     unsigned char *inputs[SCENE_MOST_RANKS], *outputs[SCENE_MOST_RANKS];
     float *scales[SCENE_MOST_RANKS];

@@ -5,49 +5,51 @@
 #include "policy/plan.h"
 #include "codec/uniform/uniform.h"
 
-#include <stdlib.h>
-
 #include "lib/tap.h"
+#include "unit/lib/codec_data.h"
 
 static const struct cgx_settings settings = {.bits = 4, .bucket_size = 512};
 
-/* The segments in order, without gaps, each but the last of whole buckets. */
+/* The segments in order, without gaps, each but the last of whole units, and none like the next. */
 static bool covers(const struct cgx_plan *plan)
 {
-    size_t element = 0;
+    struct cgx_segment segment = cgx_plan_first(plan);
+    size_t element = 0, count = 0;
+    unsigned before = 0;
 
-    for (size_t i = 0; i < plan->nsegments; i++) {
-        const struct cgx_segment *segment = &plan->segments[i];
-
-        if (segment->first != element || segment->count == 0 ||
-            segment->first % plan->bucket_size != 0)
+    do {
+        if (segment.first != element || segment.count == 0 || segment.first % plan->unit != 0 ||
+            segment.encoding == before)
             return false;
-        element += segment->count;
-    }
-    return element == plan->count;
+        before = segment.encoding;
+        element += segment.count;
+        count++;
+    } while (cgx_plan_next(plan, &segment));
+    return element == plan->count && count == plan->nsegments;
 }
 
-static bool segment_is(const struct cgx_plan *plan, size_t index, size_t count, unsigned bits)
+static bool segment_is(const struct cgx_plan *plan, size_t index, size_t count, unsigned encoding)
 {
-    const struct cgx_segment *segment = &plan->segments[index];
+    struct cgx_segment segment = cgx_plan_first(plan);
 
-    return index < plan->nsegments && segment->count == count && segment->bits == bits;
+    for (size_t i = 0; i < index; i++) {
+        if (!cgx_plan_next(plan, &segment))
+            return false;
+    }
+    return segment.count == count && segment.encoding == encoding;
 }
 
 static void test_width(void)
 {
     const struct cgx_override override = {.bits = 5}, exact = {.exact = true};
-    struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, 150000);
+    struct cgx_plan plan = cgx_plan_of(&settings, NULL, CGX_FLOAT32, 150000);
 
-    ok(covers(plan) && plan->nsegments == 1 && segment_is(plan, 0, 150000, 4),
+    ok(covers(&plan) && plan.nsegments == 1 && segment_is(&plan, 0, 150000, 4),
        "a plan is one segment of the width that is set");
-    cgx_plan_free(plan);
-    plan = cgx_plan_create(&settings, &override, CGX_FLOAT32, 150000);
-    ok(plan->nsegments == 1 && segment_is(plan, 0, 150000, 5), "or of that which is said");
-    cgx_plan_free(plan);
-    plan = cgx_plan_create(&settings, &exact, CGX_FLOAT32, 150000);
-    ok(plan->nsegments == 1 && segment_is(plan, 0, 150000, CGX_BITS_EXACT), "or exact");
-    cgx_plan_free(plan);
+    plan = cgx_plan_of(&settings, &override, CGX_FLOAT32, 150000);
+    ok(plan.nsegments == 1 && segment_is(&plan, 0, 150000, 5), "or of that which is said");
+    plan = cgx_plan_of(&settings, &exact, CGX_FLOAT32, 150000);
+    ok(plan.nsegments == 1 && segment_is(&plan, 0, 150000, CGX_BITS_EXACT), "or exact");
 }
 
 /* What says nothing of widths and layers changes nothing. */
@@ -57,34 +59,32 @@ static void test_no_widths(void)
         {.recurs = CGX_RECURS_ALWAYS, .rule = 3},
         {.consensus = CGX_SWITCH_OFF, .rule = 1},
         {.consensus = CGX_SWITCH_ON, .recurs = CGX_RECURS_ALWAYS}};
-    struct cgx_plan *plain = cgx_plan_create(&settings, NULL, CGX_FLOAT32, 150000);
+    struct cgx_plan plain = cgx_plan_of(&settings, NULL, CGX_FLOAT32, 150000);
     bool same = true;
 
     for (size_t i = 0; i < sizeof says / sizeof says[0]; i++) {
-        struct cgx_plan *plan = cgx_plan_create(&settings, &says[i], CGX_FLOAT32, 150000);
+        struct cgx_plan plan = cgx_plan_of(&settings, &says[i], CGX_FLOAT32, 150000);
 
-        same = same && plan->hash == plain->hash;
-        cgx_plan_free(plan);
+        same = same && plan.hash == plain.hash;
     }
-    cgx_plan_free(plain);
     ok(same, "what says nothing of widths leaves them as they are");
 }
 
-static struct cgx_plan *plan_of(const struct cgx_layer_size *layers, size_t nlayers)
-{
-    struct cgx_layer_list *list = malloc(sizeof *list + nlayers * sizeof list->layers[0]);
-    const struct cgx_override override = {.layers = list};
-    struct cgx_plan *plan;
+static struct {
+    struct cgx_layer_list list;
+    struct cgx_layer_size layers[400];
+} said;
 
-    list->total = 0;
-    list->nlayers = nlayers;
+static struct cgx_plan plan_of(const struct cgx_layer_size *layers, size_t nlayers)
+{
+    const struct cgx_override override = {.layers = &said.list};
+
+    said.list = (struct cgx_layer_list){.nlayers = nlayers};
     for (size_t i = 0; i < nlayers; i++) {
-        list->layers[i] = layers[i];
-        list->total += layers[i].count;
+        said.list.layers[i] = layers[i];
+        said.list.total += layers[i].count;
     }
-    plan = cgx_plan_create(&settings, &override, CGX_FLOAT32, list->total);
-    free(list);
-    return plan;
+    return cgx_plan_of(&settings, &override, CGX_FLOAT32, said.list.total);
 }
 
 static void test_layers(void)
@@ -92,31 +92,70 @@ static void test_layers(void)
     static const struct cgx_layer_size aligned[] = {{512, 32}, {70144, 0}, {1024, 8}};
     static const struct cgx_layer_size odd[] = {{100, 32}, {1000, 0}, {10, 32}, {5, 2}, {2000, 2}};
     static const struct cgx_layer_size tiny[] = {{1, 3}, {1, 8}, {1, 3}, {600, 5}};
-    struct cgx_plan *plan = plan_of(aligned, 3);
+    struct cgx_plan plan = plan_of(aligned, 3);
 
-    ok(covers(plan) && plan->nsegments == 3 && segment_is(plan, 0, 512, 32) &&
-           segment_is(plan, 1, 70144, 4) && segment_is(plan, 2, 1024, 8),
+    ok(covers(&plan) && plan.nsegments == 3 && segment_is(&plan, 0, 512, 32) &&
+           segment_is(&plan, 1, 70144, 4) && segment_is(&plan, 2, 1024, 8),
        "layers that are said are followed");
-    cgx_plan_free(plan);
 
     /* Elements 0-99 exact, 100-1099 as set, 1100-1109 exact, 1110-3114 2 bits. */
     plan = plan_of(odd, 5);
-    ok(covers(plan) && plan->nsegments == 4 && segment_is(plan, 0, 512, 32) &&
-           segment_is(plan, 1, 512, 4) && segment_is(plan, 2, 512, 32) &&
-           segment_is(plan, 3, 3115 - 1536, 2),
+    ok(covers(&plan) && plan.nsegments == 4 && segment_is(&plan, 0, 512, 32) &&
+           segment_is(&plan, 1, 512, 4) && segment_is(&plan, 2, 512, 32) &&
+           segment_is(&plan, 3, 3115 - 1536, 2),
        "a bucket of several layers has the most bits of them, and layers alike become one segment");
-    cgx_plan_free(plan);
 
     plan = plan_of(tiny, 4);
-    ok(covers(plan) && plan->nsegments == 2 && segment_is(plan, 0, 512, 8) &&
-           segment_is(plan, 1, 603 - 512, 5),
+    ok(covers(&plan) && plan.nsegments == 2 && segment_is(&plan, 0, 512, 8) &&
+           segment_is(&plan, 1, 603 - 512, 5),
        "layers within one bucket do not make segments of their own");
-    cgx_plan_free(plan);
 }
 
-static bool is_uniform(const struct cgx_plan *plan, size_t index, unsigned width)
+/* The most bits of the layers that have elements in the unit of ELEMENT. */
+static unsigned most_bits(const struct cgx_plan *plan, size_t element)
 {
-    return cgx_segment_encoding(&plan->segments[index]) == CGX_UNIFORM + width;
+    size_t first = element / plan->unit * plan->unit, end = 0;
+    unsigned most = 0;
+
+    for (size_t i = 0; i < said.list.nlayers; i++) {
+        unsigned bits = said.list.layers[i].bits ? said.list.layers[i].bits : plan->bits;
+
+        end += said.list.layers[i].count;
+        if (end > first && end - said.list.layers[i].count < first + plan->unit && bits > most)
+            most = bits;
+    }
+    return most;
+}
+
+static void test_any_layers(void)
+{
+    static struct cgx_layer_size layers[400];
+    uint64_t state = 1;
+    bool right = true;
+
+    for (int round = 0; round < 200; round++) {
+        size_t nlayers = 1 + data_random(&state) % (round % 2 ? 8 : 400), bytes = 0;
+        struct cgx_segment segment;
+        struct cgx_plan plan;
+
+        for (size_t i = 0; i < nlayers; i++) {
+            layers[i].count = 1 + data_random(&state) % (round % 3 ? 200 : 3000);
+            layers[i].bits = (unsigned)(data_random(&state) % 10);
+            layers[i].bits = layers[i].bits == 9 ? CGX_BITS_EXACT : layers[i].bits;
+        }
+        plan = plan_of(layers, nlayers);
+        right = right && covers(&plan);
+        segment = cgx_plan_first(&plan);
+        do {
+            right = right && segment.before == bytes;
+            for (size_t i = 0; i < segment.count; i += plan.unit) {
+                right = right && most_bits(&plan, segment.first + i) == segment.encoding;
+                bytes += cgx_plan_unit_bytes(&plan, segment.encoding);
+            }
+        } while (cgx_plan_next(&plan, &segment));
+        right = right && bytes == plan.bytes;
+    }
+    ok(right, "each bucket of any layers has the most bits of its layers");
 }
 
 static void test_families(void)
@@ -124,36 +163,21 @@ static void test_families(void)
     const struct cgx_override maxmin = {.codec = CGX_CODEC(CGX_FAMILY_MAXMIN)},
                               uniform = {.codec = CGX_CODEC(CGX_FAMILY_UNIFORM)};
     struct cgx_settings other = settings;
-    struct cgx_plan *plain = cgx_plan_create(&settings, NULL, CGX_FLOAT32, 150000), *plan;
+    struct cgx_plan plain = cgx_plan_of(&settings, NULL, CGX_FLOAT32, 150000), plan;
 
     other.codec = CGX_FAMILY_UNIFORM;
-    plan = cgx_plan_create(&other, NULL, CGX_FLOAT32, 150000);
-    ok(covers(plan) && plan->unit == 1024 && is_uniform(plan, 0, 4) && plan->hash != plain->hash,
+    plan = cgx_plan_of(&other, NULL, CGX_FLOAT32, 150000);
+    ok(covers(&plan) && plan.unit == 1024 && segment_is(&plan, 0, 150000, CGX_UNIFORM + 4) &&
+           plan.hash != plain.hash,
        "a uniform plan is cut at buckets of 1024");
-    ok(cgx_plan_stepped(plan) == 4 && cgx_plan_stepped(plain) == 0, "and has a step");
-    cgx_plan_free(plan);
-    plan = cgx_plan_create(&other, &maxmin, CGX_FLOAT32, 150000);
-    ok(plan->hash == plain->hash && plan->unit == 512, "what is said of a call counts");
-    cgx_plan_free(plan);
-    plan = cgx_plan_create(&settings, &uniform, CGX_FLOAT32, 150000);
-    ok(is_uniform(plan, 0, 4) && plan->unit == 1024, "of either");
-    cgx_plan_free(plan);
+    ok(plan.stepped == 4 && plain.stepped == 0, "and has a step");
+    plan = cgx_plan_of(&other, &maxmin, CGX_FLOAT32, 150000);
+    ok(plan.hash == plain.hash && plan.unit == 512, "what is said of a call counts");
+    plan = cgx_plan_of(&settings, &uniform, CGX_FLOAT32, 150000);
+    ok(segment_is(&plan, 0, 150000, CGX_UNIFORM + 4) && plan.unit == 1024, "of either");
     other.bucket_size = 4096;
-    plan = cgx_plan_create(&other, NULL, CGX_FLOAT32, 150000);
-    ok(plan->unit == 4096, "larger buckets of max-min quantisation are not cut");
-    cgx_plan_free(plan);
-    cgx_plan_free(plain);
-}
-
-static void test_segments(void)
-{
-    static const struct cgx_layer_size layers[] = {{65536, 3}, {65536, 8}, {18928, 5}};
-    struct cgx_plan *plan = plan_of(layers, 3);
-
-    ok(cgx_plan_segment(plan, 0) == 0 && cgx_plan_segment(plan, 65535) == 0 &&
-           cgx_plan_segment(plan, 65536) == 1 && cgx_plan_segment(plan, 149999) == 2,
-       "elements are found in their segments");
-    cgx_plan_free(plan);
+    plan = cgx_plan_of(&other, NULL, CGX_FLOAT32, 150000);
+    ok(plan.unit == 4096, "larger buckets of max-min quantisation are not cut");
 }
 
 int main(void)
@@ -162,6 +186,6 @@ int main(void)
     test_no_widths();
     test_layers();
     test_families();
-    test_segments();
+    test_any_layers();
     return done_testing();
 }
