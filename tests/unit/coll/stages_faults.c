@@ -20,6 +20,7 @@ static struct scene scene_for(size_t t, unsigned way)
     struct scene scene = scene_of(topologies[t], CGX_FLOAT32, 3001);
 
     scene.leaders = (way & 4) != 0;
+    scene.has_history = (way & 2) != 0;
     scene.looks = t % 2 == 0;
     return scene;
 }
@@ -65,9 +66,11 @@ static bool is_consistent(const struct scene *scene)
     if (scene_all_are(scene, CGX_OUTCOME_HALFWAY))
         return true;
     for (unsigned r = 0; r < scene->ranks; r++) {
-        /* One that cannot know what others have seen of their data is broken. */
-        if (scene->outcomes[r] == CGX_OUTCOME_LOST ||
-            (scene->looks && scene->outcomes[r] == CGX_OUTCOME_BROKEN))
+        /* One that cannot know what others have seen of their data, or has another history than
+         * they, must meet them in no other collective: it is broken. */
+        if (scene->outcomes[r] == CGX_OUTCOME_LOST && !scene->has_history)
+            continue;
+        if (scene->outcomes[r] == CGX_OUTCOME_BROKEN && (scene->looks || scene->has_history))
             continue;
         if (scene->outcomes[r] != CGX_OUTCOME_DONE)
             return false;

@@ -254,6 +254,9 @@ static void run_rank(void *context, unsigned rank)
     struct cgx_backend_ops ops = *cgx_backend_host()->ops;
     struct cgx_backend backend = {.ops = &ops};
     struct cgx_scratch scratch = {0};
+    void *history = scene->has_history
+                        ? need(calloc(1, cgx_history_bytes(scene->count, scene->bucket_size)))
+                        : NULL;
     struct cgx_inputs inputs = inputs_of(scene, rank);
     struct cgx_mpi mpi = loopback_mpi;
     struct cgx_coll coll = {.mpi = &mpi,
@@ -270,10 +273,13 @@ static void run_rank(void *context, unsigned rank)
                             .vote = (int)rank == scene->unrecoverable ? CGX_UNRECOVERABLE
                                     : (int)rank == scene->declined    ? CGX_DECLINED
                                                                       : CGX_ABLE,
+                            .has_history = scene->has_history,
                             .looks = scene->looks,
                             .inputs = scene->looks ? &inputs : NULL,
                             .pull = scene->mirrored ? CGX_PULL_DEVICE : CGX_PULL_NONE};
 
+    if (history)
+        coll.history = cgx_history_in(history, scene->count, 0);
     memcpy(coll.steps, scene->steps, sizeof coll.steps);
     rank_now = rank;
     operations = messages = 0;
@@ -300,6 +306,7 @@ static void run_rank(void *context, unsigned rank)
     }
     cgx_scratch_release(&scratch);
     cgx_shm_free(coll.shm);
+    free(history);
 }
 
 void scene_run(struct scene *scene)

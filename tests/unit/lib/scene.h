@@ -44,9 +44,10 @@ struct scene {
     enum cgx_family codec;
     size_t count;
     bool in_place;
-    bool layered; /* layers of SCENE_LAYER elements and different widths, the first with BITS */
-    bool looks;   /* ranks compare sketches of their inputs */
-    int held;     /* the rank that holds the call for its input; -1: none */
+    bool layered;     /* layers of SCENE_LAYER elements and different widths, the first with BITS */
+    bool has_history; /* all ranks have one, of no sum yet */
+    bool looks;       /* ranks compare sketches of their inputs */
+    int held;         /* the rank that holds the call for its input; -1: none */
     float steps[CGX_STEP_STAGES]; /* of uniform quantisation; 0: each piece's own */
     size_t staging;               /* bytes; 0: all in one slice */
     size_t fragment;              /* bytes */
