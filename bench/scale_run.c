@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "coll/split.h"
 #include "scale_world.h"
 #include "util/settings.h"
 
@@ -12,30 +11,52 @@ struct scale_rank *scale_now;
 
 /* ---- who is run ---- */
 
-static bool has_units(unsigned chunk)
+/* Finds out which chunks have units in the first slice. */
+static bool find_units(void)
 {
     const struct cgx_schedule *schedule = &scale_world.schedule;
-    struct cgx_segment near = cgx_plan_first(&schedule->plan);
-    struct cgx_element_range range = cgx_split_part(&schedule->plan, cgx_schedule_chunks(schedule),
-                                                    chunk, schedule->slices, 0, &near);
+    struct cgx_cut cut = {.part = calloc(schedule->needs.parts, sizeof *cut.part),
+                          .piece = calloc(schedule->needs.pieces, sizeof *cut.piece)};
+    bool had;
 
-    return range.end > range.first;
+    scale_world.has_units = calloc(schedule->program.parts, sizeof *scale_world.has_units);
+    had = cut.part && cut.piece && scale_world.has_units;
+    if (had)
+        cgx_cut_slice(schedule, 0, false, &cut);
+    for (uint32_t place = 0; had && place < schedule->program.parts; place++)
+        scale_world.has_units[cgx_program_chunk(&schedule->program, place)] =
+            cut.part[place].bytes > 0;
+    free(cut.part);
+    free(cut.piece);
+    return had;
 }
 
 /* How RANK takes part in the first slice: what it has to sum. */
 static unsigned char part_of(unsigned rank)
 {
     enum { CHUNK = 1, UNITS = 2, COLUMN_UNITS = 4 };
-    unsigned chunk = cgx_schedule_chunk_of(&scale_world.schedule, rank);
-    unsigned rows = scale_world.schedule.grid.rows;
+    unsigned chunk = cgx_shape_chunk_of(&scale_world.schedule.program.shape, rank);
+    unsigned rows = scale_world.schedule.program.shape.grid.rows;
     unsigned char part = CHUNK;
 
     if (chunk == CGX_NO_CHUNK)
         return 0;
-    part |= has_units(chunk) ? UNITS : 0;
+    part |= scale_world.has_units[chunk] ? UNITS : 0;
     for (unsigned row = 0; row < rows && !(part & COLUMN_UNITS); row++)
-        part |= has_units(chunk / rows * rows + row) ? COLUMN_UNITS : 0;
+        part |= scale_world.has_units[chunk / rows * rows + row] ? COLUMN_UNITS : 0;
     return part;
+}
+
+static struct cgx_schedule schedule_of(unsigned rank)
+{
+    const struct scale_call *call = scale_world.call;
+    const struct cgx_settings settings = {
+        .bits = (int)call->bits, .codec = CGX_FAMILY_MAXMIN, .bucket_size = call->bucket_size};
+    const struct cgx_plan plan = cgx_plan_of(&settings, NULL, CGX_FLOAT32, call->elements);
+    struct cgx_scheme scheme = scale_world.scheme;
+
+    scheme.rank = rank;
+    return cgx_coll_schedule(&plan, &scheme, call->staging);
 }
 
 static struct scale_rank *create_rank(unsigned number)
@@ -65,10 +86,11 @@ static struct scale_rank *create_rank(unsigned number)
         rank->channels[peer].last_message = &rank->channels[peer].messages;
         rank->channels[peer].last_receive = &rank->channels[peer].receives;
     }
+    rank->schedule = schedule_of(number);
     rank->coll = (struct cgx_coll){.mpi = &scale_mpi,
                                    .rank = number,
                                    .pace = {.fragment = call->fragment},
-                                   .schedule = &scale_world.schedule,
+                                   .schedule = &rank->schedule,
                                    .encoder = &rank->backend,
                                    .decoder = &rank->backend,
                                    .scratch = &rank->scratch,
@@ -137,16 +159,6 @@ static bool create_ranks(void)
 
 /* ---- the call ---- */
 
-static void make_schedule(const struct cgx_scheme *scheme)
-{
-    const struct scale_call *call = scale_world.call;
-    const struct cgx_settings settings = {
-        .bits = (int)call->bits, .codec = CGX_FAMILY_MAXMIN, .bucket_size = call->bucket_size};
-    const struct cgx_plan plan = cgx_plan_of(&settings, NULL, CGX_FLOAT32, call->elements);
-
-    scale_world.schedule = cgx_coll_schedule(&plan, scheme, call->staging);
-}
-
 static bool open_world(const struct scale_call *call)
 {
     struct cgx_scheme scheme = {
@@ -170,7 +182,10 @@ static bool open_world(const struct scale_call *call)
         return false;
     scheme.nodes = scale_world.nodes;
     scheme.flat = scale_world.flat;
-    make_schedule(&scheme);
+    scale_world.scheme = scheme;
+    scale_world.schedule = schedule_of(0);
+    if (!find_units())
+        return false;
     for (unsigned i = 0; i < call->ranks; i++)
         scale_world.parts[i] = part_of(i);
     if (!create_ranks())
@@ -189,6 +204,7 @@ static void close_world(void)
     free(scale_world.run);
     free(scale_world.models);
     free(scale_world.parts);
+    free(scale_world.has_units);
     cgx_nodes_free(scale_world.nodes);
     cgx_nodes_free(scale_world.flat);
 }
@@ -222,7 +238,7 @@ static void most(uint64_t *value, uint64_t other)
 static bool gather(struct scale_result *result)
 {
     *result = (struct scale_result){.slices = scale_world.schedule.slices,
-                                    .rows = scale_world.schedule.grid.rows,
+                                    .rows = scale_world.schedule.program.shape.grid.rows,
                                     .staging = scale_world.schedule.needs.slots *
                                                scale_world.schedule.needs.staging};
     for (unsigned i = 0; i < scale_world.nrun; i++) {

@@ -17,8 +17,8 @@ struct scale_message {
     unsigned seq;  /* of the exchange, as in headers */
     unsigned part; /* which fragment */
     unsigned key, after;
-    enum cgx_level level; /* of the stage */
-    int request;          /* of its sender, which waits for it to leave; -1: it does not */
+    enum cgx_level_kind level; /* of the stage */
+    int request;               /* of its sender, which waits for it to leave; -1: it does not */
     size_t bytes;
     unsigned char header[CGX_MESSAGE_HEADER_BYTES];
 };
@@ -53,6 +53,7 @@ struct scale_request {
 
 struct scale_rank {
     unsigned number;
+    struct cgx_schedule schedule;
     struct cgx_coll coll;
     struct cgx_scratch scratch;
     struct cgx_backend backend;
@@ -66,20 +67,22 @@ struct scale_rank {
     size_t nspare;
     struct scale_channel *channels; /* by peer */
     unsigned seq, key;              /* of the last message sent */
-    enum cgx_level level;           /* likewise */
+    enum cgx_level_kind level;      /* likewise */
     unsigned flushed;               /* the exchange whose sends are over, and 1 */
     struct scale_result counts;
 };
 
 struct scale_world {
     const struct scale_call *call;
-    struct cgx_schedule schedule;
+    struct cgx_scheme scheme;
+    struct cgx_schedule schedule; /* of rank 0 */
     struct cgx_nodes *nodes, *flat;
     struct scale_rank **ranks; /* by number; NULL: a ghost */
     struct scale_rank **run;   /* those that are run */
     unsigned nrun;
     unsigned *models;     /* by number: the rank that a ghost does as */
     unsigned char *parts; /* by number: how it takes part */
+    bool *has_units;      /* by chunk: it has some in the first slice */
 };
 
 /* Of the run that is under way. */

@@ -90,24 +90,22 @@ libcgxcore_la_SOURCES = \
 	src/mpi/table.c src/mpi/table.h \
 	src/mpi/types.c src/mpi/types.h \
 	src/mpi/world.c src/mpi/world.h \
-	src/coll/coll.c src/coll/coll.h \
+	src/coll/coll.h \
+	src/coll/cut.c \
 	src/coll/exchange.c src/coll/exchange.h \
 	src/coll/exchange_shared.c src/coll/exchange_shared.h \
+	src/coll/messages.c \
+	src/coll/program.c src/coll/program.h \
+	src/coll/pull.c \
+	src/coll/rounds.c \
+	src/coll/run.c \
 	src/coll/schedule.c src/coll/schedule.h \
 	src/coll/scratch.c src/coll/scratch.h \
 	src/coll/shm.c src/coll/shm.h \
 	src/coll/slice.h \
-	src/coll/slice_layout.c \
-	src/coll/slice_messages.c \
-	src/coll/slice_pull.c \
-	src/coll/slice_store.c \
-	src/coll/slice_work.c \
-	src/coll/split.c src/coll/split.h \
-	src/coll/sra.c \
-	src/coll/stage.c src/coll/stage.h \
-	src/coll/stages.c \
 	src/coll/task.h \
 	src/coll/transfer.h \
+	src/coll/work.c \
 	src/observe/compare.c src/observe/compare.h \
 	src/observe/json.c src/observe/json.h \
 	src/observe/notices.c src/observe/notices.h \

@@ -33,10 +33,11 @@ unit_programs = \
 	tests/unit/codec/uniform_room \
 	tests/unit/coll/exchange \
 	tests/unit/coll/mirrored \
+	tests/unit/coll/program \
 	tests/unit/coll/pull \
+	tests/unit/coll/schedule \
 	tests/unit/coll/shared_hostile \
 	tests/unit/coll/sketch \
-	tests/unit/coll/split \
 	tests/unit/coll/stages \
 	tests/unit/coll/stages_empty \
 	tests/unit/coll/stages_faults \
@@ -237,6 +238,7 @@ tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/bound.c tests/mpi/lib/bound_
 	tests/mpi/lib/check.c tests/mpi/lib/comms.c tests/mpi/lib/data.c tests/mpi/lib/device.c \
 	tests/mpi/lib/elements.c tests/mpi/lib/first.c tests/mpi/lib/placed.c \
 	tests/mpi/lib/scenes.c tests/mpi/lib/sum.c tests/mpi/lib/traffic.c
+tests_unit_coll_program_SOURCES = tests/unit/coll/program.c tools/info_program.c
 tests_unit_tools_info_link_SOURCES = tests/unit/tools/info_link.c tools/info_link.c
 tests_unit_tools_info_model_SOURCES = tests/unit/tools/info_model.c tools/info_model.c
 tests_storm_storm_SOURCES = tests/storm/storm.c tests/storm/draw.c tests/storm/episode.c tests/storm/hint.c \
@@ -244,7 +246,7 @@ tests_storm_storm_SOURCES = tests/storm/storm.c tests/storm/draw.c tests/storm/e
 
 # Functions that programs have in the place of the library's or the system's (tests/lib/wrap.h).
 tests_unit_coll_exchange_wraps = nanosleep sched_yield
-tests_unit_coll_stages_sparse_wraps = cgx_packing_pays cgx_slice_send
+tests_unit_coll_stages_sparse_wraps = cgx_pack cgx_packing_pays cgx_slice_post
 tests_unit_cuda_events_wraps = cgx_cuda
 tests_unit_cuda_numa_wraps = cgx_topo_bind
 tests_unit_policy_recurrence_wraps = calloc malloc realloc cgx_sparse_map

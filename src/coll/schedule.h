@@ -1,70 +1,21 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* How a sum is formed: the algorithm, the number of slices, and the memory it needs. */
+/* What all calls of a site share: its plan, the program by which they are summed, the number of
+ * slices, and the memory that they need. */
 #ifndef CGX_COLL_SCHEDULE_H
 #define CGX_COLL_SCHEDULE_H
 
-#include <limits.h>
-
+#include "coll/program.h"
 #include "policy/cost.h"
 #include "policy/plan.h"
-#include "topo/nodes.h"
-
-/* Nodes in rows whose lengths differ by at most one. The nodes of a row, one per column, form sums
- * of their inputs; then the nodes of a column form the sums of all rows. In a row that is longer
- * than others the last node has no column. With one row there is no grid: its nodes form the final
- * sums. */
-struct cgx_node_grid {
-    unsigned nodes, rows;
-    unsigned columns; /* nodes that every row has */
-};
-
-/* Arranges NODES in ROWS, each of at least one node. */
-static inline struct cgx_node_grid cgx_node_grid_of(unsigned nodes, unsigned rows)
-{
-    return (struct cgx_node_grid){nodes, rows, nodes / rows};
-}
-
-/* Nodes of the longest row. */
-static inline unsigned cgx_node_grid_longest(const struct cgx_node_grid *grid)
-{
-    return (grid->nodes + grid->rows - 1) / grid->rows;
-}
-
-/* The first node of ROW; for ROW = rows, the number of nodes. */
-static inline unsigned cgx_node_grid_first(const struct cgx_node_grid *grid, unsigned row)
-{
-    return (unsigned)((uint64_t)row * grid->nodes / grid->rows);
-}
-
-static inline unsigned cgx_node_grid_length(const struct cgx_node_grid *grid, unsigned row)
-{
-    return cgx_node_grid_first(grid, row + 1) - cgx_node_grid_first(grid, row);
-}
-
-/* The row of NODE. */
-static inline unsigned cgx_node_grid_row(const struct cgx_node_grid *grid, unsigned node)
-{
-    return (unsigned)((((uint64_t)node + 1) * grid->rows - 1) / grid->nodes);
-}
-
-/* The stages of a sum (stage.h): their members are the ranks of a node, or a rank of each node in a
- * row or column of the grid. Results are quantised after the last one. */
-enum cgx_level {
-    CGX_LEVEL_NODE,
-    CGX_LEVEL_ROW,
-    CGX_LEVEL_COLUMN,
-    CGX_LEVELS,
-    CGX_LEVEL_RESULT = CGX_LEVELS
-};
 
 /* The memory that a call needs. */
 struct cgx_needs {
     size_t slots;   /* 1 or CGX_SLOTS */
     size_t staging; /* bytes of each slot */
     size_t pieces;  /* of each slot */
-    size_t blocks;  /* of each slot */
+    size_t parts;   /* of each slot */
     size_t sources; /* of one sum, at most */
     size_t packed;  /* bytes for packed messages (codec/packing.h) */
     size_t transfers;
@@ -83,51 +34,78 @@ struct cgx_scheme {
     bool leaders;                 /* one rank of each node exchanges data with other nodes */
     enum cgx_reduction inter;     /* between nodes */
     struct cgx_network network;   /* between nodes */
+    unsigned rank;                /* whose program it is */
 };
 
-/* What all calls with one plan on one communicator share.
- *
- * The buffer is cut into shards, one for each of the first members of every node: as many as the
- * smallest node has ranks, or one with leaders. A shard is cut into columns, those of the node
- * grid, and a column into chunks, one per row. Without a grid there is one row, and a column per
- * node. */
 struct cgx_schedule {
     struct cgx_plan plan;
-    const struct cgx_nodes *nodes;
-    unsigned ranks;
-    unsigned shards;
-    struct cgx_node_grid grid;  /* of the nodes */
+    struct cgx_program program;
     struct cgx_network network; /* between nodes */
     unsigned slices;
-    uint32_t hash; /* of all of this, sent in every message */
+    uint32_t hash;   /* of all of this but the rank, sent in every message */
+    uint64_t serial; /* no other schedule of this process has it */
     struct cgx_needs needs;
 };
-
-static inline unsigned cgx_schedule_chunks(const struct cgx_schedule *schedule)
-{
-    return schedule->shards * schedule->grid.columns * schedule->grid.rows;
-}
-
-static inline unsigned cgx_schedule_chunk(const struct cgx_schedule *schedule, unsigned shard,
-                                          unsigned column, unsigned row)
-{
-    return (shard * schedule->grid.columns + column) * schedule->grid.rows + row;
-}
-
-/* The chunk that RANK owns; CGX_NO_CHUNK if it owns none. */
-#define CGX_NO_CHUNK UINT_MAX
-unsigned cgx_schedule_chunk_of(const struct cgx_schedule *schedule, unsigned rank);
 
 /* Sets PAYLOADS to the number of payloads of each level, and of results, that contain an element:
  * in each sum those of all members but its owner, whose contribution stays as it is. */
 void cgx_schedule_payloads(const struct cgx_schedule *schedule,
                            unsigned payloads[CGX_LEVEL_RESULT + 1]);
 
-/* The schedule of calls with PLAN. STAGING: the most bytes of staging memory on the host that a
- * call may use; a device backend uses as much on the device. Uses less if that keeps links busier,
- * and more if even parts of two units need more. Falls back to flat SRA if sums of several stages
- * could exceed the error bound. PLAN's layers and SCHEME's nodes must outlive the schedule. */
+/* The schedule of calls with PLAN, the same on all ranks but for the program. STAGING: the most
+ * bytes of staging memory on the host that a call may use; a device backend uses as much on the
+ * device. Uses less if that keeps links busier, and more if even parts of two units need more.
+ * Falls back to flat sums if sums of several levels could exceed the error bound. PLAN's layers and
+ * SCHEME's nodes must outlive the schedule. */
 struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct cgx_scheme *scheme,
                                       size_t staging);
+
+/* ---- slices ----
+ *
+ * A slice is a part of every chunk. Chunks, and the parts of a chunk, are equal in encoded bytes to
+ * within a unit. A part's pieces are its intersections with the plan's segments. In the staging
+ * memory it is preceded by space for a message header. */
+
+struct cgx_part {
+    size_t at;    /* staging offset of the header, a multiple of 16; the payload follows it */
+    size_t bytes; /* of the payload */
+    size_t piece; /* its first */
+};
+
+struct cgx_cut {
+    uint64_t serial;          /* of the schedule that it was made for; 0: none */
+    unsigned slice;           /* likewise ... */
+    bool lends;               /* ... as is this */
+    struct cgx_part *part;    /* by place, and one more for the end of pieces */
+    struct cgx_piece *piece;  /* by place */
+    size_t end;               /* of the parts; if the own shard is lent, of the others */
+    size_t input[CGX_LEVELS]; /* by round: staging offset of what arrives to be summed */
+};
+
+/* Lays slice NUMBER of SCHEDULE out in CUT, unless it is there already. LENDS: local peers may read
+ * the own shard in place (pull.c), even while this rank encodes the next slice of the slot, so that
+ * nothing else of that slice may lie there: the own shard ends where the memory for the largest
+ * slice ends, which nothing else reaches. */
+void cgx_cut_slice(const struct cgx_schedule *schedule, unsigned number, bool lends,
+                   struct cgx_cut *cut);
+
+/* The memory of one slice; slices alternate between slots. */
+struct cgx_slot {
+    unsigned char *staging; /* whole pages */
+    struct cgx_cut cut;
+};
+
+/* Bytes of a message with BLOCK, which is not empty. */
+static inline size_t cgx_cut_bytes(const struct cgx_cut *cut, struct cgx_block block)
+{
+    const struct cgx_part *last = &cut->part[block.end - 1];
+
+    return last->at + CGX_MESSAGE_HEADER_BYTES + last->bytes - cut->part[block.first].at;
+}
+
+static inline size_t cgx_cut_pieces(const struct cgx_cut *cut, struct cgx_block block)
+{
+    return cut->part[block.end].piece - cut->part[block.first].piece;
+}
 
 #endif

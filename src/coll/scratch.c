@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "coll/slice.h"
 #include "util/integers.h"
 #include "util/pages.h"
 
@@ -24,8 +25,8 @@ void cgx_scratch_release(struct cgx_scratch *scratch)
     for (unsigned i = 0; i < CGX_SLOTS; i++) {
         if (unpinned && !scratch->shared.memory)
             cgx_pages_unmap(scratch->slots[i].staging, staging_bytes(scratch));
-        free(scratch->slots[i].pieces);
-        free(scratch->slots[i].blocks);
+        free(scratch->slots[i].cut.piece);
+        free(scratch->slots[i].cut.part);
     }
     if (unpinned)
         cgx_shared_free(&scratch->shared);
@@ -34,7 +35,6 @@ void cgx_scratch_release(struct cgx_scratch *scratch)
     free(scratch->slices);
     free(scratch->transfers);
     free(scratch->sources);
-    free(scratch->operands);
     free(scratch->packed);
     cgx_exchange_free(scratch->exchange);
     *scratch = (struct cgx_scratch){.local_peers = scratch->local_peers};
@@ -58,11 +58,11 @@ static bool get_staging(struct cgx_scratch *scratch)
     return true;
 }
 
-static bool get_slot(struct cgx_slot *slot, const struct cgx_needs *needs)
+static bool get_cut(struct cgx_cut *cut, const struct cgx_needs *needs)
 {
-    slot->pieces = calloc(needs->pieces, sizeof *slot->pieces);
-    slot->blocks = calloc(needs->blocks, sizeof *slot->blocks);
-    return slot->pieces && slot->blocks;
+    cut->piece = calloc(needs->pieces, sizeof *cut->piece);
+    cut->part = calloc(needs->parts, sizeof *cut->part);
+    return cut->piece && cut->part;
 }
 
 enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cgx_needs *needs)
@@ -75,16 +75,15 @@ enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cg
         return CGX_OK;
     had = get_staging(&grown);
     for (unsigned i = 0; had && i < CGX_SLOTS && i < grown.reserved.slots; i++)
-        had = get_slot(&grown.slots[i], &grown.reserved);
+        had = get_cut(&grown.slots[i].cut, &grown.reserved);
     grown.slices = calloc(CGX_SLOTS, sizeof *grown.slices);
     grown.transfers = calloc(grown.reserved.transfers, sizeof *grown.transfers);
     grown.sources = calloc(grown.reserved.sources, sizeof *grown.sources);
-    grown.operands = calloc(grown.reserved.sources, sizeof *grown.operands);
     /* Its pages are only touched when a message is packed. */
     grown.packed = malloc(grown.reserved.packed);
     grown.exchange = cgx_exchange_create(grown.reserved.transfers);
-    if (!had || !grown.slices || !grown.transfers || !grown.sources || !grown.operands ||
-        !grown.packed || !grown.exchange) {
+    if (!had || !grown.slices || !grown.transfers || !grown.sources || !grown.packed ||
+        !grown.exchange) {
         cgx_scratch_release(&grown);
         return CGX_ERR_NOMEM;
     }

@@ -7,7 +7,7 @@
 #define CGX_COLL_SCRATCH_H
 
 #include "coll/shm.h"
-#include "coll/slice.h"
+#include "coll/task.h"
 
 /* Holds nothing when zero-initialised. Serves one call at a time. */
 struct cgx_scratch {
@@ -18,9 +18,8 @@ struct cgx_scratch {
     struct cgx_slot slots[CGX_SLOTS];
     struct cgx_slice *slices; /* by slot, in progress */
     struct cgx_transfer *transfers;
-    const unsigned char **sources;  /* of the current sum */
-    const unsigned char **operands; /* as many */
-    unsigned char *packed;          /* messages of the current exchange */
+    const unsigned char **sources; /* of the current sum */
+    unsigned char *packed;         /* messages of the current exchange */
     struct cgx_exchange *exchange;
     struct cgx_cuda_backends *devices; /* for this staging memory */
 };

@@ -36,8 +36,9 @@ struct cgx_coll {
     struct cgx_shm *shm; /* attached to SCRATCH's segment; NULL: all messages go through MPI */
     enum cgx_pull pull;  /* by the encoder, which is then the decoder too; DEVICE: on all ranks */
     uint32_t turn;       /* compressed calls of the same sum so far */
-    /* Of uniform quantisation, by level and of results; 0: derived from each piece's elements, of
-     * whose squares the squared error is then this part. FLOOR: struct cgx_coding's. */
+    /* Of uniform quantisation, by kind of level and of results; 0: derived from each piece's
+     * elements, of whose squares the squared error is then this part. FLOOR: struct cgx_coding's.
+     */
     float steps[CGX_STEP_STAGES], error, floor;
     uint32_t call;
     const void *input; /* may be the output */

@@ -294,9 +294,10 @@ int cgx_connect(struct cgx_comm *state, struct cgx_backend *device, bool *by_dev
 static bool are_small(const struct cgx_schedule *schedule)
 {
     enum { RANKS = 4, SMALL = 16384 };
-    const size_t messages = (size_t)schedule->shards * schedule->slices;
+    const struct cgx_shape *shape = &schedule->program.shape;
+    const size_t messages = (size_t)shape->shards * schedule->slices;
 
-    return schedule->nodes->most >= RANKS && schedule->plan.sent / messages < SMALL;
+    return shape->nodes->most >= RANKS && schedule->plan.sent / messages < SMALL;
 }
 
 enum cgx_pull cgx_connect_pull(const struct cgx_kind *kind, const struct cgx_schedule *schedule,

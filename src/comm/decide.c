@@ -246,8 +246,8 @@ static void log_compressed(struct cgx_comm *state, struct cgx_callsite *site,
         return;
     if (!cgx_capability_backend(capability))
         cgx_capability_get_backends(state, capability);
-    if (schedule->grid.rows > 1)
-        snprintf(rows, sizeof rows, ", in %u rows of nodes", schedule->grid.rows);
+    if (schedule->program.shape.grid.rows > 1)
+        snprintf(rows, sizeof rows, ", in %u rows of nodes", schedule->program.shape.grid.rows);
     cgx_log(CGX_LOG_DEBUG, "calls of %llu elements on %d ranks: %s, %u slice%s%s%s",
             (unsigned long long)site->key.count, state->size,
             cgx_config()->enable == CGX_ENABLE_OBSERVE ? "observed" : "compressed",

@@ -297,5 +297,6 @@ struct cgx_scheme cgx_placement_scheme(const struct cgx_comm *state)
                                .flat = state->places.flat,
                                .leaders = settings->leaders,
                                .inter = settings->cross_reduction,
-                               .network = state->places.network};
+                               .network = state->places.network,
+                               .rank = (unsigned)state->rank};
 }

@@ -112,7 +112,8 @@ static void count_compressed(struct cgx_stats *stats, struct cgx_callsite_key ke
                              int64_t nanoseconds, const struct cgx_stats_observed *observed)
 {
     const struct cgx_plan *plan = &coll->schedule->plan;
-    double share = 2.0 * (coll->schedule->ranks - 1) / coll->schedule->ranks;
+    const unsigned ranks = coll->schedule->program.shape.nodes->ranks;
+    double share = 2.0 * (ranks - 1) / ranks;
     bool placed = key.position != CGX_POSITION_NONE;
     struct cgx_stats_layer *layer;
 

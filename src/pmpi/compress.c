@@ -143,7 +143,7 @@ static enum cgx_pull pull_of(const struct cgx_kind *kind, const struct cgx_sched
     enum cgx_pull pull;
 
     /* Flat sums have no local peers. */
-    if (schedule->nodes->most <= 1)
+    if (schedule->program.shape.nodes->most <= 1)
         return CGX_PULL_NONE;
     pull = cgx_connect_pull(kind, schedule, backend);
     if (pull == CGX_PULL_DEVICE && !capability->refusal &&

@@ -2,8 +2,6 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* All-reduces on ranks that share nodes in every way, with both families. */
-#include "coll/split.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "coll/split.h"
 #include "lib/tap.h"
 #include "unit/lib/scene.h"
 
@@ -52,17 +51,12 @@ static void test_few_units(void)
 
 static bool is_empty(const struct scene *scene, unsigned slice)
 {
-    unsigned chunks = cgx_schedule_chunks(&scene->schedule);
-    struct cgx_segment near = cgx_plan_first(&scene->schedule.plan);
+    static struct cgx_part parts[64];
+    static struct cgx_piece pieces[64];
+    struct cgx_cut cut = {.part = parts, .piece = pieces};
 
-    for (unsigned chunk = 0; chunk < chunks; chunk++) {
-        struct cgx_element_range part = cgx_split_part(&scene->schedule.plan, chunks, chunk,
-                                                       scene->schedule.slices, slice, &near);
-
-        if (part.end > part.first)
-            return false;
-    }
-    return true;
+    cgx_cut_slice(&scene->schedule, slice, false, &cut);
+    return parts[scene->schedule.program.parts].piece == 0;
 }
 
 static bool has_empty(const struct scene *scene)

@@ -25,13 +25,22 @@ WRAPPED(bool, cgx_packing_pays, const struct cgx_extent *extent, const unsigned 
     return atomic_load(&packs) && __real_cgx_packing_pays(extent, payload);
 }
 
-WRAPPED(void, cgx_slice_send, struct cgx_slice *slice, unsigned peer, const struct cgx_block *block)
+WRAPPED(size_t, cgx_pack, const struct cgx_extent *extent, const unsigned char *payload,
+        unsigned char *message)
+{
+    size_t bytes = __real_cgx_pack(extent, payload, message);
+
+    atomic_fetch_add(&packed, bytes > 0);
+    return bytes;
+}
+
+WRAPPED(enum cgx_status, cgx_slice_post, struct cgx_slice *slice)
 {
     size_t before = slice->sent;
+    enum cgx_status status = __real_cgx_slice_post(slice);
 
-    __real_cgx_slice_send(slice, peer, block);
     atomic_fetch_add(cgx_slice_is_early(slice) ? &scattered : &gathered, slice->sent - before);
-    atomic_fetch_add(&packed, slice->packed.block == block && slice->packed.message != NULL);
+    return status;
 }
 
 static void run(struct scene *scene, bool packing)

@@ -5,6 +5,7 @@
  * calls lay them out, and held to it. */
 #include "coll/scratch.h"
 #include "lib/tap.h"
+#include "util/integers.h"
 
 enum { RANKS = 64, LAYERS = 400, PIECES = 2 * (LAYERS + 64 + RANKS) };
 
@@ -105,70 +106,68 @@ static struct cgx_plan make_plan(const struct cgx_settings *settings, size_t buf
 
 /* ---- what slices need ---- */
 
-/* Where incoming messages of SLICE end, behind all else. */
-static size_t end_of(const struct cgx_slice *slice)
+static struct cgx_part parts[RANKS + 1];
+static struct cgx_piece pieces[PIECES];
+
+/* Where incoming messages of CUT end, behind all else. */
+static size_t end_of(const struct cgx_schedule *schedule, const struct cgx_cut *cut)
 {
-    const struct cgx_schedule *schedule = slice->coll->schedule;
-    unsigned first = cgx_schedule_chunk(schedule, slice->local, slice->column, 0);
-    size_t longest = 0;
+    const struct cgx_program *program = &schedule->program;
+    size_t end = cut->end;
 
-    for (unsigned row = 0; slice->is_owner && row < schedule->grid.rows; row++) {
-        size_t bytes = CGX_MESSAGE_HEADER_BYTES + slice->parts[first + row].bytes;
+    for (unsigned round = 0; round < program->levels; round++) {
+        const struct cgx_block input = cgx_program_input(program, round);
 
-        longest = bytes > longest ? bytes : longest;
+        if (!cgx_block_is_empty(input))
+            end = cut->input[round] + (program->level[round].size - 1) * cgx_cut_bytes(cut, input);
     }
-    return slice->incoming[CGX_LEVEL_COLUMN] + (schedule->grid.rows - 1) * longest;
+    return end;
 }
 
 /* Raises NEEDS to what all slices of RANK need; none is empty where *FULL remains. */
-static void add_needs(const struct cgx_schedule *schedule, unsigned rank, struct cgx_needs *needs,
+static void add_needs(struct cgx_schedule schedule, unsigned rank, struct cgx_needs *needs,
                       bool *full)
 {
-    static struct cgx_block blocks[4 * RANKS];
-    static struct cgx_piece pieces[PIECES];
-    struct cgx_scratch scratch = {.slots = {{NULL, pieces, blocks}, {NULL, pieces, blocks}}};
-    const struct cgx_coll coll = {.schedule = schedule, .rank = rank, .scratch = &scratch};
+    const struct cgx_program *program = &schedule.program;
+    struct cgx_cut cut = {.part = parts, .piece = pieces};
 
-    *full = *full && (schedule->slices == 1 || schedule->needs.slots == CGX_SLOTS);
-    for (unsigned number = 0; number < schedule->slices; number++) {
-        struct cgx_slice slice;
-        size_t staging, again = 0;
+    schedule.program = cgx_program_of(&program->shape, rank);
+    *full = *full && (schedule.slices == 1 || schedule.needs.slots == CGX_SLOTS);
+    for (unsigned number = 0; number < schedule.slices; number++) {
+        size_t again = 0;
 
-        cgx_slice_begin(&coll, number, &slice);
-        staging = end_of(&slice);
-        for (unsigned i = 0; i < cgx_schedule_chunks(schedule) + schedule->shards; i++)
-            again = blocks[i].npieces > again ? blocks[i].npieces : again;
-        *full = *full && slice.pieces > 0;
-        needs->staging = staging > needs->staging ? staging : needs->staging;
-        needs->pieces = slice.pieces + again > needs->pieces ? slice.pieces + again : needs->pieces;
+        cgx_cut_slice(&schedule, number, false, &cut);
+        for (unsigned round = 0; round <= program->levels; round++)
+            again = cgx_larger(again, cgx_cut_pieces(&cut, cgx_program_sum(program, round)));
+        *full = *full && parts[program->parts].piece > 0;
+        needs->staging = cgx_larger(needs->staging, end_of(&schedule, &cut));
+        needs->pieces = cgx_larger(needs->pieces, parts[program->parts].piece + again);
+        needs->parts = cgx_larger(needs->parts, program->parts + 1);
     }
 }
 
 /* Whether the shards of RANK that local peers decode in their place lie behind all else that any of
  * its slices has, and within what they need. */
-static bool is_apart(const struct cgx_schedule *schedule, unsigned rank)
+static bool is_apart(struct cgx_schedule schedule, unsigned rank)
 {
-    static struct cgx_block blocks[4 * RANKS];
-    static struct cgx_piece pieces[PIECES];
-    struct cgx_scratch scratch = {.slots = {{NULL, pieces, blocks}, {NULL, pieces, blocks}}};
-    const struct cgx_coll coll = {
-        .schedule = schedule, .rank = rank, .scratch = &scratch, .pull = CGX_PULL_DEVICE};
+    const struct cgx_program *program = &schedule.program;
+    struct cgx_cut cut = {.part = parts, .piece = pieces};
     size_t end = 0, first = SIZE_MAX;
     bool fits = true;
 
-    for (unsigned number = 0; number < schedule->slices; number++) {
-        struct cgx_slice slice;
-        const struct cgx_block *shard;
+    schedule.program = cgx_program_of(&program->shape, rank);
+    for (unsigned number = 0; number < schedule.slices; number++) {
+        const struct cgx_block shard = {program->shard, program->parts};
+        const struct cgx_block own = cgx_program_sum(program, program->levels);
 
-        cgx_slice_begin(&coll, number, &slice);
-        if (slice.pull != CGX_PULL_DEVICE || !slice.is_shard_owner)
+        if (cgx_block_is_empty(shard))
             continue;
-        shard = &slice.shards[slice.local];
-        end = end_of(&slice) > end ? end_of(&slice) : end;
-        first = shard->message < first ? shard->message : first;
-        fits = fits && shard->message % CGX_PIECE_ALIGNMENT == 0 &&
-               (!slice.is_owner || cgx_slice_own_part(&slice)->message >= shard->message) &&
-               shard->message + CGX_MESSAGE_HEADER_BYTES + shard->bytes <= schedule->needs.staging;
+        cgx_cut_slice(&schedule, number, true, &cut);
+        end = cgx_larger(end, end_of(&schedule, &cut));
+        first = cgx_smaller(first, parts[shard.first].at);
+        fits = fits && parts[shard.first].at % CGX_PIECE_ALIGNMENT == 0 &&
+               (cgx_block_is_empty(own) || own.end == shard.end) &&
+               parts[shard.first].at + cgx_cut_bytes(&cut, shard) <= schedule.needs.staging;
     }
     return fits && end <= first;
 }
@@ -197,17 +196,18 @@ static void test_shape(const struct cgx_plan *plan, enum cgx_reduction reduction
     scheme.nodes = nodes;
     scheme.flat = flat;
     schedule = cgx_coll_schedule(plan, &scheme, staging);
-    add_needs(&schedule, 0, &needs, &verdict->full);
-    add_needs(&schedule, ranks / 2, &needs, &verdict->full);
-    add_needs(&schedule, ranks - 1, &needs, &verdict->full);
+    add_needs(schedule, 0, &needs, &verdict->full);
+    add_needs(schedule, ranks / 2, &needs, &verdict->full);
+    add_needs(schedule, ranks - 1, &needs, &verdict->full);
     if (needs.staging > schedule.needs.staging && verdict->staged)
         diag("%u ranks, %u to a node, %s, %zu bytes, %u slices: %zu bytes of %zu", ranks, per_node,
              names[reduction], staging, schedule.slices, needs.staging, schedule.needs.staging);
     verdict->staged = verdict->staged && needs.staging <= schedule.needs.staging;
-    verdict->listed = verdict->listed && needs.pieces <= schedule.needs.pieces;
+    verdict->listed = verdict->listed && needs.pieces <= schedule.needs.pieces &&
+                      needs.parts <= schedule.needs.parts;
     if ((double)needs.staging > verdict->worst * (double)schedule.needs.staging)
         verdict->worst = (double)needs.staging / (double)schedule.needs.staging;
-    verdict->apart = verdict->apart && is_apart(&schedule, (unsigned)staging % ranks);
+    verdict->apart = verdict->apart && is_apart(schedule, (unsigned)staging % ranks);
     verdict->schedules++;
     cgx_nodes_free(nodes);
     cgx_nodes_free(flat);

@@ -251,6 +251,7 @@ static void run_rank(void *context, unsigned rank)
 {
     struct scene *scene = context;
     size_t bytes = scene->count * cgx_dtype_size(scene->dtype);
+    struct cgx_schedule schedule = scene->schedule;
     struct cgx_backend_ops ops = *cgx_backend_host()->ops;
     struct cgx_backend backend = {.ops = &ops};
     struct cgx_scratch scratch = {0};
@@ -262,7 +263,7 @@ static void run_rank(void *context, unsigned rank)
     struct cgx_coll coll = {.mpi = &mpi,
                             .rank = rank,
                             .pace = {.fragment = scene->fragment},
-                            .schedule = &scene->schedule,
+                            .schedule = &schedule,
                             .encoder = &backend,
                             .decoder = &backend,
                             .scratch = &scratch,
@@ -280,6 +281,7 @@ static void run_rank(void *context, unsigned rank)
 
     if (history)
         coll.history = cgx_history_in(history, scene->count, 0);
+    schedule.program = cgx_program_of(&schedule.program.shape, rank);
     memcpy(coll.steps, scene->steps, sizeof coll.steps);
     rank_now = rank;
     operations = messages = 0;

@@ -57,7 +57,7 @@ struct scene {
     /* What comes of it. */
     struct cgx_nodes *nodes, *flat;
     struct cgx_layer_list *layers; /* NULL: none */
-    struct cgx_schedule schedule;
+    struct cgx_schedule schedule;  /* of rank 0 */
     unsigned char *inputs[SCENE_MOST_RANKS], *outputs[SCENE_MOST_RANKS];
     float *scales[SCENE_MOST_RANKS];
     enum cgx_outcome outcomes[SCENE_MOST_RANKS];

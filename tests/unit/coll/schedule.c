@@ -1,9 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Plans, and how they and schedules cut a buffer into chunks, slices and pieces. */
-#include "coll/split.h"
-
+/* How schedules cut a buffer into slices, chunks and pieces. */
 #include <stdlib.h>
 
 #include "coll/coll.h"
@@ -31,35 +29,66 @@ static struct cgx_plan mixed_plan(size_t nsegments, size_t segment, size_t tail)
     return cgx_plan_of(&settings, &override, CGX_FLOAT32, said.list.total);
 }
 
-/* Every chunk in order, without gaps, every slice of it likewise, every element in one piece. */
+/* The schedule of PLAN on RANKS ranks, so many of them to a node, on NETWORK. */
+static struct cgx_schedule shape_on(struct cgx_network network, const struct cgx_plan *plan,
+                                    unsigned ranks, unsigned per_node, size_t staging)
+{
+    static struct cgx_nodes *nodes, *flat;
+    int *keys = calloc(ranks, sizeof *keys);
+    struct cgx_scheme scheme = {.inter = CGX_REDUCTION_SRA, .network = network};
+
+    for (unsigned r = 0; r < ranks; r++)
+        keys[r] = (int)(r / per_node);
+    cgx_nodes_free(nodes);
+    cgx_nodes_free(flat);
+    scheme.nodes = nodes = cgx_nodes_create(keys, ranks);
+    scheme.flat = flat = cgx_nodes_create(NULL, ranks);
+    free(keys);
+    return cgx_coll_schedule(plan, &scheme, staging);
+}
+
+static struct cgx_schedule shape_of(const struct cgx_plan *plan, unsigned ranks, unsigned per_node,
+                                    size_t staging)
+{
+    return shape_on((struct cgx_network){0}, plan, ranks, per_node, staging);
+}
+
+/* The parts of slice NUMBER on the last rank, which are all in order. */
+static struct cgx_part *cut(struct cgx_schedule *schedule, unsigned number,
+                            struct cgx_piece **pieces)
+{
+    static struct cgx_part parts[32];
+    static struct cgx_piece all[2048];
+    struct cgx_cut cut = {.part = parts, .piece = all};
+
+    *pieces = all;
+    cgx_cut_slice(schedule, number, false, &cut);
+    return parts;
+}
+
+/* Every element in one piece of one slice of one chunk, all in order. */
 static bool covers(const struct cgx_plan *plan, unsigned ranks, unsigned slices)
 {
-    struct cgx_piece pieces[64];
-    struct cgx_segment near = cgx_plan_first(plan);
-    size_t bucket = 0, element = 0;
+    struct cgx_schedule schedule = shape_of(plan, ranks, 1, (size_t)1 << 30);
+    size_t element = 0;
 
-    for (unsigned rank = 0; rank < ranks; rank++) {
-        struct cgx_element_range chunk = cgx_split_part(plan, ranks, rank, 1, 0, &near);
+    schedule.program = cgx_program_of(&schedule.program.shape, ranks - 1);
+    schedule.slices = slices;
+    for (unsigned chunk = 0; chunk < ranks; chunk++) {
+        for (unsigned number = 0; number < slices; number++) {
+            struct cgx_piece *pieces;
+            const struct cgx_part *part = cut(&schedule, number, &pieces) + chunk;
 
-        if (chunk.first != bucket || chunk.end < chunk.first)
-            return false;
-        for (unsigned s = 0; s < slices; s++) {
-            struct cgx_element_range range = cgx_split_part(plan, ranks, rank, slices, s, &near);
-            size_t count = cgx_split_pieces(plan, range, 48, pieces, NULL);
-
-            if (range.first != bucket)
+            if (cgx_program_chunk(&schedule.program, chunk) != chunk)
                 return false;
-            for (size_t i = 0; i < count; i++) {
+            for (size_t i = part->piece; i < part[1].piece; i++) {
                 if (pieces[i].first != element || pieces[i].count == 0 || pieces[i].offset % 16)
                     return false;
                 element += pieces[i].count;
             }
-            if (element != cgx_smaller(range.end * plan->bucket_size, plan->count))
+            if (element % plan->unit != 0 && element != plan->count)
                 return false;
-            bucket = range.end;
         }
-        if (bucket != chunk.end)
-            return false;
     }
     return element == plan->count;
 }
@@ -101,46 +130,19 @@ static void test_balance(void)
 
     for (unsigned ranks = 2; ranks <= 16; ranks++) {
         struct cgx_plan plan = mixed_plan(40, 100, 64);
-        struct cgx_segment near = cgx_plan_first(&plan);
+        struct cgx_schedule schedule = shape_of(&plan, ranks, 1, (size_t)1 << 30);
         size_t most = 0, fewest = SIZE_MAX;
+        struct cgx_piece *pieces;
+        const struct cgx_part *parts = cut(&schedule, 0, &pieces);
 
         for (unsigned rank = 0; rank < ranks; rank++) {
-            size_t bytes;
-
-            cgx_split_pieces(&plan, cgx_split_part(&plan, ranks, rank, 1, 0, &near), 0, NULL,
-                             &bytes);
-
-            most = bytes > most ? bytes : most;
-            fewest = cgx_smaller(fewest, bytes);
+            most = cgx_larger(most, parts[rank].bytes);
+            fewest = cgx_smaller(fewest, parts[rank].bytes);
         }
         /* A bucket of 8 bits, and the rounding of slices and headers to 16 bytes. */
         balanced = balanced && most - fewest <= 68 + 16 * 4 * (40 / ranks + 2);
     }
     ok(balanced, "chunks of a plan with many widths are alike in bytes, not in elements");
-}
-
-/* The schedule of PLAN on RANKS ranks, so many of them to a node, on NETWORK. */
-static struct cgx_schedule shape_on(struct cgx_network network, const struct cgx_plan *plan,
-                                    unsigned ranks, unsigned per_node, size_t staging)
-{
-    static struct cgx_nodes *nodes, *flat;
-    int *keys = calloc(ranks, sizeof *keys);
-    struct cgx_scheme scheme = {.inter = CGX_REDUCTION_SRA, .network = network};
-
-    for (unsigned r = 0; r < ranks; r++)
-        keys[r] = (int)(r / per_node);
-    cgx_nodes_free(nodes);
-    cgx_nodes_free(flat);
-    scheme.nodes = nodes = cgx_nodes_create(keys, ranks);
-    scheme.flat = flat = cgx_nodes_create(NULL, ranks);
-    free(keys);
-    return cgx_coll_schedule(plan, &scheme, staging);
-}
-
-static struct cgx_schedule shape_of(const struct cgx_plan *plan, unsigned ranks, unsigned per_node,
-                                    size_t staging)
-{
-    return shape_on((struct cgx_network){0}, plan, ranks, per_node, staging);
 }
 
 static void test_huge(void)
@@ -159,9 +161,10 @@ static void test_exact_segments(void)
     struct cgx_plan half = cgx_plan_of(&fixed, &exact, CGX_FLOAT16, 1000);
     struct cgx_schedule one = shape_of(&wide, 4, 2, (size_t)1 << 30);
 
-    ok(one.nodes->nodes == 2, "exact float32 are summed in stages");
+    ok(one.program.shape.nodes->nodes == 2, "exact float32 are summed in stages");
     one = shape_of(&half, 4, 2, (size_t)1 << 30);
-    ok(one.nodes->nodes == 4, "exact elements of 16 bits all at once: each is rounded once");
+    ok(one.program.shape.nodes->nodes == 4,
+       "exact elements of 16 bits all at once: each is rounded once");
 }
 
 static void test_shape(void)

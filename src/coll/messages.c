@@ -2,23 +2,13 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 #include "coll/scratch.h"
+#include "coll/slice.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/packing.h"
 #include "util/log.h"
-
-static uint8_t flags_of(const struct cgx_slice *slice)
-{
-    bool unrecoverable = slice->vote == CGX_UNRECOVERABLE;
-
-    return (uint8_t)((slice->vote != CGX_ABLE ? CGX_MESSAGE_DECLINED : 0) |
-                     (slice->lost ? CGX_MESSAGE_LOST : 0) |
-                     (unrecoverable ? CGX_MESSAGE_UNRECOVERABLE : 0) |
-                     (slice->held ? CGX_MESSAGE_HELD : 0));
-}
 
 /* ---- packed messages ---- */
 
@@ -28,12 +18,12 @@ static bool may_pack(const struct cgx_slice *slice, unsigned peer)
 {
     const struct cgx_shm *shm = slice->coll->shm;
 
-    return !shm || !cgx_shm_reaches(shm, peer);
+    return !(shm && cgx_shm_reaches(shm, peer));
 }
 
 /* Packs the message of BLOCK if that pays, as it does if pieces vary; returns whether it is packed.
  * All peers are sent the same message. */
-static bool pack(struct cgx_slice *slice, const struct cgx_block *block)
+static bool pack(struct cgx_slice *slice, struct cgx_block block)
 {
     const struct cgx_scratch *scratch = slice->coll->scratch;
     const struct cgx_extent extent = cgx_slice_extent(slice, block);
@@ -41,7 +31,7 @@ static bool pack(struct cgx_slice *slice, const struct cgx_block *block)
     struct cgx_packed *packed = &slice->packed;
     size_t most = CGX_MESSAGE_HEADER_BYTES + cgx_packed_most(&extent);
 
-    if (packed->block == block)
+    if (packed->block.first == block.first && packed->block.end == block.end)
         return packed->message != NULL;
     packed->block = block;
     packed->message = NULL;
@@ -76,37 +66,38 @@ static bool unpack(const struct cgx_slice *slice, const struct cgx_transfer *tra
 static void copy(const void *state, const struct cgx_transfer *transfer, const unsigned char *from)
 {
     const struct cgx_slice *slice = state;
-    const struct cgx_block *block = transfer->block;
-    const struct cgx_extent extent = cgx_slice_extent(slice, block);
+    const struct cgx_extent extent = cgx_slice_extent(slice, transfer->block);
     const unsigned char *payload = from + CGX_MESSAGE_HEADER_BYTES;
-    unsigned char *to = transfer->data + CGX_MESSAGE_HEADER_BYTES;
     struct cgx_runs runs = {0};
-    struct cgx_shown run;
+    struct cgx_shown shown;
 
-    if (transfer->filled < transfer->bytes) {
+    if (!slice->coll->schedule->plan.varies || transfer->filled < transfer->bytes) {
         memcpy(transfer->data, from, transfer->filled);
         return;
     }
     memcpy(transfer->data, from, CGX_MESSAGE_HEADER_BYTES);
-    while (cgx_runs_next(&extent, payload, &runs, &run))
-        memcpy(to + run.offset, payload + run.offset, run.bytes);
+    while (cgx_runs_next(&extent, payload, &runs, &shown))
+        memcpy(transfer->data + CGX_MESSAGE_HEADER_BYTES + shown.offset, payload + shown.offset,
+               shown.bytes);
 }
 
-/* Lists the next message of the exchange, with BLOCK at staging offset AT. */
-static struct cgx_transfer *list(struct cgx_slice *slice, unsigned peer,
-                                 const struct cgx_block *block, size_t at)
+/* ---- sending ---- */
+
+/* The bytes of TRANSFER that reach its receiver: pieces that vary may leave some unused. */
+static size_t sent_of(const struct cgx_slice *slice, const struct cgx_transfer *transfer)
 {
-    struct cgx_transfer *transfer = &slice->coll->scratch->transfers[slice->ntransfers++];
+    const struct cgx_extent extent = cgx_slice_extent(slice, transfer->block);
+    const unsigned char *payload = slice->slot->staging + extent.begin;
+    size_t used = CGX_MESSAGE_HEADER_BYTES;
+    struct cgx_runs runs = {0};
+    struct cgx_shown shown;
 
-    transfer->peer = (int)peer;
-    transfer->block = block;
-    transfer->data = slice->slot->staging + at;
-    transfer->bytes = CGX_MESSAGE_HEADER_BYTES + block->bytes;
-    transfer->varies = may_pack(slice, peer) && cgx_slice_varies(slice, block);
-    return transfer;
+    if (!slice->coll->schedule->plan.varies || transfer->varies)
+        return transfer->filled;
+    while (cgx_runs_next(&extent, payload, &runs, &shown))
+        used += shown.bytes;
+    return used;
 }
-
-/* ---- sending and receiving ---- */
 
 /* The elements of a call with PLAN, as headers have them. */
 static uint32_t elements_of(const struct cgx_plan *plan)
@@ -115,24 +106,16 @@ static uint32_t elements_of(const struct cgx_plan *plan)
                                                    : CGX_MESSAGE_ELEMENTS_MOST;
 }
 
-/* The bytes of TRANSFER that reach its receiver: pieces that vary may leave some unused. */
-static size_t sent_of(const struct cgx_slice *slice, const struct cgx_transfer *transfer)
+static uint8_t flags_of(const struct cgx_slice *slice)
 {
-    const struct cgx_block *block = transfer->block;
-    const struct cgx_extent extent = cgx_slice_extent(slice, block);
-    size_t unused = 0;
-
-    for (size_t i = 0; i < extent.npieces && !transfer->varies; i++) {
-        const struct cgx_piece *piece = &extent.pieces[i];
-
-        if (cgx_encoding_quantiser(piece->bits)->varies)
-            unused += cgx_uniform_bytes(piece->count) -
-                      cgx_uniform_used(slice->slot->staging + piece->offset, piece->count);
-    }
-    return transfer->filled - unused;
+    return (uint8_t)((slice->vote != CGX_ABLE ? CGX_MESSAGE_DECLINED : 0) |
+                     (slice->lost ? CGX_MESSAGE_LOST : 0) |
+                     (slice->vote == CGX_UNRECOVERABLE ? CGX_MESSAGE_UNRECOVERABLE : 0) |
+                     (slice->held ? CGX_MESSAGE_HELD : 0));
 }
 
-void cgx_slice_send(struct cgx_slice *slice, unsigned peer, const struct cgx_block *block)
+/* Writes the message header of TRANSFER, which is sent. */
+static void seal(struct cgx_slice *slice, struct cgx_transfer *transfer)
 {
     bool present = slice->vote == CGX_ABLE && !slice->lost;
     const struct cgx_plan *plan = &slice->coll->schedule->plan;
@@ -141,27 +124,80 @@ void cgx_slice_send(struct cgx_slice *slice, unsigned peer, const struct cgx_blo
                                  .elements = elements_of(plan),
                                  .seq = (uint16_t)slice->seq,
                                  .plan = slice->coll->state.hash,
-                                 .bytes = present ? block->bytes : 0};
-    struct cgx_transfer *transfer = list(slice, peer, block, block->message);
+                                 .bytes = present ? transfer->bytes - CGX_MESSAGE_HEADER_BYTES : 0};
 
     if (slice->number == 0 && cgx_slice_is_early(slice))
         memcpy(header.sketch, slice->coll->sketch.signs, sizeof header.sketch);
-    if (present && may_pack(slice, peer) && pack(slice, block)) {
+    if (present && may_pack(slice, (unsigned)transfer->peer) && pack(slice, transfer->block)) {
         header.flags = CGX_MESSAGE_PACKED;
         header.bytes = slice->packed.bytes;
         transfer->data = slice->packed.message;
     }
     cgx_message_write(&header, transfer->data);
-    transfer->direction = CGX_TRANSFER_SEND;
     transfer->filled = CGX_MESSAGE_HEADER_BYTES + header.bytes;
     slice->sent += present ? sent_of(slice, transfer) : transfer->filled;
 }
 
-void cgx_slice_receive(struct cgx_slice *slice, unsigned peer, const struct cgx_block *block,
-                       size_t at)
+/* Lists the message of STEP, unless it is empty. */
+static void list(struct cgx_slice *slice, const struct cgx_program_step *step)
 {
-    list(slice, peer, block, at)->direction = CGX_TRANSFER_RECEIVE;
+    const struct cgx_cut *cut = &slice->slot->cut;
+    struct cgx_transfer *transfer = &slice->coll->scratch->transfers[slice->ntransfers];
+    size_t at = cut->part[step->block.first].at;
+
+    if (cgx_cut_pieces(cut, step->block) == 0)
+        return;
+    slice->ntransfers++;
+    transfer->peer = (int)step->peer;
+    transfer->block = step->block;
+    transfer->bytes = cgx_cut_bytes(cut, step->block);
+    if (!step->sends && cgx_slice_is_early(slice))
+        at = cut->input[slice->round] + step->copy * transfer->bytes;
+    transfer->data = slice->slot->staging + at;
+    transfer->varies = cgx_slice_varies(slice, step->block) && may_pack(slice, step->peer);
+    transfer->direction = step->sends ? CGX_TRANSFER_SEND : CGX_TRANSFER_RECEIVE;
+    if (step->sends)
+        seal(slice, transfer);
 }
+
+/* The number of the round's messages between a pair of ranks: it has a place for each kind of level
+ * in each slice, whether or not there is such a level (doc/format.md). */
+static unsigned seq_of(const struct cgx_slice *slice)
+{
+    const struct cgx_program *program = cgx_slice_program(slice);
+    unsigned kind = program->levels > 0 ? cgx_program_level(program, slice->round)->kind : 0;
+
+    return slice->number * (2 * CGX_LEVELS + 1) +
+           (cgx_slice_is_early(slice) ? 1 + kind : 2 * CGX_LEVELS - kind);
+}
+
+enum cgx_status cgx_slice_post(struct cgx_slice *slice)
+{
+    const struct cgx_coll *coll = slice->coll;
+    const struct cgx_program *program = cgx_slice_program(slice);
+    const unsigned size = program->levels > 0 ? cgx_program_level(program, slice->round)->size : 0;
+    const struct cgx_transports transports = {.mpi = coll->mpi,
+                                              .comm = coll->comm,
+                                              .caller = coll->caller,
+                                              .tag = coll->tag,
+                                              .pace = coll->pace,
+                                              .shm = coll->shm,
+                                              .puller = cgx_slice_puller(slice),
+                                              .copier = {slice, copy}};
+
+    slice->ntransfers = 0;
+    slice->packed = (struct cgx_packed){0};
+    slice->seq = seq_of(slice);
+    for (unsigned i = 0; i + 2 < 2 * size; i++) {
+        const struct cgx_program_step step = cgx_program_message(program, slice->round, i);
+
+        list(slice, &step);
+    }
+    return cgx_exchange_begin(coll->scratch->exchange, &transports, coll->scratch->transfers,
+                              slice->ntransfers);
+}
+
+/* ---- receiving ---- */
 
 /* Reads HEADER. True if it and the length match the schedule, with a payload, which is unpacked, or
  * with flags. */
@@ -176,7 +212,7 @@ static bool is_expected(const struct cgx_slice *slice, const struct cgx_transfer
         return false;
     if (header->flags == CGX_MESSAGE_PACKED)
         return header->bytes == payload && unpack(slice, transfer);
-    return header->flags != 0 || (payload == transfer->block->bytes && header->bytes == payload);
+    return header->flags != 0 || (transfer->filled == transfer->bytes && header->bytes == payload);
 }
 
 /* Logs that the message of TRANSFER, with HEADER, all zeros if it has none, is of another call. */
@@ -224,22 +260,6 @@ static void take(struct cgx_slice *slice, const struct cgx_transfer *transfer)
         slice->lost = slice->missed = true;
 }
 
-enum cgx_status cgx_slice_post(struct cgx_slice *slice)
-{
-    const struct cgx_coll *coll = slice->coll;
-    const struct cgx_transports transports = {.mpi = coll->mpi,
-                                              .comm = coll->comm,
-                                              .caller = coll->caller,
-                                              .tag = coll->tag,
-                                              .pace = coll->pace,
-                                              .shm = coll->shm,
-                                              .puller = cgx_slice_puller(slice),
-                                              .copier = {slice, copy}};
-
-    return cgx_exchange_begin(coll->scratch->exchange, &transports, coll->scratch->transfers,
-                              slice->ntransfers);
-}
-
 enum cgx_status cgx_slice_poll(struct cgx_slice *slice, bool *complete)
 {
     const struct cgx_scratch *scratch = slice->coll->scratch;
@@ -256,7 +276,5 @@ enum cgx_status cgx_slice_poll(struct cgx_slice *slice, bool *complete)
         cgx_slice_give_up(slice);
     else if (slice->unpulled)
         slice->lost = true;
-    slice->ntransfers = 0;
-    slice->packed = (struct cgx_packed){0};
     return CGX_OK;
 }

@@ -8,7 +8,7 @@
 #include "codec/bucket.h"
 #include "codec/encoding.h"
 #include "coll/scratch.h"
-#include "coll/stage.h"
+#include "coll/slice.h"
 #include "util/float_state.h"
 #include "util/hash.h"
 #include "util/trace.h"
@@ -34,13 +34,19 @@ static void begin_backends(struct cgx_coll *coll)
     }
 }
 
-/* Ends the backends that have begun, the decoder first. */
-static void end_backends(const struct cgx_coll *coll)
+/* Waits until the backends have no work queued on the buffers, and ends those that have begun, the
+ * decoder first. False: their work failed. */
+static bool end_backends(const struct cgx_coll *coll)
 {
-    if (coll->state.backends > 1)
-        coll->decoder->ops->end(coll->decoder);
-    if (coll->state.backends > 0)
-        coll->encoder->ops->end(coll->encoder);
+    struct cgx_backend *backends[] = {coll->encoder, coll->decoder};
+    bool good = true;
+
+    for (unsigned i = coll->state.backends; i-- > 0;) {
+        for (unsigned slot = 0; slot < coll->schedule->needs.slots; slot++)
+            good = backends[i]->ops->wait(backends[i], slot) == CGX_OK && good;
+        backends[i]->ops->end(backends[i]);
+    }
+    return good;
 }
 
 /* Takes this rank's look at its input. If that is no gradient, the call is done exactly on all
@@ -70,21 +76,11 @@ static void look(struct cgx_coll *coll)
     }
 }
 
-static void start(const struct cgx_coll *coll, unsigned number)
+static void start_next(struct cgx_coll *coll)
 {
-    struct cgx_slice *slice = slice_of(coll, number);
-    int64_t begun = cgx_trace_now();
+    unsigned number = coll->state.started++;
 
-    cgx_slice_begin(coll, number, slice);
-    slice->begun = begun;
-    /* The decoder may still read the slot's last slice, which is about to be overwritten. A backend
-     * that encodes and decodes keeps the order itself. */
-    if (slice->vote == CGX_ABLE && coll->decoder != coll->encoder) {
-        if (coll->decoder->ops->wait(coll->decoder, slice->slot_number) != CGX_OK)
-            cgx_slice_decline(slice, CGX_DECLINED);
-        cgx_trace_span(CGX_TRACE_WAIT_DECODER, begun, number, slice->slot_number);
-    }
-    cgx_stages_start(slice);
+    cgx_slice_start(coll, number, slice_of(coll, number));
 }
 
 /* Records SLICE, whose work is over, in the timeline. */
@@ -126,10 +122,10 @@ static bool catch_up(struct cgx_coll *coll)
     if (!undecoded && (coll->state.started >= coll->schedule->slices ||
                        coll->state.started > coll->state.slice + 1))
         return false;
-    coll->state.meanwhile = slice_of(coll, coll->state.slice)->posted ? &meanwhile : NULL;
+    coll->state.meanwhile = slice_of(coll, coll->state.slice)->formed ? &meanwhile : NULL;
     coll->state.undecoded = NULL;
     if (!undecoded) {
-        start(coll, coll->state.started++);
+        start_next(coll);
     } else {
         coll->state.lost |= cgx_slice_decode(undecoded) != CGX_OK;
         trace(undecoded);
@@ -162,6 +158,7 @@ static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
  * has more of it than the floor says. */
 static void add_quantised(struct cgx_coll *coll, const struct cgx_slice *slice)
 {
+    const struct cgx_cut *cut = &slice->slot->cut;
     unsigned payloads[CGX_LEVEL_RESULT + 1], stages = 0;
     union cgx_float_state caller;
 
@@ -169,8 +166,8 @@ static void add_quantised(struct cgx_coll *coll, const struct cgx_slice *slice)
     for (int level = 0; level <= CGX_LEVEL_RESULT; level++)
         stages += payloads[level] > 0;
     cgx_float_enter(&caller);
-    for (size_t i = 0; i < slice->pieces; i++) {
-        const struct cgx_piece *piece = &slice->slot->pieces[i];
+    for (size_t i = 0; i < cut->part[coll->schedule->program.parts].piece; i++) {
+        const struct cgx_piece *piece = &cut->piece[i];
         struct cgx_uniform_head head;
         double noise;
 
@@ -188,7 +185,7 @@ static void add_quantised(struct cgx_coll *coll, const struct cgx_slice *slice)
     cgx_float_leave(&caller);
 }
 
-/* Takes the results of SLICE, whose stages are over; returns the outcome so far. */
+/* Takes the results of SLICE, whose rounds are over; returns the outcome so far. */
 static enum cgx_outcome conclude(struct cgx_coll *coll, struct cgx_slice *slice)
 {
     coll->state.lent |= slice->lent;
@@ -211,21 +208,6 @@ static enum cgx_outcome conclude(struct cgx_coll *coll, struct cgx_slice *slice)
         coll->state.undecoded = slice;
     }
     return CGX_OUTCOME_DONE;
-}
-
-/* Waits until the backends have no work queued on the buffers. */
-static enum cgx_status drain(const struct cgx_coll *coll)
-{
-    enum cgx_status status = CGX_OK;
-
-    for (unsigned slot = 0; slot < coll->schedule->needs.slots; slot++) {
-        if (coll->encoder->ops->wait(coll->encoder, slot) != CGX_OK)
-            status = CGX_ERR_DEVICE;
-        if (coll->decoder != coll->encoder &&
-            coll->decoder->ops->wait(coll->decoder, slot) != CGX_OK)
-            status = CGX_ERR_DEVICE;
-    }
-    return status;
 }
 
 /* Makes NUMBER the current slice. Unless work is put off, decodes the slice before it and starts
@@ -253,9 +235,8 @@ static enum cgx_outcome finish(struct cgx_coll *coll, enum cgx_outcome outcome)
     if (outcome == CGX_OUTCOME_DONE)
         catch_up_all(coll);
     ended = cgx_trace_now();
-    if (coll->state.backends > 0 && drain(coll) != CGX_OK)
+    if (!end_backends(coll))
         coll->state.lost = true;
-    end_backends(coll);
     if (coll->shm)
         cgx_shm_release(coll->shm);
     if (ended != 0)
@@ -273,7 +254,7 @@ static enum cgx_outcome finish(struct cgx_coll *coll, enum cgx_outcome outcome)
  * there is anything to wait for. */
 static bool begin_leaving(struct cgx_coll *coll)
 {
-    const struct cgx_nodes *nodes = coll->schedule->nodes;
+    const struct cgx_nodes *nodes = coll->schedule->program.shape.nodes;
     const unsigned node = nodes->node[coll->rank];
     struct cgx_transfer *transfers = coll->scratch->transfers;
     const struct cgx_transports transports = {.mpi = coll->mpi,
@@ -334,7 +315,7 @@ void cgx_coll_begin(struct cgx_coll *coll)
     begin_backends(coll);
     look(coll);
     coll->state.puts_off = is_by_host(coll);
-    start(coll, coll->state.started++);
+    start_next(coll);
     take_up(coll, 0);
 }
 
@@ -346,10 +327,10 @@ bool cgx_coll_poll(struct cgx_coll *coll, enum cgx_outcome *outcome)
     if (coll->state.leaves)
         return leave(coll, outcome);
     *outcome = CGX_OUTCOME_BROKEN;
-    if (!coll->state.failed && cgx_stages_poll(slice, &complete) == CGX_OK) {
+    if (!coll->state.failed && cgx_slice_advance(slice, &complete) == CGX_OK) {
         if (!complete) {
-            /* The slice before is decoded during the reduce-scatter. The next one is encoded during
-             * the allgather or, behind the first slice, at once. */
+            /* The slice before is decoded during the first rounds. The next one is encoded during
+             * the last ones or, behind the first slice, at once. */
             if (coll->state.undecoded || slice->number == 0 || !cgx_slice_is_early(slice))
                 catch_up(coll);
             return false;

@@ -1,0 +1,151 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "coll/program.h"
+
+uint32_t cgx_shape_chunk_of(const struct cgx_shape *shape, unsigned rank)
+{
+    unsigned node = shape->nodes->node[rank], local = shape->nodes->local[rank];
+    unsigned row = cgx_node_grid_row(&shape->grid, node);
+    unsigned column = node - cgx_node_grid_first(&shape->grid, row);
+
+    if (local >= shape->shards || column >= shape->grid.columns)
+        return CGX_NO_CHUNK;
+    return (local * shape->grid.columns + column) * shape->grid.rows + row;
+}
+
+/* ---- places ---- */
+
+/* The place of ITEM among COUNT items in order of which OWN, if there is one, comes last. */
+static unsigned place_of(unsigned item, unsigned own, unsigned count)
+{
+    if (own >= count)
+        return item;
+    return item == own ? count - 1 : item - (item > own);
+}
+
+/* The item at PLACE. */
+static unsigned item_at(unsigned place, unsigned own, unsigned count)
+{
+    if (own >= count)
+        return place;
+    return place == count - 1 ? own : place + (place >= own);
+}
+
+uint32_t cgx_program_chunk(const struct cgx_program *program, uint32_t place)
+{
+    const struct cgx_node_grid *grid = &program->shape.grid;
+    unsigned row = item_at(place % grid->rows, program->row, grid->rows);
+    unsigned column = item_at(place / grid->rows % grid->columns, program->column, grid->columns);
+    unsigned shard =
+        item_at(place / grid->rows / grid->columns, program->local, program->shape.shards);
+
+    return (shard * grid->columns + column) * grid->rows + row;
+}
+
+static struct cgx_block block_of(const struct cgx_level *level, unsigned member)
+{
+    uint32_t first;
+
+    if (member >= level->blocks)
+        return (struct cgx_block){0, 0};
+    first = level->base + place_of(member, level->self, level->blocks) * level->stride;
+    return (struct cgx_block){first, first + level->stride};
+}
+
+/* ---- levels ---- */
+
+static unsigned rank_of(const struct cgx_program *program, const struct cgx_level *level,
+                        unsigned member)
+{
+    const struct cgx_nodes *nodes = program->shape.nodes;
+    const struct cgx_node_grid *grid = &program->shape.grid;
+
+    if (level->kind == CGX_LEVEL_NODE)
+        return nodes->members[nodes->first[program->node] + member];
+    member = level->kind == CGX_LEVEL_ROW ? cgx_node_grid_first(grid, program->row) + member
+                                          : cgx_node_grid_first(grid, member) + program->column;
+    return nodes->members[nodes->first[member] + program->local];
+}
+
+/* Adds LEVEL if any rank USES it. This rank may have no part. */
+static void add_level(struct cgx_program *program, bool uses, bool takes_part,
+                      struct cgx_level level)
+{
+    if (!uses)
+        return;
+    if (!takes_part)
+        level.size = 0;
+    if (level.size < 2 && program->start == program->levels)
+        program->start++;
+    program->level[program->levels++] = level;
+}
+
+struct cgx_program cgx_program_of(const struct cgx_shape *shape, unsigned rank)
+{
+    const struct cgx_nodes *nodes = shape->nodes;
+    const struct cgx_node_grid *grid = &shape->grid;
+    unsigned node = nodes->node[rank], local = nodes->local[rank];
+    unsigned row = cgx_node_grid_row(grid, node), column = node - cgx_node_grid_first(grid, row);
+    uint32_t parts = cgx_shape_chunks(shape), in_shard = grid->columns * grid->rows;
+    bool has_shard = local < shape->shards, owns = has_shard && column < grid->columns;
+    struct cgx_program program = {.shape = *shape,
+                                  .node = node,
+                                  .local = local,
+                                  .row = row,
+                                  .column = column,
+                                  .parts = parts,
+                                  .shard = has_shard ? parts - in_shard : parts,
+                                  .owns = owns};
+
+    add_level(&program, nodes->most > 1, true,
+              (struct cgx_level){nodes->first[node + 1] - nodes->first[node], local, shape->shards,
+                                 0, in_shard, CGX_LEVEL_NODE});
+    add_level(&program, cgx_node_grid_longest(grid) > 1, has_shard,
+              (struct cgx_level){cgx_node_grid_length(grid, row), column, grid->columns,
+                                 parts - in_shard, grid->rows, CGX_LEVEL_ROW});
+    add_level(
+        &program, grid->rows > 1, owns,
+        (struct cgx_level){grid->rows, row, grid->rows, parts - grid->rows, 1, CGX_LEVEL_COLUMN});
+    program.rounds = program.levels > 0 ? 2 * program.levels : 1;
+    return program;
+}
+
+/* ---- rounds ---- */
+
+struct cgx_block cgx_program_sum(const struct cgx_program *program, unsigned round)
+{
+    const struct cgx_level *level = &program->level[round];
+    unsigned others;
+
+    if (round == program->levels)
+        return (struct cgx_block){program->parts - program->owns, program->parts};
+    if (round > program->levels || level->size < 2)
+        return (struct cgx_block){0, 0};
+    others = level->blocks - (level->self < level->blocks);
+    return (struct cgx_block){level->base, level->base + others * level->stride};
+}
+
+struct cgx_block cgx_program_input(const struct cgx_program *program, unsigned round)
+{
+    const struct cgx_level *level = &program->level[round];
+
+    if (cgx_program_gathers(program, round) || level->size < 2)
+        return (struct cgx_block){0, 0};
+    return block_of(level, level->self);
+}
+
+struct cgx_program_step cgx_program_message(const struct cgx_program *program, unsigned round,
+                                            unsigned index)
+{
+    const struct cgx_level *level = cgx_program_level(program, round);
+    bool gathers = cgx_program_gathers(program, round), sends = index % 2;
+    unsigned turn = index / 2 + 1, back = sends ? turn : level->size - turn;
+    unsigned member = (level->self + back) % level->size;
+
+    return (struct cgx_program_step){.sends = sends,
+                                     .peer = rank_of(program, level, member),
+                                     .block =
+                                         block_of(level, sends == gathers ? level->self : member),
+                                     .copy = member - (member > level->self)};
+}

@@ -1,0 +1,168 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* An all-reduce as a program of a rank: rounds, each of which forms a sum and then exchanges
+ * messages. A program follows from the rank's place among its nodes alone; calls of all sizes share
+ * it. Its words:
+ *
+ *   chunk   what one rank owns, and sums. The buffer is cut into shards, one for each of the first
+ *           members of every node: as many as the smallest node has ranks, or one with leaders. A
+ *           shard is cut into columns, those of the node grid, and a column into chunks, one a row.
+ *   part    a chunk's share of a slice.
+ *   place   where a rank keeps a part, in an order of its own: other shards first, its own last; in
+ *           a shard other columns first; in a column other rows first. So the parts of every
+ *           message and of every sum are at adjacent places, and the rank's own part is the last.
+ *   block   the parts at a run of places.
+ *   level   ranks that exchange blocks with each other: those of a node, or those with the same
+ *           shard of the nodes in a row, or in a column, of the grid.
+ *   round   scatters or gathers at one level. The rounds first scatter, level by level: every
+ *           member sends its sum of each block to the block's owner, who adds up what arrives. Then
+ *           they gather, in reverse order: every owner sends its results to all members.
+ *
+ * With one node, or a rank on each node and no grid, that is two rounds: torch_cgx's
+ * scatter-reduce-allgather. An element is quantised as an input, as the sum of a node, as that of a
+ * row and as a result: three times at most without a grid. Sums are in float32, in rank order
+ * inside a node, then node by node, row by row. */
+#ifndef CGX_COLL_PROGRAM_H
+#define CGX_COLL_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "topo/nodes.h"
+
+/* Nodes in rows whose lengths differ by at most one. In a row that is longer than others the last
+ * node has no column. With one row there is no grid. */
+struct cgx_node_grid {
+    unsigned nodes, rows;
+    unsigned columns; /* nodes that every row has */
+};
+
+/* Arranges NODES in ROWS, each of at least one node. */
+static inline struct cgx_node_grid cgx_node_grid_of(unsigned nodes, unsigned rows)
+{
+    return (struct cgx_node_grid){nodes, rows, nodes / rows};
+}
+
+/* The first node of ROW; for ROW = rows, the number of nodes. */
+static inline unsigned cgx_node_grid_first(const struct cgx_node_grid *grid, unsigned row)
+{
+    return (unsigned)((uint64_t)row * grid->nodes / grid->rows);
+}
+
+static inline unsigned cgx_node_grid_length(const struct cgx_node_grid *grid, unsigned row)
+{
+    return cgx_node_grid_first(grid, row + 1) - cgx_node_grid_first(grid, row);
+}
+
+/* Nodes of the longest row. */
+static inline unsigned cgx_node_grid_longest(const struct cgx_node_grid *grid)
+{
+    return (grid->nodes + grid->rows - 1) / grid->rows;
+}
+
+/* The row of NODE. */
+static inline unsigned cgx_node_grid_row(const struct cgx_node_grid *grid, unsigned node)
+{
+    return (unsigned)((((uint64_t)node + 1) * grid->rows - 1) / grid->nodes);
+}
+
+/* How a communicator's sums are arranged. */
+struct cgx_shape {
+    const struct cgx_nodes *nodes;
+    struct cgx_node_grid grid;
+    unsigned shards;
+};
+
+static inline unsigned cgx_shape_chunks(const struct cgx_shape *shape)
+{
+    return shape->shards * shape->grid.columns * shape->grid.rows;
+}
+
+/* The chunk that RANK owns; CGX_NO_CHUNK if it owns none. */
+#define CGX_NO_CHUNK UINT32_MAX
+uint32_t cgx_shape_chunk_of(const struct cgx_shape *shape, unsigned rank);
+
+/* ---- programs ---- */
+
+/* The parts at places [first, end). */
+struct cgx_block {
+    uint32_t first, end;
+};
+
+static inline bool cgx_block_is_empty(struct cgx_block block)
+{
+    return block.first == block.end;
+}
+
+/* Of a level; RESULT stands for sums that are results. */
+enum cgx_level_kind {
+    CGX_LEVEL_NODE,
+    CGX_LEVEL_ROW,
+    CGX_LEVEL_COLUMN,
+    CGX_LEVELS,
+    CGX_LEVEL_RESULT = CGX_LEVELS
+};
+
+/* The first BLOCKS members own a block each, of STRIDE places; all blocks begin at BASE. */
+struct cgx_level {
+    unsigned size, self; /* members, and this rank's number; size below 2: there is no other */
+    unsigned blocks;
+    uint32_t base, stride;
+    enum cgx_level_kind kind;
+};
+
+/* Before round r of LEVELS the rank sums what it has for others at level r. The last sum, before
+ * results are gathered, is that of its own part. */
+struct cgx_program {
+    struct cgx_shape shape;
+    unsigned node, local, row, column;
+    unsigned levels, rounds; /* twice as many; one for a single rank */
+    struct cgx_level level[CGX_LEVELS];
+    unsigned start; /* the round whose sum needs nothing but the caller's elements */
+    uint32_t parts;
+    uint32_t shard; /* places of this rank's shard: from here on; PARTS: none */
+    bool owns;      /* the last place is its own part */
+};
+
+struct cgx_program cgx_program_of(const struct cgx_shape *shape, unsigned rank);
+
+/* The number of the chunk whose part is at PLACE. */
+uint32_t cgx_program_chunk(const struct cgx_program *program, uint32_t place);
+
+/* What is summed before the messages of ROUND; empty: nothing. */
+struct cgx_block cgx_program_sum(const struct cgx_program *program, unsigned round);
+
+/* What arrives in ROUND for later sums: a copy of this block from each other member, in their
+ * order. Those of the SELF members before this rank come before what the rank had, the others
+ * behind. */
+struct cgx_block cgx_program_input(const struct cgx_program *program, unsigned round);
+
+struct cgx_program_step {
+    bool sends;
+    unsigned peer;
+    struct cgx_block block; /* empty: there is no message */
+    unsigned copy;          /* of the round's input that is received; none in gathering rounds */
+};
+
+/* Message INDEX, below twice the level's size - 2, of ROUND. No two members begin with the same
+ * one, and messages arrive roughly in the order of their receives. */
+struct cgx_program_step cgx_program_message(const struct cgx_program *program, unsigned round,
+                                            unsigned index);
+
+/* Whether ROUND gathers results, so that a flag in its messages does not reach all ranks any more.
+ */
+static inline bool cgx_program_gathers(const struct cgx_program *program, unsigned round)
+{
+    return round >= program->levels;
+}
+
+static inline const struct cgx_level *cgx_program_level(const struct cgx_program *program,
+                                                        unsigned round)
+{
+    return &program->level[cgx_program_gathers(program, round) ? 2 * program->levels - 1 - round
+                                                               : round];
+}
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Payloads that the device copies from local peers, or reads in their memory. The host copies the
+ * header of each message and, from complete sums, the heads of pieces that vary.
+ *
+ * A sum that this rank decodes in its owner's memory must stay there until then. Only the owner's
+ * next sum of the slot overwrites it. For that sum the owner needs this rank's contribution, which
+ * this rank's device encodes after it has decoded. Nothing else is written there (cgx_cut_slice).
+ * At the end of the call this rank releases the last sums and the owner waits for that (run.c). */
+#include "coll/scratch.h"
+#include "coll/slice.h"
+
+#include <string.h>
+
+#include "codec/encoding.h"
+
+/* Copies the heads of pieces that vary between places of EXTENT's message. */
+static void copy_heads(const struct cgx_extent *extent, const unsigned char *from,
+                       unsigned char *to)
+{
+    for (size_t i = 0; i < extent->npieces; i++) {
+        size_t head = extent->pieces[i].offset - extent->begin + CGX_MESSAGE_HEADER_BYTES;
+
+        if (cgx_encoding_quantiser(extent->pieces[i].bits)->varies)
+            memcpy(to + head, from + head, sizeof(struct cgx_uniform_head));
+    }
+}
+
+static void pull(void *state, const struct cgx_transfer *transfer,
+                 const struct cgx_shm_message *message)
+{
+    struct cgx_slice *slice = state;
+    struct cgx_backend *encoder = slice->coll->encoder;
+    const unsigned header = CGX_MESSAGE_HEADER_BYTES;
+    const struct cgx_extent extent = cgx_slice_extent(slice, transfer->block);
+    unsigned peer = cgx_slice_program(slice)->shape.nodes->local[transfer->peer];
+    bool is_summed = cgx_slice_is_early(slice);
+    struct cgx_runs runs = {0};
+    struct cgx_shown shown;
+
+    memcpy(transfer->data, message->data, transfer->filled < header ? transfer->filled : header);
+    /* An incomplete message is refused later, or flags say that it has no payload. */
+    if (slice->vote != CGX_ABLE || transfer->filled != transfer->bytes ||
+        transfer->filled == header)
+        return;
+    if (!is_summed)
+        copy_heads(&extent, message->data, transfer->data);
+    if ((is_summed || slice->lends) &&
+        encoder->ops->borrow(encoder, slice->slot_number, peer, message->offset, transfer->data,
+                             transfer->filled))
+        return;
+    /* Of pieces that vary, which the peer has shown, only the bytes in use. */
+    while (cgx_runs_next(&extent, message->data + header, &runs, &shown))
+        encoder->ops->pull(encoder, slice->slot_number, peer,
+                           message->offset + header + shown.offset,
+                           transfer->data + header + shown.offset, shown.bytes);
+}
+
+static void settle(void *state)
+{
+    struct cgx_slice *slice = state;
+    struct cgx_backend *encoder = slice->coll->encoder;
+
+    if (slice->coll->vote == CGX_ABLE && encoder->ops->wait(encoder, slice->slot_number) != CGX_OK)
+        slice->unpulled = true;
+}
+
+struct cgx_puller cgx_slice_puller(struct cgx_slice *slice)
+{
+    if (slice->pull == CGX_PULL_NONE)
+        return (struct cgx_puller){0};
+    return (struct cgx_puller){.state = slice, .pull = pull, .settle = settle};
+}
+
+void cgx_slice_publish(struct cgx_slice *slice)
+{
+    struct cgx_backend *encoder = slice->coll->encoder;
+    const struct cgx_program *program = cgx_slice_program(slice);
+    const struct cgx_block shard = {program->shard, program->parts}, own = cgx_slice_own(slice);
+    const struct cgx_cut *cut = &slice->slot->cut;
+    size_t end;
+
+    if (slice->pull == CGX_PULL_NONE || slice->vote != CGX_ABLE || slice->lost ||
+        cgx_cut_pieces(cut, shard) == 0)
+        return;
+    slice->lent = slice->lends;
+    /* The device has made the own part, at the end, itself. */
+    end = own.first < own.end ? cut->part[own.first].at
+                              : cut->part[shard.first].at + cgx_cut_bytes(cut, shard);
+    if (end == cut->part[shard.first].at)
+        return;
+    cgx_slice_store_parts(slice, encoder, cut->part[shard.first].at, end);
+    /* Local peers that copy from the host need not wait. */
+    if (slice->pull == CGX_PULL_DEVICE && encoder->ops->wait(encoder, slice->slot_number) != CGX_OK)
+        slice->lost = true;
+}

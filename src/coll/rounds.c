@@ -1,0 +1,104 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "coll/scratch.h"
+#include "coll/slice.h"
+
+#include "util/trace.h"
+
+void cgx_slice_start(const struct cgx_coll *coll, unsigned number, struct cgx_slice *slice)
+{
+    const struct cgx_schedule *schedule = coll->schedule;
+    const struct cgx_program *program = &schedule->program;
+    const unsigned *first = program->shape.nodes->first + program->node;
+    unsigned members = first[1] - first[0];
+    int64_t begun = cgx_trace_now();
+
+    *slice = (struct cgx_slice){.coll = coll,
+                                .number = number,
+                                .slot_number = number % CGX_SLOTS,
+                                .slot = &coll->scratch->slots[number % CGX_SLOTS],
+                                .pull = members == 1 ? CGX_PULL_NONE : coll->pull,
+                                .vote = coll->vote,
+                                .held = coll->state.held,
+                                .begun = begun,
+                                .coding = {.dtype = schedule->plan.dtype,
+                                           .bucket_size = schedule->plan.bucket_size,
+                                           .call = coll->call,
+                                           .turn = coll->turn,
+                                           .error = coll->error,
+                                           .floor = coll->floor,
+                                           .stream = coll->rank}};
+    slice->lends = slice->pull == CGX_PULL_DEVICE;
+    cgx_cut_slice(schedule, number, slice->lends, &slice->slot->cut);
+    /* The decoder may still read the slot's last slice, which is about to be overwritten. A backend
+     * that encodes and decodes keeps the order itself. */
+    if (slice->vote == CGX_ABLE && coll->decoder != coll->encoder) {
+        if (coll->decoder->ops->wait(coll->decoder, slice->slot_number) != CGX_OK)
+            cgx_slice_decline(slice, CGX_DECLINED);
+        cgx_trace_span(CGX_TRACE_WAIT_DECODER, begun, number, slice->slot_number);
+    }
+    cgx_slice_sum(slice, program->start);
+}
+
+/* Holds the call if all peers of the first exchange bring what this rank brings: gradients of other
+ * data are not so alike. */
+static void compare_sketches(struct cgx_slice *slice)
+{
+    if (slice->vote != CGX_ABLE || slice->heard == 0 || slice->agreeing < slice->heard)
+        return;
+    slice->held = slice->alike = true;
+    cgx_slice_decline(slice, CGX_DECLINED);
+}
+
+/* Forms the sum of SLICE's round and begins its exchange. */
+static enum cgx_status begin_round(struct cgx_slice *slice)
+{
+    const struct cgx_program *program = cgx_slice_program(slice);
+
+    if (slice->round != program->start)
+        cgx_slice_sum(slice, slice->round);
+    cgx_slice_settle(slice);
+    if (slice->round + 1 == program->rounds && cgx_slice_is_local(slice, slice->round))
+        cgx_slice_publish(slice);
+    slice->formed = true;
+    slice->round_begun = cgx_trace_now();
+    return cgx_slice_post(slice);
+}
+
+static void end_round(struct cgx_slice *slice)
+{
+    static const enum cgx_trace_kind kinds[2][2] = {
+        {CGX_TRACE_ALLGATHER_INTER, CGX_TRACE_ALLGATHER_INTRA},
+        {CGX_TRACE_REDUCE_SCATTER_INTER, CGX_TRACE_REDUCE_SCATTER_INTRA}};
+    bool is_early = cgx_slice_is_early(slice);
+
+    if (is_early && slice->number == 0 && slice->round == cgx_slice_program(slice)->start)
+        compare_sketches(slice);
+    if (is_early)
+        cgx_slice_store(slice);
+    if (slice->ntransfers > 0)
+        cgx_trace_span(kinds[is_early][cgx_slice_is_local(slice, slice->round)], slice->round_begun,
+                       slice->number, slice->slot_number);
+    slice->formed = false;
+    slice->round++;
+}
+
+enum cgx_status cgx_slice_advance(struct cgx_slice *slice, bool *complete)
+{
+    enum cgx_status status = CGX_OK;
+    bool arrived = true;
+
+    while (status == CGX_OK && arrived && slice->round < cgx_slice_program(slice)->rounds) {
+        if (!slice->formed) {
+            status = begin_round(slice);
+            arrived = slice->ntransfers == 0;
+        } else {
+            status = cgx_slice_poll(slice, &arrived);
+        }
+        if (status == CGX_OK && arrived)
+            end_round(slice);
+    }
+    *complete = status == CGX_OK && arrived;
+    return status;
+}

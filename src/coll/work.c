@@ -1,0 +1,214 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "coll/scratch.h"
+#include "coll/slice.h"
+
+#include <string.h>
+
+#include "codec/bucket.h"
+#include "codec/encoding.h"
+#include "util/trace.h"
+
+void cgx_slice_give_up(struct cgx_slice *slice)
+{
+    struct cgx_backend *encoder = slice->coll->encoder;
+
+    cgx_slice_decline(slice, encoder->ops->lost(encoder) ? CGX_UNRECOVERABLE : CGX_DECLINED);
+}
+
+/* ---- sums ---- */
+
+/* Whether the sum of ROUND, a block of the slice, stays on the device. */
+static bool stays(const struct cgx_slice *slice, unsigned round)
+{
+    return slice->pull == CGX_PULL_DEVICE && cgx_slice_is_local(slice, round);
+}
+
+/* Copies the payload of EXTENT to the host. What varies the device has shown already. */
+static enum cgx_status fetch(const struct cgx_slice *slice, const struct cgx_extent *extent)
+{
+    struct cgx_backend *encoder = slice->coll->encoder;
+    size_t i = 0;
+
+    while (i < extent->npieces && cgx_encoding_quantiser(extent->pieces[i].bits)->varies)
+        i++;
+    if (i == extent->npieces)
+        return CGX_OK;
+    return encoder->ops->fetch(encoder, slice->slot_number, slice->slot->staging + extent->begin,
+                               extent->end - extent->begin);
+}
+
+/* Lists what the sum of ROUND adds, each from where it has the data of the sum's message; returns
+ * their number. First the caller's elements alone; what arrived in a round comes before and behind
+ * what was there, in the order of members. */
+static size_t list_sources(const struct cgx_slice *slice, unsigned round)
+{
+    const struct cgx_program *program = cgx_slice_program(slice);
+    const struct cgx_cut *cut = &slice->slot->cut;
+    const unsigned char **sources = slice->coll->scratch->sources;
+    size_t count = 1, begin = cut->part[cgx_program_sum(program, round).first].at;
+
+    sources[0] = NULL;
+    for (unsigned r = 0; r < round; r++) {
+        const struct cgx_block input = cgx_program_input(program, r);
+        unsigned copies = program->level[r].size - 1, self = program->level[r].self;
+
+        if (cgx_block_is_empty(input))
+            continue;
+        memmove(sources + self, sources, count * sizeof sources[0]);
+        for (unsigned i = 0; i < copies; i++)
+            sources[i < self ? i : i + count] = slice->slot->staging + cut->input[r] +
+                                                i * cgx_cut_bytes(cut, input) + begin -
+                                                cut->part[input.first].at;
+        count += copies;
+    }
+    return count;
+}
+
+/* Lists the pieces of EXTENT again, with offsets from its message, which are the same in all
+ * sources of a sum. */
+static const struct cgx_piece *list_pieces(const struct cgx_slice *slice,
+                                           const struct cgx_extent *extent)
+{
+    const struct cgx_cut *cut = &slice->slot->cut;
+    struct cgx_piece *pieces = cut->piece + cut->part[cgx_slice_program(slice)->parts].piece;
+
+    for (size_t i = 0; i < extent->npieces; i++) {
+        pieces[i] = extent->pieces[i];
+        pieces[i].offset -= extent->begin - CGX_MESSAGE_HEADER_BYTES;
+    }
+    return pieces;
+}
+
+/* What the sum of ROUND is for. */
+static enum cgx_level_kind kind_of(const struct cgx_program *program, unsigned round)
+{
+    return cgx_program_gathers(program, round) ? CGX_LEVEL_RESULT : program->level[round].kind;
+}
+
+void cgx_slice_sum(struct cgx_slice *slice, unsigned round)
+{
+    const struct cgx_coll *coll = slice->coll;
+    const struct cgx_program *program = cgx_slice_program(slice);
+    const struct cgx_block block = cgx_program_sum(program, round);
+    bool is_input = round == program->start && round < program->levels;
+    int64_t begun = cgx_trace_now();
+    struct cgx_extent extent;
+    struct cgx_work work;
+
+    if (slice->vote != CGX_ABLE || cgx_cut_pieces(&slice->slot->cut, block) == 0)
+        return;
+    extent = cgx_slice_extent(slice, block);
+    slice->coding.stage = is_input ? 0 : (uint32_t)kind_of(program, round);
+    slice->coding.step = coll->steps[kind_of(program, round)];
+    work = (struct cgx_work){.operation = is_input ? CGX_ENCODE : CGX_REDUCE,
+                             .coding = &slice->coding,
+                             .pieces = is_input ? extent.pieces : list_pieces(slice, &extent),
+                             .npieces = extent.npieces,
+                             .sources = coll->scratch->sources,
+                             .nsources = is_input ? 0 : list_sources(slice, round),
+                             .in = coll->input,
+                             .out = slice->slot->staging +
+                                    (is_input ? 0 : extent.begin - CGX_MESSAGE_HEADER_BYTES),
+                             .shows = cgx_slice_varies(slice, block),
+                             .history = coll->history,
+                             .meanwhile = coll->state.meanwhile};
+    if (coll->encoder->ops->run(coll->encoder, slice->slot_number, &work) != CGX_OK ||
+        (!stays(slice, round) && fetch(slice, &extent) != CGX_OK))
+        cgx_slice_give_up(slice);
+    cgx_trace_span(is_input ? CGX_TRACE_ENCODE : CGX_TRACE_SUM, begun, slice->number,
+                   slice->slot_number);
+}
+
+void cgx_slice_settle(struct cgx_slice *slice)
+{
+    struct cgx_backend *encoder = slice->coll->encoder;
+    const struct cgx_block block = cgx_program_sum(cgx_slice_program(slice), slice->round);
+    int64_t begun = cgx_trace_now();
+
+    if (cgx_block_is_empty(block))
+        return;
+    /* Waits even if the slice was declined after its start: queued work still writes where headers
+     * go. */
+    if (slice->coll->vote == CGX_ABLE && encoder->ops->wait(encoder, slice->slot_number) != CGX_OK)
+        cgx_slice_give_up(slice);
+    /* The space for headers between parts is unused. */
+    for (uint32_t place = block.first + 1; slice->vote == CGX_ABLE && place < block.end; place++)
+        memset(slice->slot->staging + slice->slot->cut.part[place].at, 0, CGX_MESSAGE_HEADER_BYTES);
+    cgx_trace_span(CGX_TRACE_WAIT_ENCODER, begun, slice->number, slice->slot_number);
+}
+
+/* ---- what the host has, for backends; of pieces that vary only the bytes in use ---- */
+
+static void store_used(const struct cgx_slice *slice, struct cgx_backend *backend,
+                       struct cgx_block block, size_t at)
+{
+    const struct cgx_extent extent = cgx_slice_extent(slice, block);
+    const unsigned char *payload = slice->slot->staging + at + CGX_MESSAGE_HEADER_BYTES;
+    struct cgx_runs runs = {0};
+    struct cgx_shown shown;
+
+    while (cgx_runs_next(&extent, payload, &runs, &shown))
+        backend->ops->store(backend, slice->slot_number, payload + shown.offset, shown.bytes);
+}
+
+void cgx_slice_store(struct cgx_slice *slice)
+{
+    struct cgx_backend *encoder = slice->coll->encoder;
+    const struct cgx_program *program = cgx_slice_program(slice);
+    const struct cgx_block input = cgx_program_input(program, slice->round);
+    const struct cgx_cut *cut = &slice->slot->cut;
+    size_t at, each, copies;
+
+    if (slice->vote != CGX_ABLE || cgx_cut_pieces(cut, input) == 0 ||
+        (cgx_slice_is_local(slice, slice->round) && slice->pull != CGX_PULL_NONE))
+        return;
+    at = cut->input[slice->round];
+    each = cgx_cut_bytes(cut, input);
+    copies = program->level[slice->round].size - 1;
+    if (!cgx_slice_varies(slice, input))
+        encoder->ops->store(encoder, slice->slot_number, slice->slot->staging + at, copies * each);
+    else
+        for (unsigned i = 0; i < copies; i++)
+            store_used(slice, encoder, input, at + i * each);
+}
+
+void cgx_slice_store_parts(const struct cgx_slice *slice, struct cgx_backend *backend, size_t begin,
+                           size_t end)
+{
+    const struct cgx_cut *cut = &slice->slot->cut;
+
+    if (!slice->coll->schedule->plan.varies) {
+        backend->ops->store(backend, slice->slot_number, slice->slot->staging + begin, end - begin);
+        return;
+    }
+    for (uint32_t place = 0; place < cgx_slice_program(slice)->parts; place++) {
+        size_t at = cut->part[place].at;
+
+        if (cut->part[place].bytes > 0 && at >= begin && at < end)
+            store_used(slice, backend, (struct cgx_block){place, place + 1}, at);
+    }
+}
+
+enum cgx_status cgx_slice_decode(struct cgx_slice *slice)
+{
+    const struct cgx_coll *coll = slice->coll;
+    struct cgx_backend *decoder = coll->decoder;
+    const struct cgx_cut *cut = &slice->slot->cut;
+    const struct cgx_block own = cgx_slice_own(slice);
+    /* The encoder has made the own part, which is the last, and still has it. */
+    bool has_part = own.first < own.end && decoder == coll->encoder;
+    int64_t begun = cgx_trace_now();
+    enum cgx_status status;
+
+    if (slice->pull == CGX_PULL_NONE)
+        cgx_slice_store_parts(slice, decoder, 0, has_part ? cut->part[own.first].at : cut->end);
+    status = decoder->ops->run(
+        decoder, slice->slot_number,
+        &(struct cgx_work){CGX_DECODE, &slice->coding, cut->piece, cut->part[own.end].piece,
+                           .in = slice->slot->staging, .out = coll->output,
+                           .history = coll->history, .meanwhile = coll->state.meanwhile});
+    cgx_trace_span(CGX_TRACE_DECODE, begun, slice->number, slice->slot_number);
+    return status;
+}
