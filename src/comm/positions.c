@@ -44,7 +44,7 @@ static float excess_of(const struct cgx_coll *coll)
 {
     const bool divided = coll->has_history && coll->age > 0;
 
-    return coll->schedule->plan->has_history && !divided ? CGX_HISTORY_EQUAL : 1;
+    return coll->schedule->plan.has_history && !divided ? CGX_HISTORY_EQUAL : 1;
 }
 
 _Static_assert(CGX_STEP_STAGES == CGX_LEVEL_RESULT + 1, "as many");
