@@ -241,7 +241,7 @@ static int begin_state(cgx_mpi_comm comm, struct cgx_comm **state)
     /* Other ranks are not told: they may be comparing settings, or be in a call of the program,
      * whose data must not meet a message of the library. */
     free_state(made);
-    return cgx_errors_raise(comm, "the state of a communicator could not be kept");
+    return cgx_errors_raise(comm, "the state of a communicator could not be stored");
 }
 
 int cgx_comm_get(cgx_mpi_comm comm, uint64_t count, unsigned type, struct cgx_comm **state,

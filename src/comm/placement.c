@@ -43,8 +43,8 @@ static int ranks_per_node(const struct cgx_comm *state)
         return (int)ranks;
     if (rank == 0 && !atomic_exchange(&warned, true))
         cgx_log(CGX_LOG_WARN,
-                "CGX_TOPOLOGY=%llux%llu is %llu ranks and the job has %d: nodes are those that MPI "
-                "finds",
+                "CGX_TOPOLOGY=%llux%llu is %llu ranks and the job has %d: MPI says which ranks "
+                "share a node",
                 nodes, ranks, nodes * ranks, all);
     return 0;
 }

@@ -92,7 +92,7 @@ static void warn_of_step(struct cgx_comm *state)
     state->stream.contradicted = true;
     cgx_log(
         CGX_LOG_WARN,
-        "step=%zu was set, but large sums repeat themselves after %zu: say step=%zu, or nothing",
+        "step=%zu was set, but large sums repeat themselves after %zu: set step=%zu, or remove it",
         state->stream.step_set, length, length);
 }
 

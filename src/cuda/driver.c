@@ -72,7 +72,7 @@ static bool fill_table(void *library)
     for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
         address = dlsym(library, entries[i].name);
         if (!address) {
-            cgx_log(CGX_LOG_INFO, "the CUDA driver has no %s: buffers in GPU memory are left alone",
+            cgx_log(CGX_LOG_INFO, "the CUDA driver has no %s: sums in GPU memory stay exact",
                     entries[i].name);
             return false;
         }

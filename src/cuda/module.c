@@ -92,12 +92,12 @@ static void log_why(void)
     if (version < CUDA_VERSION)
         cgx_log(CGX_LOG_WARN,
                 "the CUDA driver is for CUDA %d.%d and does not run the kernels, which were built "
-                "with CUDA %d.%d: buffers in GPU memory are left alone; install a driver for CUDA "
+                "with CUDA %d.%d: sums in GPU memory stay exact; install a driver for CUDA "
                 "%d or later, or build the library with CUDA %d",
                 version / 1000, version % 1000 / 10, CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10,
                 CUDA_VERSION / 1000, version / 1000);
     else
-        cgx_log(CGX_LOG_INFO, "the kernels do not run on this device: its buffers are left alone");
+        cgx_log(CGX_LOG_INFO, "the kernels do not run on this device: its sums stay exact");
 }
 
 static enum cgx_status load(struct cgx_cuda_module *module)
