@@ -67,19 +67,24 @@ static inline void uniform_block_fill(uint64_t *state, float step, unsigned wild
         x[data_random(state) % 64] = step * uniform_outlier(state);
 }
 
-/* COUNT values; groups are tame or wild. */
+/* COUNT values; groups are tame, wild, or of noise as large as steps of a power of two allow. */
 static inline void uniform_fill(uint64_t seed, float step, float *values, size_t count)
 {
     static const unsigned wilds[] = {1000000, 1000, 50, 4, 1};
     uint64_t state = seed;
     unsigned wild = 0;
+    float most = 0;
 
     for (size_t i = 0; i < count; i += 64) {
         float x[64];
 
-        if (i % 1024 == 0)
+        if (i % 1024 == 0) {
             wild = wilds[data_random(&state) % 5];
+            most = wild == 1 && i / 1024 % 2 ? ldexpf(126 * step, 7 + (int)(i % 3)) : 0;
+        }
         uniform_block_fill(&state, step, wild, x);
+        for (size_t k = 0; most > 0 && k < 64; k++)
+            x[k] = most * (k == 5 ? 1 : (float)(2 * data_uniform(&state) - 1));
         memcpy(values + i, x, (count - i < 64 ? count - i : 64) * sizeof *x);
     }
 }

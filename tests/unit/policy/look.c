@@ -99,7 +99,11 @@ static void test_verdicts(void)
     const struct kind density = {.size = 1, .common = 1, .own = 0.7};
     const struct kind among[] = {jumps[0], jumps[1], jumps[0],
                                  jumps[1], jumps[1], {.size = 1000, .common = 1}};
+    struct kind twice[CGX_LOOK_WINDOW];
 
+    for (unsigned i = 0; i < CGX_LOOK_WINDOW; i++)
+        twice[i] = (struct kind){.size = i / 2 % 2 ? 1.2 : 1, .common = 1, .phase = i / 2};
+    expect(CGX_LOOK_GRADIENT, "each of which comes twice", twice, CGX_LOOK_WINDOW);
     expect(CGX_LOOK_GRADIENT, "sums that change wholly", jumps, 2);
     expect(CGX_LOOK_GRADIENT, "of one size too", &gradient, 1);
     expect(CGX_LOOK_STILL, "sums that hardly change", &slow, 1);
