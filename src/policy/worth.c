@@ -128,7 +128,7 @@ static int compare(const void *a, const void *b)
 }
 
 struct summary {
-    uint64_t least, median; /* 0: no time is known */
+    uint64_t quarter, median; /* 0: no time is known; QUARTER: a quarter of all times are less */
 };
 
 static struct summary summarise(const struct cgx_worth *worth, enum cgx_way way,
@@ -143,13 +143,14 @@ static struct summary summarise(const struct cgx_worth *worth, enum cgx_way way,
         count--;
     if (count == 0)
         return (struct summary){0, 0};
-    return (struct summary){(uint64_t)sorted[0] + 1, (uint64_t)sorted[count / 2] + 1};
+    return (struct summary){(uint64_t)sorted[count / 4] + 1, (uint64_t)sorted[count / 2] + 1};
 }
 
-/* Whether the least and the median of ONE are above so many HUNDREDTHS of those of TWO. */
+/* Whether the quarter and the median of ONE are above so many HUNDREDTHS of those of TWO. */
 static bool is_above(struct summary one, struct summary two, uint64_t hundredths)
 {
-    return 100 * one.least > hundredths * two.least && 100 * one.median > hundredths * two.median;
+    return 100 * one.quarter > hundredths * two.quarter &&
+           100 * one.median > hundredths * two.median;
 }
 
 /* The hundredths that sums of a try, the last of which is YOUNG, take if they are as fast as later

@@ -9,9 +9,9 @@
  * Sums are formed in one way, and now and then a few in the other: a try. During a try ranks
  * compare times after 1, 2, 4, 8, ... of its sums. It ends at once where these take much longer,
  * and after 4 that are not young (CGX_STEP_YOUNG: young ones have more bits, and are given more
- * time). Where they then take less time by a thirtieth, in the least and in the median, sums go on
- * in that way. So sums whose times hardly differ stay as they are, and what a busy machine does to
- * a few of them changes nothing.
+ * time). Where they then take less time by a thirtieth, in the lower quartile and in the median,
+ * sums go on in that way. So sums whose times hardly differ stay as they are, and what a busy
+ * machine, or luck, does to one of them changes nothing.
  *
  * The next try is after as many sums as make it cost a hundredth of their time, by what the last
  * one took; at least after 64, then 256, and at most 900. */

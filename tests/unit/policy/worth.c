@@ -118,7 +118,7 @@ static void test_ends(void)
 
 static void test_young(void)
 {
-    struct run run = begin(100, 280);
+    struct run run = begin(100, 250);
 
     for (unsigned i = 0; i < 7; i++)
         sum(&run, NULL, 0);
