@@ -6,7 +6,7 @@
  * Payloads contain their step size, so ranks that differed would only change the error.
  *
  * A quantisation with step h has the squared error h^2 / 12, whatever the element. Of an element of
- * a result let N_i be its quantisations in stage i (coll/schedule.h), P all of them, one for each
+ * a result let N_i be its quantisations in stage i (coll/program.h), P all of them, one for each
  * rank, and S the stages that have any. If M is the mean square of all that is quantised and E the
  * error of a width, relative to M, the result has the squared error D = E P M, divided equally
  * among the stages:
