@@ -19,8 +19,10 @@ static void enter(struct cgx_callsite *site, enum cgx_site_state state)
     site->state = state;
     site->held = 0;
     cgx_window_clear(&site->window);
-    if (state != CGX_SITE_COMPRESSED)
-        cgx_site_history_forget(&site->history);
+    if (state == CGX_SITE_COMPRESSED)
+        return;
+    cgx_site_history_forget(&site->history);
+    site->step_size = (struct cgx_step_size){.mean = 0};
 }
 
 static void agree(struct cgx_callsite *site)

@@ -183,6 +183,24 @@ static void test_special(unsigned step)
     check(check_same(output, COUNT * sizeof *output, MPI_COMM_WORLD), "the same on all ranks");
 }
 
+/* The error of a sum in the step after one with a huge element, as a share of what is WANTED. */
+static void test_after_outlier(unsigned step, double wanted)
+{
+    struct totals after = {.same = true};
+
+    fill(check_rank, step, 0.01, QUIET);
+    allreduce(QUIET);
+    fill(check_rank, step, 1, COUNT);
+    values[30000] = check_rank == 0 ? 1e15f : 1;
+    allreduce(COUNT);
+    fill(check_rank, step, 0.01, QUIET);
+    allreduce(QUIET);
+    sum(step + 1, 1, COUNT, &after);
+    check(after.same && after.error < 3 * wanted * after.squares,
+          "the sum after one with a huge element is as good as others (%.3g of the error)",
+          after.error / after.squares / wanted);
+}
+
 int main(int argc, char **argv)
 {
     static const double errors[] = {0.570796, 0.133121, 0.0358197, 0.00963036, 0.00252155};
@@ -231,6 +249,7 @@ int main(int argc, char **argv)
           loud.shrunk / sqrt(loud.shrunk_squares));
     test_still();
     test_special(steps);
+    test_after_outlier(steps + 1, hops * wanted);
     for (int i = 0; device[0] && i < 2; i++)
         device_free(device[i]);
     free(expected);

@@ -10,29 +10,35 @@
 /* The weight of a step in the mean. */
 #define WEIGHT 0.125
 
-/* The largest ratio of the mean to the last step's mean square: a quantisation step that is too
- * large costs more than one that is too small. */
+/* The largest ratios of the mean to the last step's mean square, and to the mean before: a
+ * quantisation step that is too large costs more than one that is too small. One outlier in one
+ * step, however large, must not make the next step's sums noise. */
 #define MOST_OVER_LAST 1.25
+#define MOST_GROWTH 2
 
 /* 2^(-10 / CGX_STEP_YOUNG) */
 #define YOUNGER 0.86553656
 
 void cgx_step_size_add(struct cgx_step_size *size, const struct cgx_quantised *quantised)
 {
-    if (!isfinite(quantised->energy) || !(quantised->elements > 0))
-        return;
     size->now.energy += quantised->energy;
     size->now.elements += quantised->elements;
 }
 
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
 void cgx_step_size_next(struct cgx_step_size *size)
 {
-    if (size->now.energy > 0) {
-        size->last = size->now.energy / size->now.elements;
-        size->mean = size->mean > 0 ? size->mean + WEIGHT * (size->last - size->mean) : size->last;
-        if (size->mean > MOST_OVER_LAST * size->last)
-            size->mean = MOST_OVER_LAST * size->last;
-    }
+    double before = size->last, grown;
+
+    size->last = size->now.energy > 0 && isfinite(size->now.energy)
+                     ? size->now.energy / size->now.elements
+                     : 0;
+    grown = smaller(size->mean + WEIGHT * (size->last - size->mean), MOST_GROWTH * size->mean);
+    size->mean = smaller(size->mean > 0 ? grown : before, MOST_OVER_LAST * size->last);
     size->now = (struct cgx_quantised){0};
 }
 

@@ -31,13 +31,15 @@ struct cgx_quantised {
 /* All zeros: nothing is known. */
 struct cgx_step_size {
     struct cgx_quantised now; /* in the present step */
-    double mean, last;        /* mean squares: of earlier steps, weighted, and of the last one */
+    double mean, last;        /* mean squares, 0 if unknown: of earlier steps, weighted, and of the
+                                 last one */
 };
 
 /* Adds QUANTISED, of a call in the present step. */
 void cgx_step_size_add(struct cgx_step_size *size, const struct cgx_quantised *quantised);
 
-/* Ends a step. */
+/* Ends a step. The mean begins with the smaller of two steps in a row, and is forgotten after a
+ * step in which nothing was quantised, since sums may change while they are exact. */
 void cgx_step_size_next(struct cgx_step_size *size);
 
 /* Sums of which fewer were compressed are young: their errors are smaller, and they have no steps

@@ -11,12 +11,19 @@
 #include "codec/uniform/uniform.h"
 #include "lib/tap.h"
 
+/* A step with sums of mean square MEAN. */
+static void step(struct cgx_step_size *size, double mean)
+{
+    cgx_step_size_add(size, &(struct cgx_quantised){1000 * mean, 1000, 0});
+    cgx_step_size_next(size);
+}
+
 static struct cgx_step_size size_of(double mean)
 {
     struct cgx_step_size size = {.mean = 0};
 
-    cgx_step_size_add(&size, &(struct cgx_quantised){1000 * mean, 1000, 0});
-    cgx_step_size_next(&size);
+    for (int i = 0; i < 2; i++)
+        step(&size, mean);
     return size;
 }
 
@@ -108,21 +115,26 @@ static void test_mean(void)
     struct cgx_step_size size = {.mean = 0};
 
     ok(!cgx_step_size_is_known(&size), "nothing is known at first");
-    cgx_step_size_add(&size, &(struct cgx_quantised){NAN, 10, 0});
-    cgx_step_size_next(&size);
-    ok(!cgx_step_size_is_known(&size), "nor of what is not finite");
     cgx_step_size_add(&size, &(struct cgx_quantised){30, 10, 0});
     cgx_step_size_add(&size, &(struct cgx_quantised){50, 10, 0});
     cgx_step_size_next(&size);
-    ok(is_near(size.mean, 4), "a step's mean is that of its calls");
-    cgx_step_size_next(&size);
-    ok(is_near(size.mean, 4), "a step without calls changes nothing");
-    cgx_step_size_add(&size, &(struct cgx_quantised){120, 10, 0});
-    cgx_step_size_next(&size);
+    ok(!cgx_step_size_is_known(&size) && is_near(size.last, 4), "nor of one step alone");
+    step(&size, 1000);
+    ok(is_near(size.mean, 4), "of two steps the quieter one counts");
+    step(&size, 12);
     ok(is_near(size.mean, 5), "a louder step has an eighth of the weight");
-    cgx_step_size_add(&size, &(struct cgx_quantised){10, 10, 0});
-    cgx_step_size_next(&size);
+    step(&size, 1e26);
+    ok(is_near(size.mean, 10), "and at most doubles the mean");
+    step(&size, 1);
     ok(is_near(size.mean, 1.25), "of a quieter one it is a quarter above at most");
+    cgx_step_size_next(&size);
+    ok(!cgx_step_size_is_known(&size), "after a step without calls nothing is known");
+    step(&size, 3);
+    ok(!cgx_step_size_is_known(&size), "nor in the next one");
+    step(&size, 3);
+    cgx_step_size_add(&size, &(struct cgx_quantised){INFINITY, 10, 0});
+    step(&size, 1e-6);
+    ok(!cgx_step_size_is_known(&size), "nor after one that is not finite");
 }
 
 int main(void)
