@@ -22,8 +22,8 @@ enum cgx_outcome {
     CGX_OUTCOME_UNRECOVERABLE, /* all ranks know that one cannot do it uncompressed either: an error
                                   on all */
     CGX_OUTCOME_LOST,          /* this rank has no result; others may have one */
-    /* MPI failed; or, in the last slice or in FEEDBACK, this rank may lack data that others have.
-     * COMM and SCRATCH must never be used again. */
+    /* MPI failed; or this rank does not know whether the call is held. COMM and SCRATCH must never
+     * be used again. */
     CGX_OUTCOME_BROKEN,
 };
 

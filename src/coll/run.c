@@ -142,15 +142,12 @@ static void catch_up_all(struct cgx_coll *coll)
 
 /* ---- results of slices ---- */
 
-/* Whether this rank lacks what other ranks act on in the last slice: data, with which they update
- * their histories, or that they hold the call, if it is the first slice too. Without that this rank
- * must not meet them in another collective. A loss in an earlier slice is reported with the next
- * one. */
+/* Whether this rank does not know whether the others hold the call, which they act on at once: it
+ * must not meet them in another collective. */
 static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
 {
-    return slice->number + 1 == coll->schedule->slices &&
-           ((slice->lost && coll->has_history) ||
-            (slice->missed && slice->number == 0 && coll->looks));
+    return slice->number + 1 == coll->schedule->slices && slice->missed && slice->number == 0 &&
+           coll->looks;
 }
 
 /* Adds the energies and elements that the uniformly quantised pieces of SLICE store, which cover
@@ -242,7 +239,7 @@ static enum cgx_outcome finish(struct cgx_coll *coll, enum cgx_outcome outcome)
     if (ended != 0)
         cgx_trace_record((struct cgx_trace_event){.begin = ended, .kind = CGX_TRACE_DRAIN});
     if (outcome == CGX_OUTCOME_DONE && coll->state.lost)
-        return coll->has_history ? CGX_OUTCOME_BROKEN : CGX_OUTCOME_LOST;
+        return CGX_OUTCOME_LOST;
     return outcome;
 }
 

@@ -110,13 +110,14 @@ int cgx_site_history_attach(struct cgx_site_history *history, struct cgx_coll *c
 }
 
 void cgx_site_history_conclude(struct cgx_site_history *history, const struct cgx_coll *coll,
-                               bool done)
+                               enum cgx_outcome outcome)
 {
-    if (!coll->has_history)
+    /* Held calls decode nothing, so they leave the history as it was. */
+    if (!coll->has_history || outcome == CGX_OUTCOME_HELD)
         return;
     history->age++;
-    if (done)
+    if (outcome == CGX_OUTCOME_DONE)
         return;
     drop(history);
-    history->agreed = false;
+    history->agreed = outcome == CGX_OUTCOME_LOST;
 }

@@ -24,10 +24,11 @@ struct cgx_site_history {
  * history cannot serve the call. Returns MPI's code. */
 int cgx_site_history_attach(struct cgx_site_history *history, struct cgx_coll *coll);
 
-/* After the call. DONE: it succeeded, on all ranks or on none. Otherwise the history would be of a
- * sum that was not used, and is forgotten. */
+/* After the call. If it failed on all ranks, the history would be of a sum that was not used, and
+ * is forgotten. A rank that has lost the call has no history, and the others do not know: it
+ * declines the next call, after which no rank has one. */
 void cgx_site_history_conclude(struct cgx_site_history *history, const struct cgx_coll *coll,
-                               bool done);
+                               enum cgx_outcome outcome);
 
 /* Frees the memory of HISTORY, of which nothing is then known. */
 void cgx_site_history_forget(struct cgx_site_history *history);

@@ -164,9 +164,7 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
 
     if (!observes)
         count(state, key, coll, outcome, elapsed);
-    /* Held calls decode nothing, so they leave the history as it was. */
-    if (outcome != CGX_OUTCOME_HELD)
-        cgx_site_history_conclude(&site->history, coll, outcome == CGX_OUTCOME_DONE);
+    cgx_site_history_conclude(&site->history, coll, outcome);
     if (outcome == CGX_OUTCOME_DONE) {
         cgx_positions_quantised(state, site, coll);
         cgx_look_ran(coll, state, site);

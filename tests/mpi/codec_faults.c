@@ -4,7 +4,7 @@
 /* Faults on one rank, in every operation of the codec and every slice, and messages that do not
  * follow the schedule. Each call ends well on all ranks, or with an MPI error where it must; none
  * hangs, and the next call works. Linked with the library's objects, with cgx_codec_run wrapped.
- * The argument is the number of slices of a call under the present settings. */
+ * The argument is the number of slices of a call under the present settings, or "history". */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,10 +119,36 @@ static void test_spoilt_message(int send, int faulty)
           faulty);
 }
 
+/* A rank that cannot decode a sum has no history either. */
+static void test_history(int faulty)
+{
+    enum { BEFORE = 12, AFTER = 12 };
+    MPI_Comm comm = comms_new();
+    bool right = true, same = true;
+
+    comms_hint(comm, "cgx_step", "1");
+    for (int i = 0; i < BEFORE; i++)
+        reduce_once(comm);
+    failing = check_rank == faulty ? CGX_DECODE : CGX_OPERATIONS;
+    calls_left = 0;
+    right = (reduce_once(comm) == ERROR) == (check_rank == faulty);
+    failing = CGX_OPERATIONS;
+    for (int i = 0; i < AFTER; i++) {
+        right = reduce_once(comm) != ERROR && right;
+        same = check_same(result, count * sizeof *result, MPI_COMM_WORLD) && same;
+    }
+    check(right, "decode fails on rank %d, with history: that rank has an error, once", faulty);
+    check(same && reduce_once(comm) != EXACT, "later sums are the same on all ranks, compressed");
+    MPI_Comm_free(&comm);
+}
+
 int main(int argc, char **argv)
 {
+    bool history;
+
     check_begin(&argc, &argv);
-    slices = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
+    history = argc > 1 && strcmp(argv[1], "history") == 0;
+    slices = argc > 1 && !history ? (unsigned)atoi(argv[1]) : 1;
     count = slices > 1 ? MOST : 10007;
     input = check_memory(count * sizeof *input);
     exact = check_memory(count * sizeof *exact);
@@ -133,11 +159,14 @@ int main(int argc, char **argv)
     PMPI_Allreduce(input, exact, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
 
     for (int faulty = 0; faulty < check_size; faulty += check_size - 1) {
-        for (enum cgx_operation operation = CGX_ENCODE; operation <= CGX_DECODE; operation++) {
+        if (history)
+            test_history(faulty);
+        for (enum cgx_operation operation = CGX_ENCODE; !history && operation <= CGX_DECODE;
+             operation++) {
             for (unsigned slice = 0; slice < slices; slice++)
                 test_operation(operation, slice, faulty);
         }
-        if (slices == 1) {
+        if (slices == 1 && !history) {
             for (int send = 1; send <= 2 * check_size - 2; send++)
                 test_spoilt_message(send, faulty);
         }

@@ -66,11 +66,9 @@ static bool is_consistent(const struct scene *scene)
     if (scene_all_are(scene, CGX_OUTCOME_HALFWAY))
         return true;
     for (unsigned r = 0; r < scene->ranks; r++) {
-        /* One that cannot know what others have seen of their data, or has another history than
-         * they, must meet them in no other collective: it is broken. */
-        if (scene->outcomes[r] == CGX_OUTCOME_LOST && !scene->has_history)
-            continue;
-        if (scene->outcomes[r] == CGX_OUTCOME_BROKEN && (scene->looks || scene->has_history))
+        /* One that cannot know what others have seen of their data is broken. */
+        if (scene->outcomes[r] == CGX_OUTCOME_LOST ||
+            (scene->looks && scene->outcomes[r] == CGX_OUTCOME_BROKEN))
             continue;
         if (scene->outcomes[r] != CGX_OUTCOME_DONE)
             return false;
