@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "codec/format.h"
 #include "lib/tap.h"
 #include "lib/wrap.h"
 #include "unit/lib/loopback.h"
@@ -27,6 +28,7 @@ static const size_t fragments[] = {1, 1000, 1024, 16384, 1 << 20, 64 << 20};
 /* Every rank sends BYTES to each other, of which it leaves out the end behind FILLED. */
 struct scene {
     size_t fragment, bytes, filled;
+    bool varies;         /* nothing is sent for the end; a header says how much is */
     size_t most;         /* transfers that the exchange is made for */
     bool arrived[RANKS]; /* what was to come, and nothing behind it */
     bool cut[RANKS];     /* what was sent is in as many fragments as there are, none too long */
@@ -60,7 +62,7 @@ static bool is_right(const struct scene *scene, const struct cgx_transfer *trans
 {
     bool right = transfer->filled == scene->filled;
 
-    for (size_t i = 0; i < scene->bytes; i++)
+    for (size_t i = scene->varies ? CGX_MESSAGE_HEADER_BYTES : 0; i < scene->bytes; i++)
         right = right && transfer->data[i] ==
                              (i < scene->filled ? byte_of((unsigned)transfer->peer, rank, i) : 0);
     return right;
@@ -73,7 +75,8 @@ static void run_rank(void *context, unsigned rank)
     struct cgx_transfer transfers[2 * PEERS] = {0};
     struct cgx_mpi mpi = loopback_mpi;
     struct cgx_transports ways = {.mpi = &mpi, .pace = {.fragment = scene->fragment}};
-    size_t whole = (scene->bytes + scene->fragment - 1) / scene->fragment;
+    size_t end = scene->varies ? scene->filled : scene->bytes;
+    size_t whole = (end + scene->fragment - 1) / scene->fragment;
 
     mpi.Isend = counted_send;
     sent = longest = 0;
@@ -82,11 +85,19 @@ static void run_rank(void *context, unsigned rank)
         struct cgx_transfer *in = &transfers[p], *out = &transfers[PEERS + p];
 
         *in = (struct cgx_transfer){(int)peer, CGX_TRANSFER_RECEIVE, need(scene->bytes),
-                                    .bytes = scene->bytes};
-        *out = (struct cgx_transfer){(int)peer, CGX_TRANSFER_SEND, need(scene->bytes),
-                                     .bytes = scene->bytes, .filled = scene->filled};
+                                    .bytes = scene->bytes, .varies = scene->varies};
+        *out = (struct cgx_transfer){(int)peer,
+                                     CGX_TRANSFER_SEND,
+                                     need(scene->bytes),
+                                     .bytes = scene->bytes,
+                                     .filled = scene->filled,
+                                     .varies = scene->varies};
         for (size_t i = 0; i < scene->bytes; i++)
             out->data[i] = byte_of(rank, peer, i);
+        if (scene->varies)
+            cgx_message_write(
+                &(struct cgx_message){.bytes = scene->filled - CGX_MESSAGE_HEADER_BYTES},
+                out->data);
     }
     if (!exchange || loopback_exchange(exchange, &ways, transfers, 2 * PEERS) != CGX_OK)
         bail_out("the exchange failed");
@@ -125,6 +136,21 @@ static void test_fragments(size_t fragment)
     }
     ok(arrived, "fragments of %zu bytes: messages arrive, and nothing behind them", fragment);
     ok(cut, "fragments of %zu bytes: there are as many as it takes", fragment);
+}
+
+static void test_varying(void)
+{
+    static const size_t fills[] = {CGX_MESSAGE_HEADER_BYTES, 1024, 1025, 12345, 100000};
+    bool right = true;
+
+    for (size_t f = 0; f < sizeof fills / sizeof fills[0]; f++) {
+        struct scene scene = {1024, 100000, fills[f], true, .most = 2 * PEERS};
+
+        loopback_run(RANKS, run_rank, &scene);
+        for (unsigned r = 0; r < RANKS; r++)
+            right = right && scene.arrived[r] && scene.cut[r];
+    }
+    ok(right, "messages that vary have as many fragments as they say");
 }
 
 /* ---- waiting ---- */
@@ -225,6 +251,7 @@ int main(void)
 {
     for (size_t i = 0; i < FRAGMENTS; i++)
         test_fragments(fragments[i]);
+    test_varying();
     test_waiting();
     test_no_pace();
     return done_testing();

@@ -194,7 +194,8 @@ static bool is_garbled(const unsigned char *message, size_t bytes, size_t *byte)
                   cgx_message_read(message, &header) == CGX_OK &&
                   header.plan == scene_now->schedule.hash && header.flags == CGX_MESSAGE_PACKED;
 
-    *byte = fault->what == SCENE_MAP ? CGX_MESSAGE_HEADER_BYTES : 4 /* the hash of the plan */;
+    /* What is packed, the step, or the hash of the plan. */
+    *byte = fault->what == SCENE_MAP ? CGX_MESSAGE_HEADER_BYTES : fault->nth % 2 ? 2 : 4;
     return (fault->what == SCENE_MESSAGE || (fault->what == SCENE_MAP && packed)) &&
            fault->rank == rank_now && messages++ == fault->nth;
 }
