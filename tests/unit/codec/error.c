@@ -124,6 +124,8 @@ static void test_bias(void)
 static void test_steps(void)
 {
     static const float steps[] = {0, -1, NAN, INFINITY, 0x1.fffffep-110f, 0x1p-140f, 0x1.1p126f};
+    const struct cgx_piece piece = {.count = 2048, .bits = CGX_UNIFORM + 2};
+    const unsigned char *sources[] = {payload, payload};
     struct cgx_coding coding = {.bucket_size = 512};
     bool refused = true;
 
@@ -138,6 +140,9 @@ static void test_steps(void)
     ok(transmit(&coding, CGX_UNIFORM + 2, 2048) == CGX_OK && isfinite(decoded[9]) &&
            fabsf(decoded[9] / values[9] - 1) < 0.01f,
        "the largest float32 has a code at the least step");
+    ok(data_sum(cgx_codec_host(), CGX_REDUCE, &coding, &piece, sources, 2, NULL, payload) ==
+           CGX_ERR_INVALID,
+       "no sum takes the place of one of its sources");
 }
 
 int main(void)

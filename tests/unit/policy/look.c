@@ -290,6 +290,20 @@ static enum cgx_look last_of(const struct kind two[2], unsigned count)
     return found;
 }
 
+/* A gradient of which the first so many of 32 GROUPS are zeros. */
+static enum cgx_look partly_empty(size_t groups, bool unseen)
+{
+    const struct cgx_input_traits traits = {.unseen = unseen};
+    struct cgx_inputs inputs = {.kept = NULL};
+    struct cgx_sample sample;
+
+    draw(&gradient, 0, &sample);
+    sample.run = CGX_LOOK_INPUT_RUN;
+    memset(sample.values, 0,
+           groups * CGX_LOOK_PLACES * CGX_LOOK_INPUT_RUN / 32 * sizeof sample.values[0]);
+    return cgx_inputs_look(&inputs, &sample, &traits);
+}
+
 static void test_inputs(void)
 {
     const struct kind jumps[2] = {{.size = 1, .own = 1}, {.size = 1.3, .own = 1}};
@@ -308,6 +322,9 @@ static void test_inputs(void)
     ok(last_of(slower, 20) == CGX_LOOK_GRADIENT, "inputs may change less than sums");
     ok(last_of(density, 8) == CGX_LOOK_GRADIENT && last_of(density, 9) == CGX_LOOK_STEADY,
        "inputs of one size are steady from the ninth on");
+    ok(partly_empty(15, true) == CGX_LOOK_GRADIENT && partly_empty(16, true) == CGX_LOOK_EMPTY &&
+           partly_empty(16, false) == CGX_LOOK_GRADIENT,
+       "half of an input that has not been looked at before may not be empty");
     ok(look_at_input(&inputs, &loud, 0, NULL) == CGX_LOOK_GRADIENT,
        "the first input has no size to be compared with");
     ok(look_at_input(&inputs, &gradient, 1, NULL) == CGX_LOOK_ODD && inputs.sizes.count == 1,
