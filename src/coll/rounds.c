@@ -55,10 +55,15 @@ static void compare_sketches(struct cgx_slice *slice)
 static enum cgx_status begin_round(struct cgx_slice *slice)
 {
     const struct cgx_program *program = cgx_slice_program(slice);
+    bool is_input = slice->round == program->start;
+    int64_t begun = cgx_trace_now();
 
-    if (slice->round != program->start)
+    if (!is_input)
         cgx_slice_sum(slice, slice->round);
     cgx_slice_settle(slice);
+    if (is_input || !cgx_block_is_empty(cgx_program_sum(program, slice->round)))
+        cgx_trace_span(is_input ? CGX_TRACE_WAIT_ENCODER : CGX_TRACE_SUM, begun, slice->number,
+                       slice->slot_number);
     if (slice->round + 1 == program->rounds && cgx_slice_is_local(slice, slice->round))
         cgx_slice_publish(slice);
     slice->formed = true;

@@ -117,17 +117,19 @@ void cgx_slice_sum(struct cgx_slice *slice, unsigned round)
     if (coll->encoder->ops->run(coll->encoder, slice->slot_number, &work) != CGX_OK ||
         (!stays(slice, round) && fetch(slice, &extent) != CGX_OK))
         cgx_slice_give_up(slice);
-    cgx_trace_span(is_input ? CGX_TRACE_ENCODE : CGX_TRACE_SUM, begun, slice->number,
-                   slice->slot_number);
+    if (is_input)
+        cgx_trace_span(CGX_TRACE_ENCODE, begun, slice->number, slice->slot_number);
 }
 
 void cgx_slice_settle(struct cgx_slice *slice)
 {
     struct cgx_backend *encoder = slice->coll->encoder;
-    const struct cgx_block block = cgx_program_sum(cgx_slice_program(slice), slice->round);
-    int64_t begun = cgx_trace_now();
+    const struct cgx_program *program = cgx_slice_program(slice);
+    const struct cgx_block block = cgx_program_sum(program, slice->round);
 
-    if (cgx_block_is_empty(block))
+    /* Before the first messages even a rank that has nothing to send waits: the device may still
+     * read what the slice before has received at this place. */
+    if (cgx_block_is_empty(block) && slice->round != program->start)
         return;
     /* Waits even if the slice was declined after its start: queued work still writes where headers
      * go. */
@@ -136,7 +138,6 @@ void cgx_slice_settle(struct cgx_slice *slice)
     /* The space for headers between parts is unused. */
     for (uint32_t place = block.first + 1; slice->vote == CGX_ABLE && place < block.end; place++)
         memset(slice->slot->staging + slice->slot->cut.part[place].at, 0, CGX_MESSAGE_HEADER_BYTES);
-    cgx_trace_span(CGX_TRACE_WAIT_ENCODER, begun, slice->number, slice->slot_number);
 }
 
 /* ---- what the host has, for backends; of pieces that vary only the bytes in use ---- */
