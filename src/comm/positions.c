@@ -52,8 +52,10 @@ _Static_assert(CGX_STEP_STAGES == CGX_LEVEL_RESULT + 1, "as many");
 void cgx_positions_set_steps(const struct cgx_comm *state, const struct cgx_callsite *site,
                              struct cgx_coll *coll)
 {
+    /* While no steps begin, as where positions are lost, what is known of them grows old. */
+    const bool placed = site->key.position != CGX_POSITION_NONE;
     const struct cgx_step_size *size =
-        cgx_step_size_is_known(&state->step.size) ? &state->step.size : &site->step_size;
+        placed && cgx_step_size_is_known(&state->step.size) ? &state->step.size : &site->step_size;
     unsigned width = coll->schedule->plan.stepped, payloads[CGX_STEP_STAGES];
     uint32_t age = cgx_positions_age(state, site);
     union cgx_float_state caller;

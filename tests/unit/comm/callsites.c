@@ -3,6 +3,7 @@
 
 /* Which call sites the table of a communicator has. */
 #include "comm/callsites.h"
+#include "comm/positions.h"
 
 #include "lib/tap.h"
 #include "mpi/config.h"
@@ -163,6 +164,30 @@ static void test_hints(void)
     cgx_nodes_free(nodes);
 }
 
+/* Those of sums without a position do not follow the steps before, which may be long ago. */
+static void test_step_sizes(void)
+{
+    struct cgx_nodes *nodes = cgx_nodes_create(NULL, 2);
+    struct cgx_callsite *site = find(60000);
+    struct cgx_coll lost = {.call = 0}, placed = {.call = 0};
+
+    state.places.nodes = state.places.flat = nodes;
+    lost.schedule = placed.schedule = cgx_callsites_schedule(&state, site);
+    site->runs = CGX_STEP_YOUNG;
+    site->step_size.mean = 1e-6;
+    state.step.size.mean = 1;
+    cgx_positions_set_steps(&state, site, &lost);
+    site->key.position = 0;
+    cgx_positions_set_steps(&state, site, &placed);
+    ok(lost.steps[CGX_STEP_STAGES - 1] > 0 &&
+           placed.steps[CGX_STEP_STAGES - 1] > 900 * lost.steps[CGX_STEP_STAGES - 1],
+       "quantisation steps are the site's own where its position is not known");
+    site->key.position = CGX_POSITION_NONE;
+    state.step.size.mean = 0;
+    state.places.nodes = state.places.flat = NULL;
+    cgx_nodes_free(nodes);
+}
+
 /* Sums by ops of the program's own are exact until a hint says what they are. */
 static void test_ops(void)
 {
@@ -201,6 +226,7 @@ int main(void)
     test_positions();
     test_clear();
     test_hints();
+    test_step_sizes();
     test_ops();
     cgx_callsites_free(state.callsites);
     return done_testing();
