@@ -269,6 +269,7 @@ static void run_rank(void *context, unsigned rank)
                             .decoder = &backend,
                             .scratch = &scratch,
                             .call = SCENE_CALL,
+                            .turn = scene->turn,
                             .error = 0x1p-12f,
                             .input = scene->in_place ? scene->outputs[rank] : scene->inputs[rank],
                             .output = scene->outputs[rank],

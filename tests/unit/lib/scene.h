@@ -49,6 +49,7 @@ struct scene {
     bool looks;       /* ranks compare sketches of their inputs */
     int held;         /* the rank that holds the call for its input; -1: none */
     float steps[CGX_STEP_STAGES]; /* of uniform quantisation; 0: each piece's own */
+    uint32_t turn;                /* of its call */
     size_t staging;               /* bytes; 0: all in one slice */
     size_t fragment;              /* bytes */
     int declined, unrecoverable;  /* the rank that is; -1: none */
