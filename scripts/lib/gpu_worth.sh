@@ -124,7 +124,7 @@ torch() {
     shift 3
     on_ranks 2
     # shellcheck disable=SC2086 # words
-    into "$out/torch.csv" part "PyTorch: $torch_name" $launch env CGX_WARMUP=0 CGX_INNER_COMMUNICATOR_TYPE="$torch_transport" \
+    into "$out/torch.csv" part "PyTorch: $torch_name" $launch env CGX_WARMUP=0 CGX_COMPRESSION_MINIMAL_SIZE=1024 CGX_INNER_COMMUNICATOR_TYPE="$torch_transport" \
         PYTORCH_CUDA_ALLOC_CONF="$torch_allocator" \
         PYTORCH_ALLOC_CONF="$torch_allocator" "$directory/tools/cgxrun" bench/gpu_torch "$@" \
         "$torch_name" || :
