@@ -183,14 +183,15 @@ struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx
 }
 
 struct cgx_worth *cgx_callsites_worth(const struct cgx_comm *state,
-                                      const struct cgx_callsite_key *key,
-                                      const struct cgx_worth **neighbour)
+                                      const struct cgx_callsite_key *key)
 {
-    struct cgx_worth *of = state->callsites->worth[key->type];
-    const unsigned class = cgx_worth_class(key->count);
+    return &state->callsites->worth[key->type][cgx_worth_class(key->count)];
+}
 
-    *neighbour = cgx_worth_neighbour(of, class);
-    return &of[class];
+const struct cgx_worth *cgx_callsites_neighbour(const struct cgx_comm *state,
+                                                const struct cgx_callsite_key *key)
+{
+    return cgx_worth_neighbour(state->callsites->worth[key->type], cgx_worth_class(key->count));
 }
 
 /* ---- plans and schedules ---- */

@@ -27,11 +27,13 @@ void cgx_callsites_clear(struct cgx_callsites *table);
 struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx_callsite_key *key,
                                         bool recurs);
 
-/* What is known of the times of sums of the size and type of KEY; *NEIGHBOUR: of those of nearly
- * this size, NULL if of none. */
+/* What is known of the times of sums of the size and type of KEY. */
 struct cgx_worth *cgx_callsites_worth(const struct cgx_comm *state,
-                                      const struct cgx_callsite_key *key,
-                                      const struct cgx_worth **neighbour);
+                                      const struct cgx_callsite_key *key);
+
+/* What is known of those of nearly this size; NULL if there are none. */
+const struct cgx_worth *cgx_callsites_neighbour(const struct cgx_comm *state,
+                                                const struct cgx_callsite_key *key);
 
 /* SITE's schedule, made if it is not known or not valid any more. Valid until the next call for any
  * site. */

@@ -8,11 +8,10 @@
 #include "mpi/config.h"
 #include "util/float_state.h"
 
-/* Begins a training step. If its positions have changed, or nothing was quantised in the last one,
- * the mean starts anew. */
+/* Begins a training step. If its positions have changed, the mean starts anew. */
 static void begin_step(struct cgx_step *step, uint64_t generation)
 {
-    if (step->generation != generation || step->size.now.elements == 0)
+    if (step->generation != generation)
         step->size = (struct cgx_step_size){.mean = 0};
     step->generation = generation;
     cgx_step_size_next(&step->size);

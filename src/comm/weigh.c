@@ -56,27 +56,26 @@ static int weigh(struct cgx_comm *state, const struct cgx_callsite *site, struct
 
 int cgx_weigh_next(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_way *way)
 {
-    const struct cgx_worth *neighbour;
     struct cgx_worth *worth;
     int code = CGX_MPI_SUCCESS;
 
     *way = CGX_WAY_COMPRESSED;
     if (!cgx_weigh_applies(site))
         return code;
-    worth = cgx_callsites_worth(state, &site->key, &neighbour);
+    worth = cgx_callsites_worth(state, &site->key);
     if (cgx_worth_is_due(worth))
         code = weigh(state, site, worth);
     if (code == CGX_MPI_SUCCESS)
-        *way = cgx_worth_next(worth, neighbour, cgx_positions_age(state, site));
+        *way =
+            cgx_worth_next(worth, worth->begun ? NULL : cgx_callsites_neighbour(state, &site->key),
+                           cgx_positions_age(state, site));
     return code;
 }
 
 void cgx_weigh_took(const struct cgx_comm *state, const struct cgx_callsite *site, enum cgx_way way,
                     int64_t begun)
 {
-    const struct cgx_worth *neighbour;
-
     if (cgx_weigh_applies(site))
-        cgx_worth_took(cgx_callsites_worth(state, &site->key, &neighbour), way, site->key.count,
+        cgx_worth_took(cgx_callsites_worth(state, &site->key), way, site->key.count,
                        cgx_trace_clock_since(begun) - begun);
 }

@@ -195,7 +195,6 @@ int cgx_look_exact(const struct cgx_call *call, struct cgx_comm *state, enum cgx
     const struct elements sum = sum_of(call, site->dtype);
     const struct elements own = input_of(call, site->dtype, in_place);
     struct input input = {.size = 0};
-    const struct cgx_worth *neighbour;
     union cgx_float_state caller;
     int64_t begun;
     int code;
@@ -208,7 +207,7 @@ int cgx_look_exact(const struct cgx_call *call, struct cgx_comm *state, enum cgx
     if (can && in_place)
         see_input(&own, false, &input);
     cgx_float_leave(&caller);
-    cgx_worth_look(cgx_callsites_worth(state, &site->key, &neighbour));
+    cgx_worth_look(cgx_callsites_worth(state, &site->key));
     begun = cgx_trace_clock();
     code = cgx_exact(call, reason);
     cgx_weigh_took(state, site, CGX_WAY_EXACT, begun);
