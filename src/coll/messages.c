@@ -254,6 +254,7 @@ static void take(struct cgx_slice *slice, const struct cgx_transfer *transfer)
         slice->held = true;
     slice->heard++;
     slice->agreeing += expected && cgx_sketch_agrees(&slice->coll->sketch, header.sketch);
+    slice->zeros += expected && cgx_sketch_is_alone(&slice->coll->sketch, header.sketch);
     if (fails && cgx_slice_is_early(slice))
         cgx_slice_decline(slice, CGX_DECLINED);
     else if (fails)
@@ -267,7 +268,7 @@ enum cgx_status cgx_slice_poll(struct cgx_slice *slice, bool *complete)
 
     if (status != CGX_OK || !*complete)
         return status;
-    slice->heard = slice->agreeing = 0;
+    slice->heard = slice->agreeing = slice->zeros = 0;
     for (size_t i = 0; i < slice->ntransfers; i++) {
         if (scratch->transfers[i].direction == CGX_TRANSFER_RECEIVE)
             take(slice, &scratch->transfers[i]);

@@ -41,13 +41,21 @@ void cgx_slice_start(const struct cgx_coll *coll, unsigned number, struct cgx_sl
     cgx_slice_sum(slice, program->start);
 }
 
-/* Holds the call if all peers of the first exchange bring what this rank brings: gradients of other
- * data are not so alike. */
+/* Holds the call if all peers of the first exchange bring what this rank brings, since gradients of
+ * other data are not so alike, or if they begin to bring zeros. */
 static void compare_sketches(struct cgx_slice *slice)
 {
-    if (slice->vote != CGX_ABLE || slice->heard == 0 || slice->agreeing < slice->heard)
+    struct cgx_inputs *inputs = slice->coll->inputs;
+
+    if (slice->vote != CGX_ABLE || slice->heard == 0)
         return;
-    slice->held = slice->alike = true;
+    if (slice->agreeing == slice->heard)
+        slice->look = CGX_LOOK_ALIKE;
+    else if (inputs && cgx_inputs_alone(inputs, slice->zeros == slice->heard))
+        slice->look = CGX_LOOK_EMPTY;
+    else
+        return;
+    slice->held = true;
     cgx_slice_decline(slice, CGX_DECLINED);
 }
 

@@ -188,8 +188,8 @@ static enum cgx_outcome conclude(struct cgx_coll *coll, struct cgx_slice *slice)
     coll->state.lent |= slice->lent;
     if (slice->vote == CGX_UNRECOVERABLE)
         return CGX_OUTCOME_UNRECOVERABLE;
-    if (slice->alike)
-        coll->look = CGX_LOOK_ALIKE;
+    if (slice->look != CGX_LOOK_UNKNOWN)
+        coll->look = slice->look;
     /* The next slice, if there is one, tells ranks that have missed it. */
     coll->state.held = slice->vote != CGX_ABLE && slice->held && slice->number == 0;
     if (slice->vote != CGX_ABLE && slice->held)

@@ -31,13 +31,14 @@ struct cgx_slice {
     bool formed;                /* the round's sum is; its messages are on their way */
     size_t ntransfers;          /* of that exchange */
     struct cgx_packed packed;   /* of its messages */
-    unsigned heard, agreeing;   /* messages, and those with this rank's sketch */
+    unsigned heard;             /* messages, those with this rank's ... */
+    unsigned agreeing, zeros;   /* ... sketch, and those of zeros where it has others */
     unsigned seq;               /* number of messages so far between a pair of ranks */
     int64_t begun, round_begun; /* for CGX_TRACE */
     /* What has become of it: */
     enum cgx_vote vote; /* the worst known here; at the end, of all ranks */
     bool held;          /* declined since the data is no gradient */
-    bool alike;         /* as this rank has found by sketches */
+    enum cgx_look look; /* what this rank has found by sketches */
     bool lost;          /* this rank has no result, and not all ranks know it */
     bool missed;        /* nor what other ranks' messages said */
     bool unpulled;      /* copying from local peers failed */

@@ -42,7 +42,8 @@ const struct cgx_look_words cgx_looks[CGX_LOOKS] = {
                             "covariances and second-order factors"},
     [CGX_LOOK_ODD] = {"odd", "its size is 16 times above or below all of the 12 sums before",
                       "averages and metrics in a gradient's buffer"},
-    [CGX_LOOK_EMPTY] = {"empty", "most of it is zero", "gathers done as sums"},
+    [CGX_LOOK_EMPTY] = {"empty", "most of it is zero on some ranks",
+                        "gathers and broadcasts done as sums"},
 };
 
 /* ---- sizes ---- */

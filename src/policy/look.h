@@ -17,7 +17,8 @@
  *   symmetric  pairs on both sides of the diagonal of a square matrix are equal
  *   alike      the signs of all ranks' inputs are the same in 97.5 % of the sampled places
  *
- *   empty      most groups of an input are zero, and some are not, where nobody has looked at sums
+ *   empty      most groups of an input are zero, and some are not, where nobody has looked at sums;
+ *              or all peers bring zeros where this rank does not, for the first time in twelve sums
  *
  * A size is a mean square. Zeros, and what is not finite, are looked at and kept nowhere.
  *
@@ -131,6 +132,7 @@ enum cgx_look cgx_window_judge(const struct cgx_window *window,
 struct cgx_inputs {
     struct cgx_kept *kept;  /* of compressed calls; NULL: only sizes are known */
     struct cgx_sizes sizes; /* of all calls that were not odd */
+    unsigned alone;         /* calls in which it is still usual that all peers bring zeros */
 };
 
 /* The least and the greatest size of inputs; zeros: none yet. */
@@ -148,6 +150,20 @@ struct cgx_input_traits {
 /* What INPUT, of a call that may be compressed, shows. */
 enum cgx_look cgx_inputs_look(struct cgx_inputs *inputs, const struct cgx_sample *input,
                               const struct cgx_input_traits *traits);
+
+/* In a call all peers bring zeros where this rank does not (ALONE), or not all do. Returns whether
+ * that is new for the last twelve calls, as in broadcasts done as sums. It is usual for a mixture
+ * of experts. */
+static inline bool cgx_inputs_alone(struct cgx_inputs *inputs, bool alone)
+{
+    bool is_new = alone && inputs->alone == 0;
+
+    if (alone)
+        inputs->alone = CGX_LOOK_KEPT;
+    else if (inputs->alone > 0)
+        inputs->alone--;
+    return is_new;
+}
 
 /* An input of SIZE was summed: it counts for the next ones. */
 void cgx_sizes_add(struct cgx_sizes *sizes, double size);

@@ -8,7 +8,8 @@
 #include "codec/squares.h"
 #include "util/integers.h"
 
-#define ALIKE_LEAST 32 /* places */
+#define PLACES_LEAST 32 /* that are not zero */
+#define ZEROS 0xAA      /* signs of eight zeros */
 
 size_t cgx_sample_run(size_t count, size_t most)
 {
@@ -44,7 +45,7 @@ struct cgx_sketch cgx_sketch_empty(void)
 {
     struct cgx_sketch sketch = {{0}, {0}};
 
-    memset(sketch.signs, 0xAA, sizeof sketch.signs);
+    memset(sketch.signs, ZEROS, sizeof sketch.signs);
     return sketch;
 }
 
@@ -77,5 +78,17 @@ bool cgx_sketch_agrees(const struct cgx_sketch *own, const unsigned char other[C
         places += __builtin_popcount(nonzero);
         equal += __builtin_popcount(nonzero & ~((unsigned)own->signs[i] ^ other[i]));
     }
-    return places >= ALIKE_LEAST && 40 * equal >= 39 * places;
+    return places >= PLACES_LEAST && 40 * equal >= 39 * places;
+}
+
+bool cgx_sketch_is_alone(const struct cgx_sketch *own, const unsigned char other[CGX_SKETCH_BYTES])
+{
+    int places = 0;
+    unsigned filled = 0;
+
+    for (size_t i = 0; i < CGX_SKETCH_BYTES; i++) {
+        places += __builtin_popcount(own->nonzero[i]);
+        filled |= own->nonzero[i] & (ZEROS ^ (unsigned)other[i]);
+    }
+    return places >= PLACES_LEAST && filled == 0;
 }

@@ -54,4 +54,7 @@ struct cgx_sketch cgx_sketch_empty(void);
  * OWN. */
 bool cgx_sketch_agrees(const struct cgx_sketch *own, const unsigned char other[CGX_SKETCH_BYTES]);
 
+/* Whether OTHER has zeros, as far as signs show, in all those places, if they are at least 32. */
+bool cgx_sketch_is_alone(const struct cgx_sketch *own, const unsigned char other[CGX_SKETCH_BYTES]);
+
 #endif

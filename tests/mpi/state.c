@@ -142,6 +142,20 @@ static void play_federated(struct player *player, unsigned step)
         weights[i] = sum[i] / (float)player->ranks;
 }
 
+/* In every fourth step rank 0's weights, of a gradient's size, go to all as a sum with zeros. */
+static void play_broadcast(struct player *player, unsigned step)
+{
+    float *input = player_input(player, COUNT);
+
+    if (step % 4 != 3) {
+        sum_noise(player, COUNT, 1);
+        return;
+    }
+    for (size_t i = 0; i < COUNT; i++)
+        input[i] = player->rank == 0 ? gauss(7, i) + 0.01f * gauss(8 + step, i) : 0;
+    player_sum_input(player, PLAYER_WEIGHTS, COUNT);
+}
+
 /* Mean of x x^T over a batch, of activations of unlike scale, as K-FAC and Shampoo sum it. */
 static void sum_factor(struct player *player)
 {
@@ -372,6 +386,7 @@ static const struct player_stream scenes[] = {
     {"forces", play_forces, STEPS, 0, 0, 0},
     {"components", play_components, STEPS, 0, 0, 0},
     {"federated", play_federated, STEPS, 0, 0, 0},
+    {"broadcast", play_broadcast, 2 * STEPS, WATCHED_FROM, 90, 100},
     {"factors", play_factors, STEPS, WATCHED_FROM, 90, 100},
     {"factors_alike", play_factors_alike, STEPS, WATCHED_FROM, 0, 100},
     {"straggler_near", play_straggler_near, STEPS, 0, 0, 0},

@@ -51,6 +51,14 @@ static void bring_alike(struct scene *scene, unsigned from, size_t different)
         scene_set_input(scene, from, i * stride, -scene_input(scene, 0, i * stride));
 }
 
+/* All elements but the first so many of rank 0 become zeros. */
+static void bring_zeros(struct scene *scene, size_t elements)
+{
+    for (unsigned r = 0; r < scene->ranks; r++)
+        for (size_t i = r == 0 ? elements : 0; i < COUNT; i++)
+            scene_set_input(scene, r, i, 0);
+}
+
 static void test_topology(size_t t, bool leaders, bool in_slices)
 {
     struct scene scene = make(t, leaders, in_slices);
@@ -69,8 +77,13 @@ static void test_topology(size_t t, bool leaders, bool in_slices)
     right = right && is_held(&scene, true);
     scene.looks = false;
     right = right && is_held(&scene, false);
-    ok(right, "nodes %s%s%s: held if any rank holds it, or all are alike", topologies[t],
-       leaders ? ", leaders" : "", in_slices ? ", in slices" : "");
+    scene.looks = true;
+    bring_zeros(&scene, COUNT);
+    right = right && is_held(&scene, true);
+    bring_zeros(&scene, COUNT / 10);
+    right = right && is_held(&scene, false);
+    ok(right, "nodes %s%s%s: held if a rank holds it, all are alike, or all but one zeros",
+       topologies[t], leaders ? ", leaders" : "", in_slices ? ", in slices" : "");
     scene_free(&scene);
 }
 
