@@ -142,20 +142,6 @@ static void play_federated(struct player *player, unsigned step)
         weights[i] = sum[i] / (float)player->ranks;
 }
 
-/* In every fourth step rank 0's weights, of a gradient's size, go to all as a sum with zeros. */
-static void play_broadcast(struct player *player, unsigned step)
-{
-    float *input = player_input(player, COUNT);
-
-    if (step % 4 != 3) {
-        sum_noise(player, COUNT, 1);
-        return;
-    }
-    for (size_t i = 0; i < COUNT; i++)
-        input[i] = player->rank == 0 ? gauss(7, i) + 0.01f * gauss(8 + step, i) : 0;
-    player_sum_input(player, PLAYER_WEIGHTS, COUNT);
-}
-
 /* Mean of x x^T over a batch, of activations of unlike scale, as K-FAC and Shampoo sum it. */
 static void sum_factor(struct player *player)
 {
@@ -198,12 +184,6 @@ static void sum_weights(struct player *player, size_t count, float far)
     player_sum_input(player, PLAYER_WEIGHTS, count);
 }
 
-static void play_straggler_near(struct player *player, unsigned step)
-{
-    (void)step;
-    sum_weights(player, COUNT, 0.3f);
-}
-
 static void play_straggler(struct player *player, unsigned step)
 {
     (void)step;
@@ -216,15 +196,15 @@ static void play_straggler_far(struct player *player, unsigned step)
     sum_weights(player, COUNT, 1);
 }
 
-/* Each rank has its part of weights that change a little from step to step, and zeros elsewhere. */
-static void sum_parts(struct player *player, size_t count)
+/* Each of RANKS has its part of weights that change a little from step to step, and zeros
+ * elsewhere. */
+static void sum_parts(struct player *player, size_t count, int ranks)
 {
     float *input = player_input(player, count);
-    size_t first = count * (size_t)player->rank / (size_t)player->ranks;
-    size_t end = count * (size_t)(player->rank + 1) / (size_t)player->ranks;
+    size_t part = ranks ? count / (size_t)ranks : 0, first = part * (size_t)player->rank;
 
     memset(input, 0, count * sizeof *input);
-    for (size_t i = first; i < end; i++)
+    for (size_t i = first; i < first + part && player->rank < ranks; i++)
         input[i] = gauss(7, i) + 0.01f * own_gauss(player, 1, i);
     player_sum_input(player, PLAYER_WEIGHTS, count);
 }
@@ -233,14 +213,23 @@ static void play_gather_last(struct player *player, unsigned step)
 {
     (void)step;
     sum_noise(player, 2 * COUNT, 1);
-    sum_parts(player, 2 * COUNT);
+    sum_parts(player, 2 * COUNT, player->ranks);
 }
 
 static void play_gather_first(struct player *player, unsigned step)
 {
     (void)step;
-    sum_parts(player, 2 * COUNT);
+    sum_parts(player, 2 * COUNT, player->ranks);
     sum_noise(player, 2 * COUNT, 1);
+}
+
+/* A broadcast that is done as a sum, of a gradient's size and in its place. */
+static void play_broadcast(struct player *player, unsigned step)
+{
+    if (step % 4 == 3)
+        sum_parts(player, COUNT, 1);
+    else
+        sum_noise(player, COUNT, 1);
 }
 
 /* Counts as a fusion buffer has them that closes by time. */
@@ -252,7 +241,7 @@ static void play_gather_varied(struct player *player, unsigned step)
         if (k < 6)
             sum_noise(player, count, 1);
         else
-            sum_parts(player, count + 37);
+            sum_parts(player, count + 37, player->ranks);
     }
 }
 
@@ -289,9 +278,7 @@ static void play_in_turn(struct player *player, unsigned step)
 static void play_zeros(struct player *player, unsigned step)
 {
     if (step < STEPS / 2)
-        memset(player_input(player, COUNT), 0, COUNT * sizeof(float));
-    if (step < STEPS / 2)
-        player_sum_input(player, PLAYER_WEIGHTS, COUNT);
+        sum_parts(player, COUNT, 0);
     else
         sum_noise(player, COUNT, 1);
 }
@@ -389,7 +376,6 @@ static const struct player_stream scenes[] = {
     {"broadcast", play_broadcast, 2 * STEPS, WATCHED_FROM, 90, 100},
     {"factors", play_factors, STEPS, WATCHED_FROM, 90, 100},
     {"factors_alike", play_factors_alike, STEPS, WATCHED_FROM, 0, 100},
-    {"straggler_near", play_straggler_near, STEPS, 0, 0, 0},
     {"straggler", play_straggler, STEPS, 0, 0, 0},
     {"straggler_far", play_straggler_far, STEPS, 0, 0, 0},
     {"gather_last", play_gather_last, STEPS, WATCHED_FROM, 0, 100},
