@@ -54,12 +54,12 @@ void cgx_step_size_next(struct cgx_step_size *size);
 float cgx_step_size_error(unsigned width, uint32_t age);
 
 /* The part of its mean square that the error of a group may be at WIDTH bits, for the ERROR of all:
- * 26 times that, a quarter at 4 bits; 0: any. Groups that are quieter than others have a smaller
+ * ten times that, a tenth at 4 bits; 0: any. Groups that are quieter than others have a smaller
  * step. Adam moves their elements as far as others, and does not with less (at 1 and 2 bits, which
  * are for SGD, they would take more than they give). */
 static inline float cgx_step_size_floor(unsigned width, float error)
 {
-    return width < 3 ? 0 : 26 * error;
+    return width < 3 ? 0 : 10 * error;
 }
 
 /* Whether the mean square is known. */
