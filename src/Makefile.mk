@@ -88,6 +88,7 @@ libcgxcore_la_SOURCES = \
 	src/mpi/errors.c src/mpi/errors.h \
 	src/mpi/stall.c src/mpi/stall.h \
 	src/mpi/table.c src/mpi/table.h \
+	src/mpi/request.h \
 	src/mpi/types.c src/mpi/types.h \
 	src/mpi/world.c src/mpi/world.h \
 	src/coll/coll.h \
@@ -109,6 +110,8 @@ libcgxcore_la_SOURCES = \
 	src/observe/compare.c src/observe/compare.h \
 	src/observe/json.c src/observe/json.h \
 	src/observe/notices.c src/observe/notices.h \
+	src/observe/observe.c src/observe/observe.h \
+	src/observe/record.h \
 	src/observe/reason.c src/observe/reason.h \
 	src/observe/size_times.c src/observe/size_times.h \
 	src/observe/stats.c src/observe/stats.h \
@@ -136,14 +139,13 @@ libcgxcore_la_SOURCES = \
 	src/comm/weigh.c src/comm/weigh.h \
 	src/pmpi/allreduce.c src/pmpi/allreduce.h \
 	src/pmpi/bounce.c src/pmpi/bounce.h \
-	src/pmpi/call.c src/pmpi/call.h \
 	src/pmpi/compress.c src/pmpi/compress.h \
-	src/pmpi/eligible.c src/pmpi/eligible.h \
 	src/pmpi/exact.c src/pmpi/exact.h \
 	src/pmpi/exports.c \
 	src/pmpi/finalize.c src/pmpi/finalize.h \
 	src/pmpi/fortran.c \
 	src/pmpi/look.c src/pmpi/look.h \
+	src/pmpi/request.c src/pmpi/request.h \
 	src/pmpi/trial.c src/pmpi/trial.h
 
 # Features that are absent here are swapped for a file that says so.

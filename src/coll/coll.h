@@ -14,19 +14,6 @@
 
 #include "coll/task.h"
 
-enum cgx_outcome {
-    CGX_OUTCOME_DONE,
-    CGX_OUTCOME_DECLINED, /* all ranks know that the call cannot be done; no rank wrote output */
-    CGX_OUTCOME_HELD,     /* all ranks know that its data is no gradient; no rank wrote output */
-    CGX_OUTCOME_HALFWAY,  /* declined after output was written: an error on all ranks */
-    CGX_OUTCOME_UNRECOVERABLE, /* all ranks know that one cannot do it uncompressed either: an error
-                                  on all */
-    CGX_OUTCOME_LOST,          /* this rank has no result; others may have one */
-    /* MPI failed; or this rank does not know whether the call is held. COMM and SCRATCH must never
-     * be used again. */
-    CGX_OUTCOME_BROKEN,
-};
-
 /* begin starts the call. poll returns whether it is over and then sets *OUTCOME. Both wait for this
  * rank's device but never for other ranks. */
 void cgx_coll_begin(struct cgx_coll *coll);

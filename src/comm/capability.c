@@ -17,13 +17,12 @@ static bool is_dead(const struct cgx_pointer *buffer)
 }
 
 /* Whether the driver's answers show that one backend serves both buffers. */
-static bool share_backend(const struct cgx_capability *capability)
+static bool share_backend(const struct cgx_request *request)
 {
-    const struct cgx_pointer *send = &capability->send, *receive = &capability->receive;
+    const struct cgx_pointer *send = &request->send, *receive = &request->receive;
     bool on_device = send->memory != CGX_MEMORY_HOST && receive->memory != CGX_MEMORY_HOST;
 
-    return capability->in_place ||
-           (on_device && send->context && send->context == receive->context);
+    return request->in_place || (on_device && send->context && send->context == receive->context);
 }
 
 /* Gets the backend for BUFFER, which is made if needed. */
@@ -42,17 +41,18 @@ static enum cgx_status get_backend(struct cgx_comm *state, const struct cgx_poin
 
 void cgx_capability_get_backends(struct cgx_comm *state, struct cgx_capability *capability)
 {
+    const struct cgx_request *request = capability->request;
     enum cgx_status status;
 
     if (capability->refusal)
         return;
-    status = get_backend(state, &capability->send, &capability->encoder);
-    if (status == CGX_OK && share_backend(capability))
+    status = get_backend(state, &request->send, &capability->encoder);
+    if (status == CGX_OK && share_backend(request))
         capability->decoder = capability->encoder;
     else if (status == CGX_OK)
-        status = get_backend(state, &capability->receive, &capability->decoder);
+        status = get_backend(state, &request->receive, &capability->decoder);
     if (status != CGX_OK)
-        capability->refusal = is_dead(&capability->send) || is_dead(&capability->receive)
+        capability->refusal = is_dead(&request->send) || is_dead(&request->receive)
                                   ? CGX_REASON_DEVICE_LOST
                                   : CGX_REASON_DEVICE;
 }

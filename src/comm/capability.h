@@ -7,13 +7,11 @@
 
 #include "codec/format.h"
 #include "comm/state.h"
-#include "cuda/memory.h"
+#include "mpi/request.h"
 
 struct cgx_capability {
-    enum cgx_reason refusal; /* why it cannot compress the call */
-    /* Where input and output are; equal if IN_PLACE. */
-    struct cgx_pointer send, receive;
-    bool in_place;
+    const struct cgx_request *request;
+    enum cgx_reason refusal;               /* why it cannot compress the call */
     struct cgx_backend *encoder, *decoder; /* of the two buffers; NULL until obtained */
 };
 

@@ -164,20 +164,6 @@ static void note_kind(struct cgx_comm *state, struct cgx_kind *kind, const struc
 
 /* ---- what follows from the ranks' votes ---- */
 
-/* Rank 0 logs that calls of SITE are blocked. cgx_notice_blocked warns once in the process, even if
- * a communicator is freed and made again. */
-static void log_blocked(const struct cgx_comm *state, const struct cgx_callsite *site,
-                        enum cgx_look look)
-{
-    char name[CGX_MPI_OBJECT_NAME_BYTES];
-    struct cgx_noticed noticed;
-
-    if (state->rank != 0)
-        return;
-    noticed = cgx_decide_noticed(state, site, name);
-    cgx_notice_blocked(&noticed, site->blocked.wait, look);
-}
-
 /* Judges the window that ended with the last call. */
 static void judge(struct cgx_comm *state, struct cgx_callsite *site, const struct cgx_answer *all)
 {
@@ -191,8 +177,8 @@ static void judge(struct cgx_comm *state, struct cgx_callsite *site, const struc
     if (!cgx_look_is_state(note.look))
         return;
     cgx_stats_blocked(state->stats);
-    if (before != CGX_SITE_BLOCKED)
-        log_blocked(state, site, note.look);
+    if (before != CGX_SITE_BLOCKED && state->rank == 0)
+        cgx_notice_blocked(state->comm, &site->key, site->blocked.wait, note.look);
 }
 
 /* ---- deciding ---- */
@@ -215,20 +201,6 @@ int cgx_decide_raise(cgx_mpi_comm comm, enum cgx_reason refusal)
     return cgx_errors_raise(comm, cgx_reason_is_unrecoverable(refusal)
                                       ? cgx_reasons[refusal].text
                                       : "a rank cannot use its buffers");
-}
-
-struct cgx_noticed cgx_decide_noticed(const struct cgx_comm *state, const struct cgx_callsite *site,
-                                      char name[CGX_MPI_OBJECT_NAME_BYTES])
-{
-    int length;
-
-    if (cgx_mpi()->Comm_get_name(state->comm, name, &length) != CGX_MPI_SUCCESS)
-        name[0] = '\0';
-    return (struct cgx_noticed){.count = site->key.count,
-                                .ranks = state->size,
-                                .name = name,
-                                .position = site->key.position,
-                                .observed = cgx_config()->enable == CGX_ENABLE_OBSERVE};
 }
 
 /* CAPABILITY has its backends, which decide how payloads travel, only if they were obtained for

@@ -10,7 +10,6 @@
 #define CGX_COMM_DECIDE_H
 
 #include "comm/capability.h"
-#include "observe/notices.h"
 
 /* Whether the data of calls is looked at, ... */
 bool cgx_decide_guards(const struct cgx_callsite *site);
@@ -35,9 +34,5 @@ int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site,
  * compressed nor exactly. The next call is tried again: as an exact call it would be an error on
  * that rank only. */
 int cgx_decide_raise(cgx_mpi_comm comm, enum cgx_reason refusal);
-
-/* Describes the call for a log line; NAME is memory for the communicator's name. */
-struct cgx_noticed cgx_decide_noticed(const struct cgx_comm *state, const struct cgx_callsite *site,
-                                      char name[CGX_MPI_OBJECT_NAME_BYTES]);
 
 #endif

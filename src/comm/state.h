@@ -47,7 +47,7 @@ struct cgx_kind {
     struct cgx_range sizes;           /* of this rank's inputs, but for those of state */
 };
 
-/* A communicator's first sums of at least 1024 elements (CGX_ELIGIBLE_LEAST) are exact without any
+/* A communicator's first sums of at least 1024 elements (CGX_REQUEST_LEAST) are exact without any
  * agreement; the next one runs the first agreement. The number is a constant, since ranks that do
  * not know each other's settings yet must agree in the same sum. So one-off sums cost nothing, and
  * a step of one sum is still found by pauses (policy/step/bursts.h) as early. */

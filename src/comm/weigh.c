@@ -25,14 +25,11 @@ bool cgx_weigh_applies(const struct cgx_callsite *site)
 static void notice_way(const struct cgx_comm *state, const struct cgx_callsite *site,
                        const struct cgx_worth *worth, const struct cgx_verdict *verdict)
 {
-    char name[CGX_MPI_OBJECT_NAME_BYTES];
-    struct cgx_noticed noticed;
     double seconds[CGX_WAYS];
 
     for (int way = 0; way < CGX_WAYS; way++)
         seconds[way] = 1e-12 * (double)verdict->medians[way] * (double)site->key.count;
-    noticed = cgx_decide_noticed(state, site, name);
-    cgx_notice_way(&noticed, worth->way, seconds, verdict->young);
+    cgx_notice_way(state->comm, &site->key, worth->way, seconds, verdict->young);
 }
 
 /* Compares the times of sums like those of SITE. */

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "mpi/config.h"
 #include "util/hash.h"
 #include "util/log.h"
 
@@ -112,12 +113,15 @@ static bool is_new(uint32_t hash)
     return false;
 }
 
-void cgx_reason_log(enum cgx_reason reason, uint64_t count, uint64_t datatype, uint64_t op,
-                    int ranks)
+void cgx_reason_log(enum cgx_reason reason, const struct cgx_request *request)
 {
-    const uint64_t kind[] = {count, datatype, op, (uint64_t)ranks, reason};
+    uint64_t kind[] = {(uint64_t)request->count, (uintptr_t)request->datatype,
+                       (uintptr_t)request->op, reason, 0};
+    int ranks = 0;
 
-    if (cgx_log_level() >= CGX_LOG_DEBUG && is_new(cgx_hash(CGX_HASH_START, kind, sizeof kind)))
-        cgx_log(CGX_LOG_DEBUG, "calls of %lld elements on %d ranks: exact: %s", (long long)count,
-                ranks, cgx_reasons[reason].text);
+    cgx_mpi()->Comm_size(request->comm, &ranks);
+    kind[4] = (uint64_t)ranks;
+    if (is_new(cgx_hash(CGX_HASH_START, kind, sizeof kind)))
+        cgx_log(CGX_LOG_DEBUG, "calls of %lld elements on %d ranks: exact: %s",
+                (long long)request->count, ranks, cgx_reasons[reason].text);
 }

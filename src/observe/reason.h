@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "mpi/request.h"
+
 enum cgx_reason {
     CGX_REASON_NONE, /* the call is compressed, as far as is known */
 
@@ -75,9 +77,8 @@ bool cgx_reason_is_of_call(enum cgx_reason reason);
 /* Whether the rank cannot serve the call exactly either. */
 bool cgx_reason_is_unrecoverable(enum cgx_reason reason);
 
-/* Says, at level debug and once for each kind of call, that such calls are exact and why; for at
- * most 4096 kinds. DATATYPE and OP are handles. Thread-safe. */
-void cgx_reason_log(enum cgx_reason reason, uint64_t count, uint64_t datatype, uint64_t op,
-                    int ranks);
+/* Says, at level debug and once for each kind of call, that calls like REQUEST are exact and why;
+ * for at most 4096 kinds. Thread-safe. */
+void cgx_reason_log(enum cgx_reason reason, const struct cgx_request *request);
 
 #endif

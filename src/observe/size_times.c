@@ -58,20 +58,27 @@ static void add(struct samples *samples, int64_t nanoseconds)
     samples->nanoseconds[samples->count++] = nanoseconds;
 }
 
-void cgx_size_times_exact(const struct cgx_exact_sum *sum)
+/* Whether sums like it are also compressed: REASON is one that all sums of a step have before, or
+ * that they are faster. Sums that stay exact by a rule may have another place in the step. */
+static bool is_passing(enum cgx_reason reason)
 {
-    if (sum->reason != CGX_REASON_NOT_RECURRING && sum->reason != CGX_REASON_LOOKED_AT &&
-        sum->reason != CGX_REASON_SLOWER)
-        return;
-    pthread_mutex_lock(&lock);
-    add(&find(sum->elements, sum->type)->exact, sum->nanoseconds);
-    pthread_mutex_unlock(&lock);
+    return reason == CGX_REASON_NOT_RECURRING || reason == CGX_REASON_LOOKED_AT ||
+           reason == CGX_REASON_SLOWER;
 }
 
-void cgx_size_times_compressed(uint64_t elements, enum cgx_type_class type, int64_t nanoseconds)
+void cgx_size_times_count(const struct cgx_record *record)
 {
+    const bool is_compressed = cgx_record_is_compressed(record);
+    struct size *size;
+
+    if (!is_compressed && !(record->large && is_passing(record->reason)))
+        return;
     pthread_mutex_lock(&lock);
-    add(&find(elements, type)->compressed, nanoseconds);
+    size = find((uint64_t)record->request->count, record->request->type);
+    if (is_compressed)
+        add(&size->compressed, cgx_span_nanoseconds(&record->run));
+    else
+        add(&size->exact, cgx_span_nanoseconds(&record->exact));
     pthread_mutex_unlock(&lock);
 }
 

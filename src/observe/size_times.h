@@ -11,24 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "mpi/types.h"
-#include "observe/reason.h"
+#include "observe/record.h"
 
 /* Sizes that are kept, those with the most sums; the fewest sums of each kind for a comparison; and
  * the most samples for a median. */
 #define CGX_SIZES 64
 #define CGX_SIZE_LEAST 10
 #define CGX_SIZE_SAMPLES 32
-
-/* Exact sums of one kind. */
-struct cgx_exact_sum {
-    uint64_t elements;
-    enum cgx_type_class type; /* CGX_TYPE_OTHER: MPI_DOUBLE */
-    enum cgx_reason reason;
-    size_t position; /* in the step; CGX_POSITION_NONE: unknown */
-    uint64_t calls;
-    int64_t nanoseconds;
-};
 
 struct cgx_size_times {
     uint64_t elements;
@@ -39,13 +28,8 @@ struct cgx_size_times {
     } exact, compressed;
 };
 
-/* Adds one exact sum. Counts it only if its reason is one that all sums of a step have before they
- * are compressed, or that they are faster: sums that stay exact by a rule may have another place in
- * the step. */
-void cgx_size_times_exact(const struct cgx_exact_sum *sum);
-
-/* Adds a compressed sum of ELEMENTS of TYPE. */
-void cgx_size_times_compressed(uint64_t elements, enum cgx_type_class type, int64_t nanoseconds);
+/* Counts a large sum that was compressed, or one that was not as long as sums like it are not. */
+void cgx_size_times_count(const struct cgx_record *record);
 
 /* Sets *TIMES to the INDEXth size, from 0, with at least CGX_SIZE_LEAST sums of each kind; false
  * behind the last. */

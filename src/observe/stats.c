@@ -10,6 +10,7 @@
 
 #include "codec/encoding.h"
 #include "mpi/config.h"
+#include "util/float_state.h"
 
 /* The most bytes of widths as text. */
 #define WIDTHS_BYTES 1024
@@ -99,21 +100,11 @@ static void count_elements(struct cgx_stats_count *count, uint64_t elements)
     count->elements += elements;
 }
 
-static void count_observed(struct cgx_stats_layer *layer, const struct cgx_stats_observed *observed)
+static void count_compressed(struct cgx_stats *stats, const struct cgx_record *record)
 {
-    layer->plain_seconds += 1e-9 * (double)observed->plain;
-    layer->compared += observed->compared;
-    layer->square += observed->square;
-    layer->norm += observed->norm;
-}
-
-static void count_compressed(struct cgx_stats *stats, struct cgx_callsite_key key,
-                             const struct cgx_coll *coll, enum cgx_outcome outcome,
-                             int64_t nanoseconds, const struct cgx_stats_observed *observed)
-{
-    const struct cgx_plan *plan = &coll->schedule->plan;
-    const unsigned ranks = coll->schedule->program.shape.nodes->ranks;
-    double share = 2.0 * (ranks - 1) / ranks;
+    const struct cgx_plan *plan = record->plan;
+    const double share = 2.0 * (stats->size - 1) / stats->size;
+    struct cgx_callsite_key key = *record->site;
     bool placed = key.position != CGX_POSITION_NONE;
     struct cgx_stats_layer *layer;
 
@@ -124,12 +115,13 @@ static void count_compressed(struct cgx_stats *stats, struct cgx_callsite_key ke
     layer = layer_of(stats, key);
     layer->type = cgx_type_of(plan->dtype);
     layer->segments = plan->nsegments;
-    layer->seconds += 1e-9 * (double)nanoseconds;
-    layer->sent += (double)coll->sent;
-    if (coll->history.scales)
-        layer->history = (double)cgx_history_bytes(plan->count, plan->bucket_size);
-    if (outcome != CGX_OUTCOME_DONE) {
-        bool redone = outcome == CGX_OUTCOME_DECLINED || outcome == CGX_OUTCOME_HELD;
+    layer->seconds += 1e-9 * (double)cgx_span_nanoseconds(&record->run);
+    layer->sent += (double)record->sent;
+    if (record->history > 0)
+        layer->history = (double)record->history;
+    if (record->outcome != CGX_OUTCOME_DONE) {
+        bool redone =
+            record->outcome == CGX_OUTCOME_DECLINED || record->outcome == CGX_OUTCOME_HELD;
 
         layer->redone += redone;
         layer->failed += !redone;
@@ -137,47 +129,53 @@ static void count_compressed(struct cgx_stats *stats, struct cgx_callsite_key ke
     }
     if (layer != &stats->other)
         follow_plan(layer, plan);
-    if (observed)
-        count_observed(layer, observed);
+    if (cgx_record_is_observed(record))
+        layer->plain_seconds += 1e-9 * (double)cgx_span_nanoseconds(&record->exact);
     else
         count_elements(placed ? &stats->placed : &stats->unplaced, plan->count);
+    layer->compared += record->compared;
+    layer->square += record->square;
+    layer->norm += record->norm;
     layer->compressed++;
     layer->plain += share * (double)(plan->count * cgx_dtype_size(plan->dtype));
     layer->elements += share * (double)plan->count;
-    if (coll->quantised.energy > 0 && isfinite(coll->quantised.energy)) {
+    if (record->quantised.energy > 0 && isfinite(record->quantised.energy)) {
         layer->quantised++;
-        layer->errors += coll->quantised.noise / coll->quantised.energy;
+        layer->errors += record->quantised.noise / record->quantised.energy;
     }
 }
 
-void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_callsite_key key,
-                          const struct cgx_coll *coll, enum cgx_outcome outcome,
-                          int64_t nanoseconds, const struct cgx_stats_observed *observed)
+/* Counts a recurring call that was exact from the start: at its position, if calls there have been
+ * compressed. */
+static void count_exact(struct cgx_stats *stats, struct cgx_callsite_key key)
 {
-    if (!stats)
-        return;
-    pthread_mutex_lock(&stats->lock);
-    count_compressed(stats, key, coll, outcome, nanoseconds, observed);
-    pthread_mutex_unlock(&stats->lock);
-}
+    struct cgx_callsite_key placed = key;
+    struct cgx_stats_layer *layer;
 
-void cgx_stats_exact(struct cgx_stats *stats, struct cgx_callsite_key key)
-{
-    struct cgx_stats_layer *layer = NULL;
-
-    if (!stats)
-        return;
-    pthread_mutex_lock(&stats->lock);
-    if (key.position != CGX_POSITION_NONE) {
-        struct cgx_callsite_key placed = key;
-
-        placed.rule = 0;
-        layer = look_up(stats, placed);
-    }
+    placed.rule = 0;
+    layer = key.position == CGX_POSITION_NONE ? NULL : look_up(stats, placed);
     key.position = CGX_POSITION_NONE;
     if (!layer)
         layer = layer_of(stats, key);
     layer->exact++;
+}
+
+void cgx_stats_count(struct cgx_stats *stats, const struct cgx_record *record)
+{
+    union cgx_float_state caller;
+
+    if (!stats)
+        return;
+    pthread_mutex_lock(&stats->lock);
+    if (record->plan) {
+        cgx_float_enter(&caller);
+        count_compressed(stats, record);
+        cgx_float_leave(&caller);
+    } else if (record->recurs) {
+        count_exact(stats, *record->site);
+    }
+    if (record->reason)
+        count_elements(&stats->exact[record->reason], (uint64_t)record->request->count);
     pthread_mutex_unlock(&stats->lock);
 }
 

@@ -16,10 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "coll/coll.h"
-#include "mpi/types.h"
-#include "observe/reason.h"
-#include "policy/step/recurrence.h"
+#include "observe/record.h"
 
 /* The most layers of a communicator; further ones are counted together. */
 #define CGX_STATS_LAYERS (CGX_STEP_LONGEST + 1024)
@@ -83,26 +80,13 @@ struct cgx_stats *cgx_stats_create(cgx_mpi_comm comm, int rank, int size);
 /* The communicator was freed; its statistics are kept until the program ends. */
 void cgx_stats_end(struct cgx_stats *stats);
 
-/* What is counted of an observed call only. */
-struct cgx_stats_observed {
-    int64_t plain;       /* nanoseconds of the exact sum */
-    bool compared;       /* with the exact sum; sums of squares: */
-    double square, norm; /* of errors and of exact sums */
-};
-
-/* Counts a call of site KEY that ran as COLL in NANOSECONDS. OBSERVED is NULL if the caller got its
- * result. */
-void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_callsite_key key,
-                          const struct cgx_coll *coll, enum cgx_outcome outcome,
-                          int64_t nanoseconds, const struct cgx_stats_observed *observed);
-
-/* Counts a recurring call that was exact from the start. */
-void cgx_stats_exact(struct cgx_stats *stats, struct cgx_callsite_key key);
+/* Counts a call. */
+void cgx_stats_count(struct cgx_stats *stats, const struct cgx_record *record);
 
 /* Counts that ranks have blocked a call site. */
 void cgx_stats_blocked(struct cgx_stats *stats);
 
-/* Counts an exact call of ELEMENTS. */
+/* Counts an exact call of ELEMENTS that came before STATS. */
 void cgx_stats_reason(struct cgx_stats *stats, enum cgx_reason reason, uint64_t elements);
 
 /* Takes what RECURRENCE knows of the step when a call comes; BEGINS_STEP: the call begins a step.

@@ -58,14 +58,16 @@ static void put_calls(struct cgx_json *json, const struct cgx_stats_layer *layer
         put_observed(json, layer);
 }
 
+static void put_position(struct cgx_json *json, uint32_t position)
+{
+    cgx_json_number(json, "position", position == CGX_POSITION_NONE ? NAN : (double)position);
+}
+
 static void put_layer(struct cgx_json *json, const struct cgx_stats_layer *layer, double all)
 {
     json->line = true;
     cgx_json_open(json, NULL, '{');
-    if (layer->key.position == CGX_POSITION_NONE)
-        cgx_json_number(json, "position", NAN);
-    else
-        cgx_json_count(json, "position", layer->key.position);
+    put_position(json, layer->key.position);
     cgx_json_count(json, "rule", layer->key.rule);
     cgx_json_count(json, "elements", layer->key.count);
     cgx_json_string(json, "datatype", cgx_type_name(layer->type));
@@ -139,20 +141,17 @@ static void put_large(struct cgx_json *json, const char *name, const struct cgx_
     cgx_json_close(json, '}');
 }
 
-static void put_exact_sum(struct cgx_json *json, const struct cgx_exact_sum *sum)
+static void put_exact_kind(struct cgx_json *json, const struct cgx_exact_kind *kind)
 {
     json->line = true;
     cgx_json_open(json, NULL, '{');
-    cgx_json_count(json, "elements", sum->elements);
+    cgx_json_count(json, "elements", kind->elements);
     cgx_json_string(json, "datatype",
-                    sum->type == CGX_TYPE_OTHER ? "float64" : cgx_type_name(sum->type));
-    cgx_json_string(json, "reason", cgx_reasons[sum->reason].name);
-    if (sum->position == CGX_POSITION_NONE)
-        cgx_json_number(json, "position", NAN);
-    else
-        cgx_json_count(json, "position", sum->position);
-    cgx_json_count(json, "calls", sum->calls);
-    cgx_json_number(json, "seconds", 1e-9 * (double)sum->nanoseconds);
+                    kind->type == CGX_TYPE_OTHER ? "float64" : cgx_type_name(kind->type));
+    cgx_json_string(json, "reason", cgx_reasons[kind->reason].name);
+    put_position(json, kind->position);
+    cgx_json_count(json, "calls", kind->calls);
+    cgx_json_number(json, "seconds", 1e-9 * (double)kind->nanoseconds);
     cgx_json_close(json, '}');
 }
 
@@ -184,7 +183,7 @@ static void put_sizes(struct cgx_json *json)
 
 static void put_large_sums(struct cgx_json *json, const struct cgx_totals *totals)
 {
-    struct cgx_exact_sum sum;
+    struct cgx_exact_kind kind;
 
     json->line = true;
     cgx_json_open(json, "large_sums", '{');
@@ -194,13 +193,13 @@ static void put_large_sums(struct cgx_json *json, const struct cgx_totals *total
         put_large(json, "observed", &totals->large_observed);
     json->line = true;
     cgx_json_open(json, "exact_kinds", '[');
-    for (size_t i = 0; i < CGX_EXACT_SUMS && cgx_totals_kind(i, &sum); i++)
-        put_exact_sum(json, &sum);
+    for (size_t i = 0; i < CGX_EXACT_KINDS && cgx_totals_kind(i, &kind); i++)
+        put_exact_kind(json, &kind);
     cgx_json_close(json, ']');
-    cgx_totals_kind(CGX_EXACT_SUMS, &sum);
+    cgx_totals_kind(CGX_EXACT_KINDS, &kind);
     cgx_json_open(json, "exact_others", '{');
-    cgx_json_count(json, "calls", sum.calls);
-    cgx_json_number(json, "seconds", 1e-9 * (double)sum.nanoseconds);
+    cgx_json_count(json, "calls", kind.calls);
+    cgx_json_number(json, "seconds", 1e-9 * (double)kind.nanoseconds);
     cgx_json_close(json, '}');
     put_sizes(json);
     cgx_json_close(json, '}');

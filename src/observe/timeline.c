@@ -26,30 +26,31 @@ static uint8_t bits_of(const struct cgx_plan *plan)
     return plan->nsegments > 1 ? CGX_TIMELINE_SEVERAL : (uint8_t)cgx_encoding_width(first.encoding);
 }
 
-enum cgx_outcome cgx_timeline_run(struct cgx_coll *coll, int64_t *elapsed)
+/* Records the sum that took SPAN, with what EVENT says of it; nothing if it is not known when. */
+static void add(const struct cgx_record *record, const struct cgx_span *span,
+                struct cgx_trace_event event)
 {
-    const struct cgx_plan *plan = &coll->schedule->plan;
-    int64_t time = cgx_trace_now(), begun = cgx_trace_clock();
-    enum cgx_outcome outcome = cgx_coll_run(coll);
-
-    *elapsed = cgx_trace_clock_since(begun) - begun;
-    if (time != 0)
-        cgx_trace_record((struct cgx_trace_event){.begin = time,
-                                                  .count = plan->count,
-                                                  .bytes = coll->sent,
-                                                  .slice = coll->schedule->slices,
-                                                  .kind = CGX_TRACE_CALL,
-                                                  .type = (uint8_t)cgx_type_of(plan->dtype),
-                                                  .bits = bits_of(plan),
-                                                  .outcome = (uint8_t)outcome});
-    return outcome;
+    if (span->begun == 0)
+        return;
+    event.begin = span->begun;
+    event.end = span->ended;
+    event.count = (uint64_t)record->request->count;
+    event.type = (uint8_t)record->request->type;
+    cgx_trace_record(event);
 }
 
-void cgx_timeline_exact(int64_t begun, uint64_t count, enum cgx_type_class type)
+void cgx_timeline_record(const struct cgx_record *record)
 {
-    if (begun != 0)
-        cgx_trace_record((struct cgx_trace_event){
-            .begin = begun, .count = count, .kind = CGX_TRACE_EXACT, .type = (uint8_t)type});
+    if (!cgx_trace_is_on())
+        return;
+    if (record->plan)
+        add(record, &record->run,
+            (struct cgx_trace_event){.bytes = record->sent,
+                                     .slice = record->slices,
+                                     .kind = CGX_TRACE_CALL,
+                                     .bits = bits_of(record->plan),
+                                     .outcome = (uint8_t)record->outcome});
+    add(record, &record->exact, (struct cgx_trace_event){.kind = CGX_TRACE_EXACT});
 }
 
 static bool is_wanted(void)

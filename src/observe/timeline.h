@@ -11,8 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "coll/coll.h"
-#include "mpi/types.h"
+#include "observe/record.h"
 #include "util/trace.h"
 
 /* Values of an event's bits besides widths. */
@@ -20,12 +19,8 @@
 
 /* ---- recording ---- */
 
-/* Runs COLL and sets *ELAPSED to the nanoseconds that it took. */
-enum cgx_outcome cgx_timeline_run(struct cgx_coll *coll, int64_t *elapsed);
-
-/* Records an exact call of COUNT elements on a communicator whose calls may be compressed; nothing
- * if BEGUN is 0. */
-void cgx_timeline_exact(int64_t begun, uint64_t count, enum cgx_type_class type);
+/* Records the sums of a call, compressed and exact. */
+void cgx_timeline_record(const struct cgx_record *record);
 
 /* Records events from now on, if CGX_TRACE is set. */
 void cgx_timeline_begin(void);

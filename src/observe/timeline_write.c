@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
+#include "codec/backend.h"
 #include "observe/json.h"
 #include "observe/timeline.h"
 

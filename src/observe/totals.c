@@ -10,6 +10,7 @@
 #include "mpi/config.h"
 #include "mpi/world.h"
 #include "observe/notices.h"
+#include "observe/size_times.h"
 #include "util/log.h"
 
 static struct count {
@@ -66,82 +67,104 @@ static void warn_of_nothing(void)
 /* ---- kinds of large sums ---- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct cgx_exact_sum kinds[CGX_EXACT_SUMS + 1]; /* the last: calls of further kinds */
+static struct cgx_exact_kind kinds[CGX_EXACT_KINDS + 1]; /* the last: calls of further kinds */
 static size_t nkinds;
 
-static bool is_alike(const struct cgx_exact_sum *a, const struct cgx_exact_sum *b)
+static bool is_alike(const struct cgx_exact_kind *a, const struct cgx_exact_kind *b)
 {
     return a->elements == b->elements && a->position == b->position && a->type == b->type &&
            a->reason == b->reason;
 }
 
 /* At most a few hundred comparisons, for a sum of at least 1024 elements. */
-static void count_kind(const struct cgx_exact_sum *sum)
+static void count_kind(const struct cgx_record *record)
 {
+    const struct cgx_exact_kind kind = {.elements = (uint64_t)record->request->count,
+                                        .type = record->request->type,
+                                        .reason = record->reason,
+                                        .position = record->site ? record->site->position
+                                                                 : CGX_POSITION_NONE};
     size_t i = 0;
 
     pthread_mutex_lock(&lock);
-    while (i < nkinds && !is_alike(&kinds[i], sum))
+    while (i < nkinds && !is_alike(&kinds[i], &kind))
         i++;
-    if (i == nkinds && i < CGX_EXACT_SUMS) {
-        kinds[nkinds++] = *sum;
-    } else {
-        kinds[i].calls += sum->calls;
-        kinds[i].nanoseconds += sum->nanoseconds;
-    }
+    if (i == nkinds && i < CGX_EXACT_KINDS)
+        kinds[nkinds++] = kind;
+    kinds[i].calls++;
+    kinds[i].nanoseconds += cgx_span_nanoseconds(&record->exact);
     pthread_mutex_unlock(&lock);
 }
 
-bool cgx_totals_kind(size_t index, struct cgx_exact_sum *sum)
+bool cgx_totals_kind(size_t index, struct cgx_exact_kind *kind)
 {
     bool is_there;
 
     pthread_mutex_lock(&lock);
-    is_there = index < nkinds || index == CGX_EXACT_SUMS;
+    is_there = index < nkinds || index == CGX_EXACT_KINDS;
     if (is_there)
-        *sum = kinds[index];
+        *kind = kinds[index];
     pthread_mutex_unlock(&lock);
     return is_there;
 }
 
-/* ---- exact calls ---- */
+/* ---- counting ---- */
 
-void cgx_totals_exact(const struct cgx_exact_sum *sum, size_t bytes, bool is_large)
+/* Of each buffer of REQUEST, whose datatype is valid. */
+static size_t bytes_of(const struct cgx_request *request)
 {
-    count_call(&exact[sum->reason], bytes, 0);
-    if (!is_large)
+    int bytes = 0;
+
+    if (request->type != CGX_TYPE_OTHER)
+        return cgx_request_bytes(request);
+    /* Before MPI_Init, an MPI that serves calls may not answer this query. */
+    if (cgx_world_rank() < 0 ||
+        cgx_mpi()->Type_size(request->datatype, &bytes) != CGX_MPI_SUCCESS || bytes < 0)
+        return 0;
+    return (size_t)request->count * (size_t)bytes;
+}
+
+static void count_exact(const struct cgx_record *record)
+{
+    const size_t bytes = bytes_of(record->request);
+    const int64_t nanoseconds = cgx_span_nanoseconds(&record->exact);
+
+    count_call(&exact[record->reason], bytes, 0);
+    if (!record->large)
         return;
-    count_call(&large[sum->reason], bytes, sum->nanoseconds);
-    count_call(&all_large, bytes, sum->nanoseconds);
-    cgx_size_times_exact(sum);
+    count_call(&large[record->reason], bytes, nanoseconds);
+    count_call(&all_large, bytes, nanoseconds);
     if (cgx_config()->stats_path[0] != '\0')
-        count_kind(sum);
+        count_kind(record);
     if (atomic_load(&compressed.sent.calls) == 0 &&
         (atomic_load(&all_large.calls) >= CGX_TOTALS_MANY_CALLS ||
          atomic_load(&all_large.bytes) >= CGX_TOTALS_MANY_BYTES))
         warn_of_nothing();
 }
 
-/* SUM has this NUMBER among large sums. */
-static void count_served(struct served *served, const struct cgx_served_sum *sum,
+/* The sum has this NUMBER among large sums. */
+static void count_served(struct served *served, const struct cgx_record *record,
                          unsigned long long number)
 {
+    const unsigned long long bytes = cgx_request_bytes(record->request);
+    const unsigned ranks = (unsigned)record->ranks;
     unsigned long long none = 0;
 
-    count_call(&served->sent, sum->sent, sum->nanoseconds);
-    add(&served->buffers, sum->bytes);
-    add(&served->plain, 2 * (unsigned long long)sum->bytes * (sum->ranks - 1) / sum->ranks);
+    count_call(&served->sent, record->sent, cgx_span_nanoseconds(&record->run));
+    add(&served->buffers, bytes);
+    add(&served->plain, 2 * bytes * (ranks - 1) / ranks);
     atomic_compare_exchange_strong(&served->first_one, &none, number);
 }
 
-void cgx_totals_compressed(const struct cgx_served_sum *sum)
+void cgx_totals_count(const struct cgx_record *record)
 {
-    count_served(&compressed, sum, atomic_load(&all_large.calls) + 1);
-}
-
-void cgx_totals_observed(const struct cgx_served_sum *sum)
-{
-    count_served(&observed, sum, atomic_load(&all_large.calls));
+    if (record->reason)
+        count_exact(record);
+    if (cgx_record_is_compressed(record))
+        count_served(&compressed, record, atomic_load(&all_large.calls) + 1);
+    if (cgx_record_is_observed(record))
+        count_served(&observed, record, atomic_load(&all_large.calls));
+    cgx_size_times_count(record);
 }
 
 static struct cgx_large_sums large_sums(const struct count *count, const atomic_ullong *bytes)

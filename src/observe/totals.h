@@ -9,31 +9,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "observe/size_times.h"
+#include "observe/record.h"
 
-/* Counts an exact call of BYTES. LARGE: a float sum that is not too small to be compressed. If
- * there are many of these, none was compressed, and no setting of the user's says so, rank 0 warns,
- * once, with the most frequent reason and what to do about it. */
-void cgx_totals_exact(const struct cgx_exact_sum *sum, size_t bytes, bool large);
+/* Counts a call. If there are many large sums that are exact, none was compressed, and no setting
+ * of the user's says so, rank 0 warns, once, with the most frequent reason and what to do about it.
+ */
+void cgx_totals_count(const struct cgx_record *record);
 
-/* CGX_STATS: sets *SUM to kind INDEX of the large sums that were exact, in order of appearance, so
- * that users see which ones need a rule; false behind the last. Calls of further kinds than
- * CGX_EXACT_SUMS are counted together, as kind CGX_EXACT_SUMS. */
-#define CGX_EXACT_SUMS 256
-bool cgx_totals_kind(size_t index, struct cgx_exact_sum *sum);
-
-/* A compressed sum. */
-struct cgx_served_sum {
-    size_t bytes; /* of the buffer */
-    unsigned ranks;
-    size_t sent; /* bytes of messages that this rank sent for it */
+/* CGX_STATS: large sums that were exact, of one kind. Sets *KIND to the one of INDEX, in order of
+ * appearance, so that users see which ones need a rule; false behind the last. Calls of further
+ * kinds than CGX_EXACT_KINDS are counted together, as kind CGX_EXACT_KINDS. */
+#define CGX_EXACT_KINDS 256
+struct cgx_exact_kind {
+    uint64_t elements;
+    enum cgx_type_class type; /* CGX_TYPE_OTHER: MPI_DOUBLE */
+    enum cgx_reason reason;
+    uint32_t position; /* in the step; CGX_POSITION_NONE: unknown */
+    uint64_t calls;
     int64_t nanoseconds;
 };
-
-/* Counts a sum that is the caller's result, or one that was formed besides an exact call, for
- * CGX_REASON_OBSERVED. */
-void cgx_totals_compressed(const struct cgx_served_sum *sum);
-void cgx_totals_observed(const struct cgx_served_sum *sum);
+bool cgx_totals_kind(size_t index, struct cgx_exact_kind *kind);
 
 /* Float sums that are not too small to be compressed: bytes of their buffers, and their time. */
 struct cgx_large_sums {

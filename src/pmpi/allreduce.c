@@ -3,8 +3,6 @@
 
 #include "pmpi/allreduce.h"
 
-#include <stdatomic.h>
-
 #include "comm/callsites.h"
 #include "comm/comm.h"
 #include "comm/decide.h"
@@ -16,51 +14,29 @@
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "mpi/stall.h"
-#include "mpi/world.h"
-#include "observe/notices.h"
+#include "observe/observe.h"
 #include "observe/stats.h"
-#include "pmpi/call.h"
 #include "pmpi/compress.h"
-#include "pmpi/eligible.h"
 #include "pmpi/exact.h"
 #include "pmpi/finalize.h"
+#include "pmpi/look.h"
+#include "pmpi/request.h"
 #include "util/log.h"
 #include "util/trace.h"
 
 /* ---- a call ---- */
 
-/* Warns if the process's first three large sums are all in memory that CGX_BUFFERS excludes. */
-static void warn_of_memory(const struct cgx_call *call)
-{
-    enum { FIRST = 3 };
-    static atomic_uint sums, refused;
-    enum cgx_reason reason;
-
-    if (atomic_load_explicit(&sums, memory_order_relaxed) >= FIRST || !cgx_config()->enable ||
-        (uint64_t)call->count < cgx_config()->minimal_size)
-        return;
-    reason = cgx_eligible_memory(call);
-    atomic_fetch_add(&refused, reason != CGX_REASON_NONE);
-    if (atomic_fetch_add(&sums, 1) == FIRST - 1 && atomic_load(&refused) == FIRST &&
-        cgx_world_rank() == 0)
-        cgx_notice_memory(reason);
-}
-
-/* Why a call of SITE is exact, whatever the site's state; RECURS: it recurs in the sequence of
- * calls. */
+/* Why the call of RECORD, which is of SITE, is exact, whatever the site's state. */
 static enum cgx_reason refuse(const struct cgx_comm *state, const struct cgx_callsite *site,
-                              const struct cgx_call *call, bool recurs)
+                              const struct cgx_record *record)
 {
-    enum cgx_reason memory =
-        !site->refusal && !recurs ? cgx_eligible_memory(call) : CGX_REASON_NONE;
-
     if (site->refusal)
         return site->refusal;
     /* Reasons that cannot change come before those that may. */
-    if (memory)
-        return memory;
-    if (!recurs)
-        return state->established ? CGX_REASON_STRAY : CGX_REASON_NOT_RECURRING;
+    if (!record->recurs)
+        return record->memory       ? record->memory
+               : state->established ? CGX_REASON_STRAY
+                                    : CGX_REASON_NOT_RECURRING;
     return cgx_placement_make_small(state, &site->key) ? CGX_REASON_SMALL : CGX_REASON_NONE;
 }
 
@@ -77,23 +53,13 @@ static enum cgx_reason reason_of(const struct cgx_callsite *site)
     }
 }
 
-/* Leaves a call of SITE exact; LOOKS: and takes a look at it. */
-static int leave_exact(const struct cgx_call *call, struct cgx_comm *state,
-                       struct cgx_callsite *site, bool looks)
-{
-    cgx_stats_exact(state->stats, site->key);
-    return cgx_exact_noted(call, state, reason_of(site), looks ? site : NULL);
-}
-
 /* Leaves a call of SITE exact since that is faster, or tried. */
-static int leave_faster(const struct cgx_call *call, struct cgx_comm *state,
+static int leave_faster(struct cgx_record *record, struct cgx_comm *state,
                         struct cgx_callsite *site)
 {
     int64_t begun = cgx_trace_clock();
-    int code;
+    int code = cgx_exact(record, CGX_REASON_SLOWER);
 
-    cgx_stats_exact(state->stats, site->key);
-    code = cgx_exact_noted(call, state, CGX_REASON_SLOWER, NULL);
     cgx_weigh_took(state, site, CGX_WAY_EXACT, begun);
     cgx_positions_left(site);
     return code;
@@ -113,12 +79,12 @@ static bool is_due(struct cgx_kind *kind, struct cgx_callsite *site)
 }
 
 /* Serves a call that recurs. */
-static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx_callsite *site)
+static int serve(struct cgx_record *record, struct cgx_comm *state, struct cgx_callsite *site)
 {
     struct cgx_capability capability;
-    enum cgx_way way;
-    bool asks = false;
-    int code;
+    enum cgx_way way = CGX_WAY_COMPRESSED;
+    bool asks = false, looks = false;
+    int code = CGX_MPI_SUCCESS;
 
     switch (site->state) {
     case CGX_SITE_COMPRESSED:
@@ -132,28 +98,26 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
         /* fall through */
     default:
         if (!is_due(cgx_comm_kind(state, site), site))
-            return leave_exact(call, state, site, false);
-        if (cgx_decide_looks(site) && !site->pending)
-            return leave_exact(call, state, site, true);
-        asks = true;
+            return cgx_exact(record, reason_of(site));
+        looks = cgx_decide_looks(site) && !site->pending;
+        asks = !looks;
     }
-    if (asks) {
-        capability = cgx_eligible_capability(call);
+    capability = cgx_request_capability(record->request);
+    if (looks)
+        return cgx_look_exact(record, state, reason_of(site), site, !capability.refusal);
+    if (asks)
         code = cgx_decide(state, site, &capability);
-        if (code != CGX_MPI_SUCCESS)
-            return code;
-    }
-    if (site->state == CGX_SITE_COMPRESSED) {
+    if (code == CGX_MPI_SUCCESS && site->state == CGX_SITE_COMPRESSED)
         code = cgx_weigh_next(state, site, &way);
-        if (code != CGX_MPI_SUCCESS)
-            return code;
-        return way == CGX_WAY_EXACT ? leave_faster(call, state, site)
-                                    : cgx_compress(call, state, site);
-    }
+    if (code != CGX_MPI_SUCCESS)
+        return code;
+    if (site->state == CGX_SITE_COMPRESSED)
+        return way == CGX_WAY_EXACT ? leave_faster(record, state, site)
+                                    : cgx_compress(record, state, site, &capability);
     /* If ranks are undecided, the next window begins. */
-    return leave_exact(call, state, site,
-                       site->state != CGX_SITE_DECLINED && !cgx_callsite_waits(site) &&
-                           cgx_decide_looks(site));
+    if (site->state != CGX_SITE_DECLINED && !cgx_callsite_waits(site) && cgx_decide_looks(site))
+        return cgx_look_exact(record, state, reason_of(site), site, !capability.refusal);
+    return cgx_exact(record, reason_of(site));
 }
 
 static void log_established(struct cgx_comm *state)
@@ -169,55 +133,42 @@ static void log_established(struct cgx_comm *state)
 
 /* Records a small sum: these distinguish biases between layers from fused buffers. Sums before the
  * first one that could be compressed are not seen. Returns the communicator's state, or NULL. */
-static struct cgx_comm *note_small(const struct cgx_call *call)
+static struct cgx_comm *note_small(const struct cgx_request *request)
 {
     struct cgx_comm *state;
 
-    if (call->type == CGX_TYPE_OTHER || call->count <= 0 || call->comm == cgx_mpi()->COMM_NULL)
+    if (request->type == CGX_TYPE_OTHER || request->count <= 0 ||
+        request->comm == cgx_mpi()->COMM_NULL)
         return NULL;
-    state = cgx_comm_peek(call->comm);
+    state = cgx_comm_peek(request->comm);
     if (!state)
         return NULL;
     if (state->stream.left != 0)
         cgx_tables_wait(state, cgx_trace_clock(), false);
-    cgx_tables_next(state, (uint64_t)call->count, call->type);
+    cgx_tables_next(state, (uint64_t)request->count, request->type);
     return state;
 }
 
-/* Rank 0 says which rule would have sums of SITE compressed. */
-static void notice_unknown_sum(const struct cgx_comm *state, const struct cgx_callsite *site)
+/* What a later call on STATE's communicator returns after a failure with CODE. */
+static int fail_again(const struct cgx_request *request, int code)
 {
-    char name[CGX_MPI_OBJECT_NAME_BYTES];
-    struct cgx_noticed noticed;
+    const struct cgx_mpi *mpi = cgx_mpi();
+    int revoked = 0;
 
-    if (state->rank != 0 || cgx_notice_said(CGX_REASON_UNKNOWN_SUM))
-        return;
-    noticed = cgx_decide_noticed(state, site, name);
-    cgx_notice_unknown_sum(&noticed);
+    if (mpi->Comm_is_revoked)
+        mpi->Comm_is_revoked(request->comm, &revoked);
+    /* MPI itself reports that the program has revoked the communicator. */
+    if (revoked)
+        return cgx_exact_reduce(request);
+    return cgx_errors_raise_code(request->comm, code, "an earlier one on this communicator failed");
 }
 
-/* Leaves CALL, a large sum of SITE that RECURS or not, exact for REASON. */
-static int refuse_call(const struct cgx_call *call, struct cgx_comm *state, enum cgx_reason reason,
-                       const struct cgx_callsite *site, bool recurs)
-{
-    int code;
-
-    if (recurs)
-        cgx_stats_exact(state->stats, site->key);
-    if (recurs && reason == CGX_REASON_UNKNOWN_SUM)
-        notice_unknown_sum(state, site);
-    code = cgx_exact_noted(call, state, reason, NULL);
-    if (code == CGX_MPI_SUCCESS && reason == CGX_REASON_NOT_RECURRING)
-        cgx_tables_result(state, &call->receive, call->recvbuf, site);
-    return code;
-}
-
-/* The site of CALL, a large sum. */
-static struct cgx_callsite *find(struct cgx_comm *state, const struct cgx_call *call,
+/* The site of REQUEST, a large sum. */
+static struct cgx_callsite *find(struct cgx_comm *state, const struct cgx_request *request,
                                  const struct cgx_occurrence *occurrence)
 {
-    const struct cgx_callsite_key key = {.count = (uint64_t)call->count,
-                                         .type = call->type,
+    const struct cgx_callsite_key key = {.count = (uint64_t)request->count,
+                                         .type = request->type,
                                          .position = (uint32_t)occurrence->position};
 
     return cgx_callsites_find(state, &key, occurrence->recurs);
@@ -225,67 +176,75 @@ static struct cgx_callsite *find(struct cgx_comm *state, const struct cgx_call *
 
 /* Serves a call that may be compressed as far as its arguments show; *STATE is its communicator's.
  */
-static int reduce(struct cgx_call *call, struct cgx_comm **state)
+static int reduce(struct cgx_record *record, struct cgx_comm **state)
 {
+    const struct cgx_request *request = record->request;
+    const uint64_t count = (uint64_t)request->count;
     int64_t begun = cgx_trace_clock();
     struct cgx_occurrence occurrence;
     struct cgx_comm *comm;
     struct cgx_callsite *site;
     enum cgx_reason first, reason;
-    bool recurs;
     int code;
 
-    cgx_stall_sum(0, (uint64_t)call->count, call->comm);
-    code = cgx_comm_get(call->comm, (uint64_t)call->count, call->type, state, &first);
+    cgx_stall_sum(0, count, request->comm);
+    code = cgx_comm_get(request->comm, count, request->type, state, &first);
     if (code != CGX_MPI_SUCCESS)
         return code;
     comm = *state;
     if (cgx_private_broken(comm) != CGX_MPI_SUCCESS)
-        return cgx_failure_again(call, cgx_private_broken(comm));
+        return fail_again(request, cgx_private_broken(comm));
     if (comm->terms.refusal)
-        return cgx_exact(call, comm->terms.refusal);
+        return cgx_exact(record, comm->terms.refusal);
+    record->rank = comm->rank;
+    record->ranks = comm->size;
+    record->memory = cgx_request_memory(request);
     cgx_tables_wait(comm, begun, first != CGX_REASON_NONE);
-    warn_of_memory(call);
     if (first)
-        return cgx_exact_noted(call, comm, first, NULL);
-    occurrence = cgx_tables_next(comm, (uint64_t)call->count, call->type);
-    call->position = occurrence.position;
+        return cgx_exact(record, first);
+    occurrence = cgx_tables_next(comm, count, request->type);
     if (!comm->stream.recurrence)
-        return cgx_exact_noted(call, comm, CGX_REASON_SMALL, NULL);
-    if ((uint64_t)call->count >= cgx_config()->minimal_size)
-        cgx_stall_sum(cgx_recurrence_sums(comm->stream.recurrence), (uint64_t)call->count,
-                      call->comm);
+        return cgx_exact(record, CGX_REASON_SMALL);
+    if (cgx_tables_serve(count))
+        cgx_stall_sum(cgx_recurrence_sums(comm->stream.recurrence), count, request->comm);
     cgx_stats_step(comm->stats, comm->stream.recurrence, occurrence.begins_step);
     if (occurrence.begins_step)
         cgx_positions_step(comm);
-    if ((uint64_t)call->count < cgx_config()->minimal_size)
-        return cgx_exact_noted(call, comm, CGX_REASON_SMALL, NULL);
+    if (!cgx_tables_serve(count))
+        return cgx_exact(record, CGX_REASON_SMALL);
     code = cgx_tables_compare(comm, &occurrence);
     if (code != CGX_MPI_SUCCESS)
         return code;
     if (occurrence.recurs && !comm->established)
         log_established(comm);
-    site = find(comm, call, &occurrence);
-    recurs = occurrence.recurs || site->override.recurs == CGX_RECURS_ALWAYS;
-    reason = refuse(comm, site, call, recurs);
+    site = find(comm, request, &occurrence);
+    record->site = &site->key;
+    record->recurs = occurrence.recurs || site->override.recurs == CGX_RECURS_ALWAYS;
+    reason = refuse(comm, site, record);
     if (!reason)
-        return serve(call, comm, site);
-    return refuse_call(call, comm, reason, site, recurs);
+        return serve(record, comm, site);
+    code = cgx_exact(record, reason);
+    if (code == CGX_MPI_SUCCESS && reason == CGX_REASON_NOT_RECURRING)
+        cgx_tables_result(comm, &request->receive, request->recvbuf, site);
+    return code;
 }
 
-int cgx_allreduce(struct cgx_call *call)
+int cgx_allreduce(const struct cgx_request *request)
 {
-    enum cgx_reason reason = cgx_eligible(call);
+    const enum cgx_reason reason = cgx_request_refusal(request);
+    struct cgx_record record = {.request = request};
     struct cgx_comm *state = NULL;
     int code;
 
-    call->position = CGX_POSITION_NONE;
     cgx_finalize_prepare();
     if (reason == CGX_REASON_SMALL)
-        state = note_small(call);
-    code = reason ? cgx_exact(call, reason) : reduce(call, &state);
+        state = note_small(request);
+    code = reason ? cgx_exact(&record, reason) : reduce(&record, &state);
     /* After an error the communicator may be gone. */
-    if (code == CGX_MPI_SUCCESS && state)
+    if (code != CGX_MPI_SUCCESS)
+        return code;
+    cgx_observe(state ? state->stats : NULL, &record);
+    if (state)
         cgx_tables_pause(state);
     return code;
 }

@@ -5,10 +5,10 @@
 #ifndef CGX_PMPI_ALLREDUCE_H
 #define CGX_PMPI_ALLREDUCE_H
 
-#include "pmpi/call.h"
+#include "mpi/request.h"
 
-/* Compresses CALL, whose memory was queried, or passes it to the MPI library. Returns the value for
+/* Compresses the call of REQUEST, or passes it to the MPI library. Returns the value for
  * MPI_Allreduce. */
-int cgx_allreduce(struct cgx_call *call);
+int cgx_allreduce(const struct cgx_request *request);
 
 #endif

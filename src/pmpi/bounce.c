@@ -70,19 +70,20 @@ static void set_span(struct span *span, size_t count, size_t size, cgx_mpi_aint 
 }
 
 /* False if there is no such type. */
-static bool find_span(const struct cgx_call *call, struct span *span)
+static bool find_span(const struct cgx_request *request, struct span *span)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
     cgx_mpi_aint bound, extent, true_bound, true_extent;
     int size;
 
-    if (mpi->Type_get_extent(call->datatype, &bound, &extent) != CGX_MPI_SUCCESS ||
-        mpi->Type_get_true_extent(call->datatype, &true_bound, &true_extent) != CGX_MPI_SUCCESS ||
-        mpi->Type_size(call->datatype, &size) != CGX_MPI_SUCCESS)
+    if (mpi->Type_get_extent(request->datatype, &bound, &extent) != CGX_MPI_SUCCESS ||
+        mpi->Type_get_true_extent(request->datatype, &true_bound, &true_extent) !=
+            CGX_MPI_SUCCESS ||
+        mpi->Type_size(request->datatype, &size) != CGX_MPI_SUCCESS)
         return false;
     *span = (struct span){.first = true_bound};
     if (size != 0) /* MPI_UNDEFINED stands for a size above INT_MAX */
-        set_span(span, (size_t)call->count, (size_t)size, extent, (size_t)true_extent);
+        set_span(span, (size_t)request->count, (size_t)size, extent, (size_t)true_extent);
     return true;
 }
 
@@ -110,23 +111,23 @@ static bool has_device(const void *buffer, const struct cgx_pointer *where, cons
     return is_device(first) || is_device(first + span->bytes - 1);
 }
 
-bool cgx_bounce_needed(const struct cgx_call *call, bool on_host)
+bool cgx_bounce_needed(const struct cgx_request *request, bool on_host)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
     struct span span;
 
-    if (call->count <= 0)
+    if (request->count <= 0)
         return false;
     /* Predefined ops take predefined types, whose data begins at the buffer's address. */
-    if (call->receive.memory != CGX_MEMORY_DEVICE && call->send.memory != CGX_MEMORY_DEVICE &&
-        !(mpi->looks_created(call->op) && cgx_pinned_possible()))
+    if (request->receive.memory != CGX_MEMORY_DEVICE && request->send.memory != CGX_MEMORY_DEVICE &&
+        !(mpi->looks_created(request->op) && cgx_pinned_possible()))
         return false;
-    if (call->comm == mpi->COMM_NULL || call->op == mpi->OP_NULL ||
-        !mpi->looks_like_type(call->datatype) || !may_ask(call->comm) || !find_span(call, &span) ||
-        span.bytes == 0)
+    if (request->comm == mpi->COMM_NULL || request->op == mpi->OP_NULL ||
+        !mpi->looks_like_type(request->datatype) || !may_ask(request->comm) ||
+        !find_span(request, &span) || span.bytes == 0)
         return false;
-    if (!has_device(call->sendbuf, &call->send, &span) &&
-        !has_device(call->recvbuf, &call->receive, &span))
+    if (!has_device(request->sendbuf, &request->send, &span) &&
+        !has_device(request->recvbuf, &request->receive, &span))
         return false;
     if (on_host)
         return true;
@@ -145,7 +146,7 @@ struct buffer {
 };
 
 struct bounce {
-    struct cgx_call call; /* for the MPI library; SEND and RECEIVE still describe the caller's
+    struct cgx_request request; /* for the MPI library; SEND and RECEIVE still describe the caller's
                              buffers */
     struct span span;
     struct buffer send, receive;
@@ -157,7 +158,7 @@ static int begin_buffer(const struct bounce *bounce, struct buffer *buffer, cons
                         const struct cgx_pointer *where, const char *name)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
-    const struct cgx_call *call = &bounce->call;
+    const struct cgx_request *request = &bounce->request;
     const struct span *span = &bounce->span;
 
     if (!has_device(address, where, span))
@@ -165,15 +166,15 @@ static int begin_buffer(const struct bounce *bounce, struct buffer *buffer, cons
     buffer->device = lowest(address, span);
     buffer->where = span->first == 0 ? *where : cgx_cuda_pointer(buffer->device);
     if (address == mpi->BOTTOM)
-        return cgx_errors_raise_code(call->comm, mpi->ERR_BUFFER,
+        return cgx_errors_raise_code(request->comm, mpi->ERR_BUFFER,
                                      "MPI_BOTTOM with a datatype that names device memory, which "
                                      "%s cannot read",
                                      mpi->name);
     if (span->bytes == SIZE_MAX || !cgx_cuda_reaches(&buffer->where, buffer->device, span->bytes))
-        return cgx_errors_raise_code(call->comm, mpi->ERR_BUFFER,
+        return cgx_errors_raise_code(request->comm, mpi->ERR_BUFFER,
                                      "the %s buffer in device memory, %p, does not have the %zu "
                                      "bytes of %lld elements",
-                                     name, address, span->bytes, (long long)call->count);
+                                     name, address, span->bytes, (long long)request->count);
     return CGX_MPI_SUCCESS;
 }
 
@@ -201,9 +202,9 @@ static enum cgx_status copy_in(struct buffer *buffer, const struct span *span, b
 static enum cgx_status copy_all_in(struct bounce *bounce)
 {
     const struct span *span = &bounce->span;
-    struct cgx_call *call = &bounce->call;
-    bool same = call->sendbuf == call->recvbuf; /* an error, which the MPI library reports */
-    bool read = same || call->sendbuf == cgx_mpi()->IN_PLACE || span->gaps;
+    struct cgx_request *request = &bounce->request;
+    bool same = request->sendbuf == request->recvbuf; /* an error, which the MPI library reports */
+    bool read = same || request->in_place || span->gaps;
     bool receives = bounce->receive.device != NULL;
     enum cgx_status status;
     void *sendbuf = NULL;
@@ -212,35 +213,36 @@ static enum cgx_status copy_all_in(struct bounce *bounce)
     if (status != CGX_OK)
         return status;
     if (receives)
-        status = copy_in(&bounce->receive, span, read, &call->recvbuf);
+        status = copy_in(&bounce->receive, span, read, &request->recvbuf);
     if (same) {
-        call->sendbuf = call->recvbuf;
+        request->sendbuf = request->recvbuf;
     } else if (status == CGX_OK && bounce->send.device) {
         status = copy_in(&bounce->send, span, true, &sendbuf);
-        call->sendbuf = sendbuf;
+        request->sendbuf = sendbuf;
     }
     cgx_cuda_leave();
     return status;
 }
 
-int cgx_bounce(const struct cgx_call *call, int (*reduce)(const struct cgx_call *call))
+int cgx_bounce(const struct cgx_request *request, int (*reduce)(const struct cgx_request *request))
 {
     const char *failure = "device memory cannot be copied to the host";
-    struct bounce bounce = {.call = *call};
+    struct bounce bounce = {.request = *request};
     const struct buffer *receive = &bounce.receive;
     enum cgx_status status;
     int code;
 
-    if (!find_span(call, &bounce.span))
+    if (!find_span(request, &bounce.span))
         return cgx_mpi()->ERR_TYPE;
-    code = begin_buffer(&bounce, &bounce.send, call->sendbuf, &call->send, "send");
+    code = begin_buffer(&bounce, &bounce.send, request->sendbuf, &request->send, "send");
     if (code == CGX_MPI_SUCCESS)
-        code = begin_buffer(&bounce, &bounce.receive, call->recvbuf, &call->receive, "receive");
+        code =
+            begin_buffer(&bounce, &bounce.receive, request->recvbuf, &request->receive, "receive");
     if (code != CGX_MPI_SUCCESS)
         return code;
     status = copy_all_in(&bounce);
     if (status == CGX_OK) {
-        code = reduce(&bounce.call);
+        code = reduce(&bounce.request);
         failure = "the result cannot be copied to device memory";
         if (code == CGX_MPI_SUCCESS && receive->block)
             status = cgx_pinned_store(&receive->where, receive->device, receive->host,
@@ -251,7 +253,7 @@ int cgx_bounce(const struct cgx_call *call, int (*reduce)(const struct cgx_call 
     if (status == CGX_OK)
         return code;
     if (status == CGX_ERR_NOMEM)
-        return cgx_errors_raise_code(call->comm, cgx_mpi()->ERR_NO_MEM,
+        return cgx_errors_raise_code(request->comm, cgx_mpi()->ERR_NO_MEM,
                                      "no host memory to copy device memory to");
-    return cgx_errors_raise(call->comm, failure);
+    return cgx_errors_raise(request->comm, failure);
 }

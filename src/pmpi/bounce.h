@@ -8,19 +8,19 @@
 
 #include <stdbool.h>
 
-#include "pmpi/call.h"
+#include "pmpi/request.h"
 
-/* Whether CALL has a buffer in device memory that must not reach the MPI: the MPI is not CUDA-aware
- * or, if ON_HOST, the processor does the call itself. Managed memory is passed on. False for calls
- * in which the MPI touches no buffer, and for those it refuses. Decided per rank: others may have
- * host buffers. Less than 0.05 us without a CUDA driver. */
-bool cgx_bounce_needed(const struct cgx_call *call, bool on_host);
+/* Whether REQUEST has a buffer in device memory that must not reach the MPI: the MPI is not
+ * CUDA-aware or, if ON_HOST, the processor does the call itself. Managed memory is passed on. False
+ * for calls in which the MPI touches no buffer, and for those it refuses. Decided per rank: others
+ * may have host buffers. Less than 0.05 us without a CUDA driver. */
+bool cgx_bounce_needed(const struct cgx_request *request, bool on_host);
 
-/* Lets REDUCE do CALL on host memory and copies the result to device memory. Gaps in a derived
+/* Lets REDUCE do REQUEST on host memory and copies the result to device memory. Gaps in a derived
  * datatype keep their values. Returns REDUCE's code, or an error raised on the communicator; if
  * REDUCE was not called, other ranks wait for this one, as after any refused call. MPI_ERR_BUFFER:
  * bytes of the call are missing, or are named by absolute addresses (MPI_BOTTOM). MPI_ERR_NO_MEM:
  * no host memory. */
-int cgx_bounce(const struct cgx_call *call, int (*reduce)(const struct cgx_call *call));
+int cgx_bounce(const struct cgx_request *request, int (*reduce)(const struct cgx_request *request));
 
 #endif

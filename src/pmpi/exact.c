@@ -11,53 +11,29 @@
 
 #include "codec/quant.h"
 #include "mpi/config.h"
-#include "mpi/world.h"
-#include "observe/totals.h"
 #include "pmpi/bounce.h"
-#include "pmpi/eligible.h"
-#include "util/log.h"
+#include "pmpi/request.h"
 #include "util/trace.h"
 
-static size_t element_bytes(const struct cgx_call *call)
+/* Whether REQUEST is large enough to be compressed; sums of doubles count as well. */
+static bool is_large(const struct cgx_request *request)
 {
-    int bytes = 0;
+    bool floats = request->type != CGX_TYPE_OTHER ||
+                  (request->datatype == cgx_mpi()->DOUBLE && request->op == cgx_mpi()->SUM);
 
-    if (call->type != CGX_TYPE_OTHER)
-        return call->type == CGX_TYPE_FLOAT32 ? 4 : 2;
-    /* Before MPI_Init, an MPI that serves calls may not answer this query. */
-    if (cgx_world_rank() < 0 || cgx_mpi()->Type_size(call->datatype, &bytes) != CGX_MPI_SUCCESS)
-        return 0;
-    return bytes > 0 ? (size_t)bytes : 0;
+    return floats && request->count >= CGX_REQUEST_LEAST &&
+           (uint64_t)request->count >= cgx_config()->minimal_size;
 }
 
-/* Whether CALL is large enough to be compressed; sums of doubles count as well. */
-static bool is_large(const struct cgx_call *call)
+int cgx_exact_reduce(const struct cgx_request *request)
 {
-    bool floats = call->type != CGX_TYPE_OTHER ||
-                  (call->datatype == cgx_mpi()->DOUBLE && call->op == cgx_mpi()->SUM);
+    const struct cgx_mpi *mpi = cgx_mpi();
 
-    return floats && call->count >= CGX_ELIGIBLE_LEAST &&
-           (uint64_t)call->count >= cgx_config()->minimal_size;
-}
-
-/* Counts a call that MPI has served, so that its arguments are valid. */
-static void note(const struct cgx_call *call, enum cgx_reason reason, bool large, int64_t begun)
-{
-    const struct cgx_exact_sum sum = {.elements = (uint64_t)call->count,
-                                      .type = call->type,
-                                      .reason = reason,
-                                      .position = call->position,
-                                      .calls = 1,
-                                      .nanoseconds =
-                                          large ? cgx_trace_clock_since(begun) - begun : 0};
-    int ranks = 0;
-
-    cgx_totals_exact(&sum, (size_t)call->count * element_bytes(call), large);
-    if (cgx_log_level() < CGX_LOG_DEBUG)
-        return;
-    cgx_mpi()->Comm_size(call->comm, &ranks);
-    cgx_reason_log(reason, (uint64_t)call->count, (uintptr_t)call->datatype, (uintptr_t)call->op,
-                   ranks);
+    if (request->large)
+        return mpi->Allreduce_c(request->sendbuf, request->recvbuf, request->count,
+                                request->datatype, request->op, request->comm);
+    return mpi->Allreduce(request->sendbuf, request->recvbuf, (int)request->count,
+                          request->datatype, request->op, request->comm);
 }
 
 /* ---- half-precision sums ---- */
@@ -67,9 +43,9 @@ static void note(const struct cgx_call *call, enum cgx_reason reason, bool large
  * data_sz"). 3.4 has other code; 4.1 asks that engine only if it was built for GPUs. */
 
 /* Depends on version, type and op, so it is the same on all ranks. */
-static bool needs_half_sum(const struct cgx_call *call)
+static bool needs_half_sum(const struct cgx_request *request)
 {
-    return call->type == CGX_TYPE_FLOAT16 && call->op == cgx_mpi()->SUM &&
+    return request->type == CGX_TYPE_FLOAT16 && request->op == cgx_mpi()->SUM &&
            cgx_mpi()->version[0] == 4 && cgx_mpi()->version[1] == 0;
 }
 
@@ -94,40 +70,41 @@ static void narrow(const float *from, char *to, size_t count)
 }
 
 /* Whether the elements may be read. The MPI library checks the same before it touches a buffer. */
-static bool has_elements(const struct cgx_call *call)
+static bool has_elements(const struct cgx_request *request)
 {
-    return call->count > 0 && call->sendbuf && call->recvbuf && call->sendbuf != call->recvbuf &&
-           call->recvbuf != cgx_mpi()->IN_PLACE && call->comm != cgx_mpi()->COMM_NULL;
+    return request->count > 0 && request->sendbuf && request->recvbuf &&
+           request->sendbuf != request->recvbuf && request->recvbuf != cgx_mpi()->IN_PLACE &&
+           request->comm != cgx_mpi()->COMM_NULL;
 }
 
-/* Serves CALL, a sum of float16 in host memory, as a sum of float32 copies; each result is rounded
- * to nearest once. Returns what PMPI_Allreduce returns; after an error nothing is written.
+/* Serves REQUEST, a sum of float16 in host memory, as a sum of float32 copies; each result is
+ * rounded to nearest once. Returns what PMPI_Allreduce returns; after an error nothing is written.
  * Arguments that the MPI library refuses, and calls for which memory is short, are passed to it
  * unchanged. */
-static int half_sum(const struct cgx_call *call)
+static int half_sum(const struct cgx_request *request)
 {
-    size_t count = (size_t)call->count;
-    bool in_place = call->sendbuf == cgx_mpi()->IN_PLACE;
+    size_t count = (size_t)request->count;
+    bool in_place = request->in_place;
     float *sum = NULL, *input = NULL;
-    struct cgx_call wide = *call;
+    struct cgx_request wide = *request;
     int error;
 
-    if (has_elements(call)) {
+    if (has_elements(request)) {
         sum = calloc(count, sizeof *sum);
         /* An intercommunicator has no MPI_IN_PLACE, so the copy has as many buffers as the call. */
         input = in_place ? sum : calloc(count, sizeof *input);
     }
     if (!sum || !input) {
-        error = cgx_call_reduce(call);
+        error = cgx_exact_reduce(request);
         goto free_copies;
     }
-    widen(cgx_call_input(call), input, count);
-    wide.sendbuf = in_place ? call->sendbuf : input;
+    widen(cgx_request_input(request), input, count);
+    wide.sendbuf = in_place ? request->sendbuf : input;
     wide.recvbuf = sum;
     wide.datatype = cgx_mpi()->FLOAT;
-    error = cgx_call_reduce(&wide);
+    error = cgx_exact_reduce(&wide);
     if (error == CGX_MPI_SUCCESS)
-        narrow(sum, call->recvbuf, count);
+        narrow(sum, request->recvbuf, count);
 free_copies:
     if (input != sum)
         free(input);
@@ -137,23 +114,25 @@ free_copies:
 
 /* ---- the call ---- */
 
-/* Serves CALL, through copies on the host if the MPI needs them. */
-static int serve(const struct cgx_call *call)
+/* Serves REQUEST, through copies on the host if the MPI needs them. */
+static int serve(const struct cgx_request *request)
 {
-    bool halves = needs_half_sum(call);
+    bool halves = needs_half_sum(request);
 
-    if (cgx_bounce_needed(call, halves))
-        return cgx_bounce(call, halves ? half_sum : cgx_call_reduce);
-    return halves ? half_sum(call) : cgx_call_reduce(call);
+    if (cgx_bounce_needed(request, halves))
+        return cgx_bounce(request, halves ? half_sum : cgx_exact_reduce);
+    return halves ? half_sum(request) : cgx_exact_reduce(request);
 }
 
-int cgx_exact(const struct cgx_call *call, enum cgx_reason reason)
+int cgx_exact(struct cgx_record *record, enum cgx_reason reason)
 {
-    bool large = is_large(call);
-    int64_t begun = large ? cgx_trace_clock() : 0;
-    int code = serve(call);
+    int code;
 
-    if (code == CGX_MPI_SUCCESS)
-        note(call, reason, large, begun);
+    record->reason = reason;
+    record->large = is_large(record->request);
+    record->exact.begun = record->large ? cgx_trace_clock() : cgx_trace_now();
+    code = serve(record->request);
+    if (record->exact.begun != 0)
+        record->exact.ended = cgx_trace_clock_since(record->exact.begun);
     return code;
 }

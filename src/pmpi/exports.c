@@ -15,6 +15,7 @@
 #include "mpi/table.h"
 #include "pmpi/allreduce.h"
 #include "pmpi/finalize.h"
+#include "pmpi/request.h"
 #include "util/log.h"
 
 #define EXPORT(name) __asm__(name) __attribute__((visibility("default")))
@@ -59,16 +60,11 @@ static int reduce(const struct cgx_mpi *mpi, const void *sendbuf, void *recvbuf,
                   cgx_mpi_count count, bool large, word datatype, word op, word comm)
 {
     if (is_known(mpi)) {
-        struct cgx_call call = {.sendbuf = sendbuf,
-                                .recvbuf = recvbuf,
-                                .count = count,
-                                .datatype = (cgx_mpi_datatype)mpi->handle(datatype),
-                                .op = (cgx_mpi_op)mpi->handle(op),
-                                .comm = (cgx_mpi_comm)mpi->handle(comm),
-                                .large = large};
+        const struct cgx_request request =
+            cgx_request_of(sendbuf, recvbuf, count, (cgx_mpi_datatype)mpi->handle(datatype),
+                           (cgx_mpi_op)mpi->handle(op), (cgx_mpi_comm)mpi->handle(comm), large);
 
-        cgx_call_query_memory(&call);
-        return cgx_allreduce(&call);
+        return cgx_allreduce(&request);
     }
     if (large)
         return mpi->raw.Allreduce_c(sendbuf, recvbuf, count, datatype, op, comm);

@@ -16,6 +16,7 @@
 #include "comm/comm.h"
 #include "mpi/table.h"
 #include "pmpi/allreduce.h"
+#include "pmpi/request.h"
 
 #define EXPORT(name) __asm__(name) __attribute__((visibility("default")))
 
@@ -79,15 +80,11 @@ static int take_over(void *sendbuf, void *recvbuf, const int *count, const int *
                      const int *op, const int *comm)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
-    struct cgx_call call = {.sendbuf = buffer_of(mpi, sendbuf),
-                            .recvbuf = buffer_of(mpi, recvbuf),
-                            .count = *count,
-                            .datatype = mpi->fortran.Type_f2c(*datatype),
-                            .op = mpi->fortran.Op_f2c(*op),
-                            .comm = mpi->Comm_f2c(*comm)};
+    const struct cgx_request request = cgx_request_of(
+        buffer_of(mpi, sendbuf), buffer_of(mpi, recvbuf), *count, mpi->fortran.Type_f2c(*datatype),
+        mpi->fortran.Op_f2c(*op), mpi->Comm_f2c(*comm), false);
 
-    cgx_call_query_memory(&call);
-    return cgx_allreduce(&call);
+    return cgx_allreduce(&request);
 }
 
 static void reduce(struct entry *entry, const void *caller, void *sendbuf, void *recvbuf,

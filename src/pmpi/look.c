@@ -11,10 +11,12 @@
 #include "cuda/memory.h"
 #include "cuda/pinned_pool.h"
 #include "mpi/config.h"
-#include "pmpi/eligible.h"
 #include "pmpi/exact.h"
 #include "util/float_state.h"
 #include "util/trace.h"
+
+/* The looks at a window after which rank 0 says how many there will be. */
+#define FIRST_SAID 3
 
 /* Pairs of elements that show whether a matrix is symmetric. */
 #define PAIRS 512
@@ -27,15 +29,15 @@ struct elements {
     size_t count;
 };
 
-static struct elements sum_of(const struct cgx_call *call, enum cgx_dtype dtype)
+static struct elements sum_of(const struct cgx_request *request, enum cgx_dtype dtype)
 {
-    return (struct elements){&call->receive, call->recvbuf, dtype, (size_t)call->count};
+    return (struct elements){&request->receive, request->recvbuf, dtype, (size_t)request->count};
 }
 
-static struct elements input_of(const struct cgx_call *call, enum cgx_dtype dtype, bool in_place)
+static struct elements input_of(const struct cgx_request *request, enum cgx_dtype dtype)
 {
-    return (struct elements){in_place ? &call->receive : &call->send, cgx_call_input(call), dtype,
-                             (size_t)call->count};
+    return (struct elements){request->in_place ? &request->receive : &request->send,
+                             cgx_request_input(request), dtype, (size_t)request->count};
 }
 
 /* ---- samples ---- */
@@ -187,13 +189,13 @@ static void look_at_sum(const struct elements *sum, const struct input *input,
         cgx_range_add(&cgx_comm_kind(state, site)->sizes, input->size);
 }
 
-int cgx_look_exact(const struct cgx_call *call, struct cgx_comm *state, enum cgx_reason reason,
-                   struct cgx_callsite *site)
+int cgx_look_exact(struct cgx_record *record, struct cgx_comm *state, enum cgx_reason reason,
+                   struct cgx_callsite *site, bool can)
 {
-    const struct cgx_capability capability = cgx_eligible_capability(call);
-    const bool in_place = capability.in_place, can = !capability.refusal;
-    const struct elements sum = sum_of(call, site->dtype);
-    const struct elements own = input_of(call, site->dtype, in_place);
+    const struct cgx_request *request = record->request;
+    const bool in_place = request->in_place;
+    const struct elements sum = sum_of(request, site->dtype);
+    const struct elements own = input_of(request, site->dtype);
     struct input input = {.size = 0};
     union cgx_float_state caller;
     int64_t begun;
@@ -209,7 +211,7 @@ int cgx_look_exact(const struct cgx_call *call, struct cgx_comm *state, enum cgx
     cgx_float_leave(&caller);
     cgx_worth_look(cgx_callsites_worth(state, &site->key));
     begun = cgx_trace_clock();
-    code = cgx_exact(call, reason);
+    code = cgx_exact(record, reason);
     cgx_weigh_took(state, site, CGX_WAY_EXACT, begun);
     cgx_float_enter(&caller);
     if (can && !in_place && code == CGX_MPI_SUCCESS)
@@ -219,15 +221,18 @@ int cgx_look_exact(const struct cgx_call *call, struct cgx_comm *state, enum cgx
     else
         cgx_window_look(&site->window, NULL, &(struct cgx_sum_traits){.placed = false});
     cgx_float_leave(&caller);
+    cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_LOOKED});
+    if (site->window.looks == FIRST_SAID && !site->window.told)
+        record->looks = site->window.looks;
     return code;
 }
 
 /* ---- compressed calls ---- */
 
-void cgx_look_prepare(const struct cgx_call *call, struct cgx_comm *state,
+void cgx_look_prepare(const struct cgx_request *request, struct cgx_comm *state,
                       struct cgx_callsite *site, struct cgx_coll *coll)
 {
-    const struct elements input = input_of(call, site->dtype, call->sendbuf == cgx_mpi()->IN_PLACE);
+    const struct elements input = input_of(request, site->dtype);
     const bool unseen = !site->clear && cgx_config()->warmup > 0;
 
     coll->looks = true;

@@ -6,17 +6,17 @@
 #define CGX_PMPI_LOOK_H
 
 #include "comm/state.h"
-#include "observe/reason.h"
-#include "pmpi/call.h"
+#include "observe/record.h"
 #include "policy/look.h"
 
-/* Serves CALL exactly, for REASON, and takes a look at its sum for SITE's window: one that shows
- * nothing if the elements cannot be read or memory is short. Returns the exact call's code. */
-int cgx_look_exact(const struct cgx_call *call, struct cgx_comm *state, enum cgx_reason reason,
-                   struct cgx_callsite *site);
+/* Serves a call of SITE exactly, for REASON, and takes a look at its sum for the site's window: one
+ * that shows nothing if this rank cannot serve the call otherwise (CAN), its elements cannot be
+ * read, or memory is short. Returns the exact call's code. */
+int cgx_look_exact(struct cgx_record *record, struct cgx_comm *state, enum cgx_reason reason,
+                   struct cgx_callsite *site, bool can);
 
-/* Sets what COLL needs to look at CALL's input, of the kind that SITE has had so far. */
-void cgx_look_prepare(const struct cgx_call *call, struct cgx_comm *state,
+/* Sets what COLL needs to look at REQUEST's input, of the kind that SITE has had so far. */
+void cgx_look_prepare(const struct cgx_request *request, struct cgx_comm *state,
                       struct cgx_callsite *site, struct cgx_coll *coll);
 
 /* COLL has compressed a call of SITE: its input counts for the looks at later ones. */

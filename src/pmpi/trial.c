@@ -7,7 +7,6 @@
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "observe/compare.h"
-#include "observe/totals.h"
 #include "util/float_state.h"
 
 bool cgx_trial_observes(void)
@@ -55,22 +54,13 @@ bool cgx_trial_serves(enum cgx_outcome outcome)
             outcome == CGX_OUTCOME_HALFWAY || outcome == CGX_OUTCOME_UNRECOVERABLE);
 }
 
-void cgx_trial_note(const struct cgx_call *call, struct cgx_comm *state,
-                    struct cgx_callsite_key key, const struct cgx_coll *coll,
-                    enum cgx_outcome outcome, int64_t elapsed, int64_t plain)
+void cgx_trial_compare(struct cgx_record *record, const struct cgx_coll *coll)
 {
-    const struct cgx_plan *plan = &coll->schedule->plan;
-    const struct cgx_served_sum sum = {bytes_of(coll), (unsigned)state->size, coll->sent, elapsed};
-    struct cgx_stats_observed observed = {.plain = plain};
     union cgx_float_state caller;
 
     /* Sums may overflow or be NaN, and the program may have enabled traps. */
     cgx_float_enter(&caller);
-    if (state->stats && outcome == CGX_OUTCOME_DONE)
-        observed.compared = cgx_compare(plan->dtype, plan->count, coll->output, call->recvbuf,
-                                        &observed.square, &observed.norm);
-    cgx_stats_compressed(state->stats, key, coll, outcome, elapsed, &observed);
+    record->compared = cgx_compare(record->plan->dtype, record->plan->count, coll->output,
+                                   record->request->recvbuf, &record->square, &record->norm);
     cgx_float_leave(&caller);
-    if (outcome == CGX_OUTCOME_DONE)
-        cgx_totals_observed(&sum);
 }

@@ -7,8 +7,7 @@
 #define CGX_PMPI_TRIAL_H
 
 #include "comm/state.h"
-#include "observe/stats.h"
-#include "pmpi/call.h"
+#include "observe/record.h"
 
 /* The setting says so; otherwise nothing is done. */
 bool cgx_trial_observes(void);
@@ -21,10 +20,7 @@ int cgx_trial_begin(struct cgx_comm *state, struct cgx_coll *coll, enum cgx_reas
 /* Whether a call with OUTCOME is then served exactly because it is observed. */
 bool cgx_trial_serves(enum cgx_outcome outcome);
 
-/* After CALL, of site KEY, was run as COLL with OUTCOME in ELAPSED nanoseconds and then served
- * exactly in PLAIN: compares and counts. */
-void cgx_trial_note(const struct cgx_call *call, struct cgx_comm *state,
-                    struct cgx_callsite_key key, const struct cgx_coll *coll,
-                    enum cgx_outcome outcome, int64_t elapsed, int64_t plain);
+/* After a call was run as COLL and then served exactly: compares both sums. */
+void cgx_trial_compare(struct cgx_record *record, const struct cgx_coll *coll);
 
 #endif

@@ -56,7 +56,8 @@ void cgx_trace_record(struct cgx_trace_event event)
 
     if (!events)
         return;
-    event.end = cgx_trace_clock_since(event.begin);
+    if (event.end == 0)
+        event.end = cgx_trace_clock_since(event.begin);
     event.thread = this_thread();
     place = atomic_fetch_add_explicit(&came, 1, memory_order_relaxed);
     if (place < CGX_TRACE_EVENTS)

@@ -63,13 +63,18 @@ int64_t cgx_trace_clock(void);
  * duration is negative. */
 int64_t cgx_trace_clock_since(int64_t begun);
 
-/* Records EVENT of this thread, which ends now. */
+/* Records EVENT of this thread, which ends now unless its end is set. */
 void cgx_trace_record(struct cgx_trace_event event);
+
+static inline bool cgx_trace_is_on(void)
+{
+    return atomic_load_explicit(&cgx_trace_events, memory_order_relaxed) != NULL;
+}
 
 /* The time; 0: no timeline. */
 static inline int64_t cgx_trace_now(void)
 {
-    return atomic_load_explicit(&cgx_trace_events, memory_order_relaxed) ? cgx_trace_clock() : 0;
+    return cgx_trace_is_on() ? cgx_trace_clock() : 0;
 }
 
 /* Records a span from BEGIN to now; nothing if BEGIN is 0. */

@@ -1,0 +1,62 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What has become of a call, filled while it is served; for cgx_observe. */
+#ifndef CGX_OBSERVE_RECORD_H
+#define CGX_OBSERVE_RECORD_H
+
+#include "mpi/request.h"
+#include "observe/reason.h"
+#include "policy/look.h"
+#include "policy/plan.h"
+#include "policy/step/recurrence.h"
+#include "policy/widths/step_size.h"
+#include "util/status.h"
+
+/* By cgx_trace_clock; zeros: it was not measured. */
+struct cgx_span {
+    int64_t begun, ended;
+};
+
+struct cgx_record {
+    const struct cgx_request *request;
+    int rank, ranks; /* of its communicator; no ranks: it compresses no calls, or it is unknown */
+    const struct cgx_callsite_key *site; /* NULL: unknown */
+    bool recurs;
+    enum cgx_reason memory; /* why CGX_BUFFERS excludes its buffers */
+    enum cgx_reason reason; /* why the caller's result is exact; CGX_REASON_NONE: it is not */
+    bool large;             /* exact floats that are not too few to be compressed */
+    struct cgx_span exact;
+    unsigned looks; /* at the sums of a window so far, if this is one that is said */
+    /* Of a call that ran compressed, whether or not the caller has that result: */
+    const struct cgx_plan *plan; /* NULL: it did not */
+    enum cgx_outcome outcome;
+    struct cgx_span run;
+    unsigned slices;
+    size_t sent;                    /* bytes of the messages that this rank sent */
+    size_t history;                 /* bytes of memory for it; 0: none */
+    struct cgx_quantised quantised; /* if it is done */
+    enum cgx_look look;             /* what this rank's input shows */
+    bool compared;                  /* with the exact sum; sums of squares: */
+    double square, norm;            /* of errors and of exact sums */
+};
+
+/* Whether the caller's result is compressed, ... */
+static inline bool cgx_record_is_compressed(const struct cgx_record *record)
+{
+    return record->plan && record->outcome == CGX_OUTCOME_DONE && !record->reason;
+}
+
+/* ... or would be but for CGX_ENABLE=observe. */
+static inline bool cgx_record_is_observed(const struct cgx_record *record)
+{
+    return record->plan && record->outcome == CGX_OUTCOME_DONE &&
+           record->reason == CGX_REASON_OBSERVED;
+}
+
+static inline int64_t cgx_span_nanoseconds(const struct cgx_span *span)
+{
+    return span->ended - span->begun;
+}
+
+#endif
