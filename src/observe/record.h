@@ -5,6 +5,9 @@
 #ifndef CGX_OBSERVE_RECORD_H
 #define CGX_OBSERVE_RECORD_H
 
+#include <stddef.h>
+#include <string.h>
+
 #include "mpi/request.h"
 #include "observe/reason.h"
 #include "policy/look.h"
@@ -27,9 +30,9 @@ struct cgx_record {
     enum cgx_reason reason; /* why the caller's result is exact; CGX_REASON_NONE: it is not */
     bool large;             /* exact floats that are not too few to be compressed */
     struct cgx_span exact;
-    unsigned looks; /* at the sums of a window so far, if this is one that is said */
-    /* Of a call that ran compressed, whether or not the caller has that result: */
-    const struct cgx_plan *plan; /* NULL: it did not */
+    unsigned looks;              /* at the sums of a window so far, if this is one that is said */
+    const struct cgx_plan *plan; /* of a call that ran compressed; NULL: it did not, and nothing
+                                    behind this is set. Then, whether or not the caller has it: */
     enum cgx_outcome outcome;
     struct cgx_span run;
     unsigned slices;
@@ -41,17 +44,11 @@ struct cgx_record {
     double square, norm;            /* of errors and of exact sums */
 };
 
-/* Whether the caller's result is compressed, ... */
-static inline bool cgx_record_is_compressed(const struct cgx_record *record)
+/* Begins RECORD, of REQUEST. */
+static inline void cgx_record_begin(struct cgx_record *record, const struct cgx_request *request)
 {
-    return record->plan && record->outcome == CGX_OUTCOME_DONE && !record->reason;
-}
-
-/* ... or would be but for CGX_ENABLE=observe. */
-static inline bool cgx_record_is_observed(const struct cgx_record *record)
-{
-    return record->plan && record->outcome == CGX_OUTCOME_DONE &&
-           record->reason == CGX_REASON_OBSERVED;
+    memset(record, 0, offsetof(struct cgx_record, outcome));
+    record->request = request;
 }
 
 static inline int64_t cgx_span_nanoseconds(const struct cgx_span *span)

@@ -28,17 +28,18 @@ static uint64_t calls_of(const struct size *size)
 }
 
 /* A new size takes the place of the one with the fewest calls. */
-static struct size *find(uint64_t elements, enum cgx_type_class type)
+static struct size *find(const struct cgx_request *request)
 {
+    const uint64_t elements = (uint64_t)request->count;
     struct size *least = sizes;
 
     for (size_t i = 0; i < CGX_SIZES; i++) {
-        if (sizes[i].elements == elements && sizes[i].type == type)
+        if (sizes[i].elements == elements && sizes[i].type == request->type)
             return &sizes[i];
         if (calls_of(&sizes[i]) < calls_of(least))
             least = &sizes[i];
     }
-    *least = (struct size){.elements = elements, .type = type};
+    *least = (struct size){.elements = elements, .type = request->type};
     return least;
 }
 
@@ -58,27 +59,20 @@ static void add(struct samples *samples, int64_t nanoseconds)
     samples->nanoseconds[samples->count++] = nanoseconds;
 }
 
-/* Whether sums like it are also compressed: REASON is one that all sums of a step have before, or
- * that they are faster. Sums that stay exact by a rule may have another place in the step. */
-static bool is_passing(enum cgx_reason reason)
+void cgx_size_times_exact(const struct cgx_record *record)
 {
-    return reason == CGX_REASON_NOT_RECURRING || reason == CGX_REASON_LOOKED_AT ||
-           reason == CGX_REASON_SLOWER;
-}
-
-void cgx_size_times_count(const struct cgx_record *record)
-{
-    const bool is_compressed = cgx_record_is_compressed(record);
-    struct size *size;
-
-    if (!is_compressed && !(record->large && is_passing(record->reason)))
+    if (record->reason != CGX_REASON_NOT_RECURRING && record->reason != CGX_REASON_LOOKED_AT &&
+        record->reason != CGX_REASON_SLOWER)
         return;
     pthread_mutex_lock(&lock);
-    size = find((uint64_t)record->request->count, record->request->type);
-    if (is_compressed)
-        add(&size->compressed, cgx_span_nanoseconds(&record->run));
-    else
-        add(&size->exact, cgx_span_nanoseconds(&record->exact));
+    add(&find(record->request)->exact, cgx_span_nanoseconds(&record->exact));
+    pthread_mutex_unlock(&lock);
+}
+
+void cgx_size_times_compressed(const struct cgx_record *record)
+{
+    pthread_mutex_lock(&lock);
+    add(&find(record->request)->compressed, cgx_span_nanoseconds(&record->run));
     pthread_mutex_unlock(&lock);
 }
 

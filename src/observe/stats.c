@@ -129,7 +129,7 @@ static void count_compressed(struct cgx_stats *stats, const struct cgx_record *r
     }
     if (layer != &stats->other)
         follow_plan(layer, plan);
-    if (cgx_record_is_observed(record))
+    if (record->reason)
         layer->plain_seconds += 1e-9 * (double)cgx_span_nanoseconds(&record->exact);
     else
         count_elements(placed ? &stats->placed : &stats->unplaced, plan->count);

@@ -129,11 +129,13 @@ static void count_exact(const struct cgx_record *record)
     const size_t bytes = bytes_of(record->request);
     const int64_t nanoseconds = cgx_span_nanoseconds(&record->exact);
 
-    count_call(&exact[record->reason], bytes, 0);
+    add(&exact[record->reason].calls, 1);
+    add(&exact[record->reason].bytes, bytes);
     if (!record->large)
         return;
     count_call(&large[record->reason], bytes, nanoseconds);
     count_call(&all_large, bytes, nanoseconds);
+    cgx_size_times_exact(record);
     if (cgx_config()->stats_path[0] != '\0')
         count_kind(record);
     if (atomic_load(&compressed.sent.calls) == 0 &&
@@ -160,11 +162,14 @@ void cgx_totals_count(const struct cgx_record *record)
 {
     if (record->reason)
         count_exact(record);
-    if (cgx_record_is_compressed(record))
-        count_served(&compressed, record, atomic_load(&all_large.calls) + 1);
-    if (cgx_record_is_observed(record))
+    if (!record->plan || record->outcome != CGX_OUTCOME_DONE)
+        return;
+    if (record->reason) {
         count_served(&observed, record, atomic_load(&all_large.calls));
-    cgx_size_times_count(record);
+    } else {
+        count_served(&compressed, record, atomic_load(&all_large.calls) + 1);
+        cgx_size_times_compressed(record);
+    }
 }
 
 static struct cgx_large_sums large_sums(const struct count *count, const atomic_ullong *bytes)

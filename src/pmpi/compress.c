@@ -66,10 +66,11 @@ static void run(struct cgx_coll *coll, struct cgx_record *record)
     record->run.ended = cgx_trace_clock_since(record->run.begun);
     record->slices = coll->schedule->slices;
     record->sent = coll->sent;
-    if (coll->history.scales)
-        record->history = cgx_history_bytes(plan->count, plan->bucket_size);
+    record->history = coll->history.scales ? cgx_history_bytes(plan->count, plan->bucket_size) : 0;
     record->quantised = coll->quantised;
     record->look = coll->look;
+    record->compared = false;
+    record->square = record->norm = 0;
 }
 
 /* SITE learns what has become of its call; on a rank without a result the same as on the others.

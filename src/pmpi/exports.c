@@ -60,10 +60,15 @@ static int reduce(const struct cgx_mpi *mpi, const void *sendbuf, void *recvbuf,
                   cgx_mpi_count count, bool large, word datatype, word op, word comm)
 {
     if (is_known(mpi)) {
-        const struct cgx_request request =
-            cgx_request_of(sendbuf, recvbuf, count, (cgx_mpi_datatype)mpi->handle(datatype),
-                           (cgx_mpi_op)mpi->handle(op), (cgx_mpi_comm)mpi->handle(comm), large);
+        struct cgx_request request = {.sendbuf = sendbuf,
+                                      .recvbuf = recvbuf,
+                                      .count = count,
+                                      .datatype = (cgx_mpi_datatype)mpi->handle(datatype),
+                                      .op = (cgx_mpi_op)mpi->handle(op),
+                                      .comm = (cgx_mpi_comm)mpi->handle(comm),
+                                      .large = large};
 
+        cgx_request_complete(&request);
         return cgx_allreduce(&request);
     }
     if (large)

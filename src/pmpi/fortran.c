@@ -80,10 +80,14 @@ static int take_over(void *sendbuf, void *recvbuf, const int *count, const int *
                      const int *op, const int *comm)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
-    const struct cgx_request request = cgx_request_of(
-        buffer_of(mpi, sendbuf), buffer_of(mpi, recvbuf), *count, mpi->fortran.Type_f2c(*datatype),
-        mpi->fortran.Op_f2c(*op), mpi->Comm_f2c(*comm), false);
+    struct cgx_request request = {.sendbuf = buffer_of(mpi, sendbuf),
+                                  .recvbuf = buffer_of(mpi, recvbuf),
+                                  .count = *count,
+                                  .datatype = mpi->fortran.Type_f2c(*datatype),
+                                  .op = mpi->fortran.Op_f2c(*op),
+                                  .comm = mpi->Comm_f2c(*comm)};
 
+    cgx_request_complete(&request);
     return cgx_allreduce(&request);
 }
 

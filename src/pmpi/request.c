@@ -25,27 +25,19 @@ static enum cgx_type_class type_of(const struct cgx_request *request)
                : CGX_TYPE_OTHER;
 }
 
-struct cgx_request cgx_request_of(const void *sendbuf, void *recvbuf, cgx_mpi_count count,
-                                  cgx_mpi_datatype datatype, cgx_mpi_op op, cgx_mpi_comm comm,
-                                  bool large)
+void cgx_request_complete(struct cgx_request *request)
 {
-    struct cgx_request request = {.sendbuf = sendbuf,
-                                  .recvbuf = recvbuf,
-                                  .count = count,
-                                  .datatype = datatype,
-                                  .op = op,
-                                  .comm = comm,
-                                  .large = large,
-                                  .in_place = sendbuf == cgx_mpi()->IN_PLACE};
+    const struct cgx_mpi *mpi = cgx_mpi();
 
-    request.type = type_of(&request);
-    if (count <= 0 || !cgx_pinned_possible())
-        return request;
-    if (recvbuf != cgx_mpi()->IN_PLACE)
-        request.receive = cgx_cuda_pointer(recvbuf);
-    request.send =
-        request.in_place || sendbuf == recvbuf ? request.receive : cgx_cuda_pointer(sendbuf);
-    return request;
+    request->in_place = request->sendbuf == mpi->IN_PLACE;
+    request->type = type_of(request);
+    if (request->count <= 0 || !cgx_pinned_possible())
+        return;
+    if (request->recvbuf != mpi->IN_PLACE)
+        request->receive = cgx_cuda_pointer(request->recvbuf);
+    request->send = request->in_place || request->sendbuf == request->recvbuf
+                        ? request->receive
+                        : cgx_cuda_pointer(request->sendbuf);
 }
 
 enum cgx_reason cgx_request_refusal(const struct cgx_request *request)

@@ -16,11 +16,9 @@
 #define CGX_REQUEST_LEAST 1024
 #define CGX_REQUEST_MOST ((cgx_mpi_count)1 << 48)
 
-/* The request of a call with these arguments. Asks the driver once about each distinct buffer,
- * never if the call has no data. */
-struct cgx_request cgx_request_of(const void *sendbuf, void *recvbuf, cgx_mpi_count count,
-                                  cgx_mpi_datatype datatype, cgx_mpi_op op, cgx_mpi_comm comm,
-                                  bool large);
+/* Completes REQUEST, which has the caller's arguments and is const from then on. Asks the driver
+ * once about each distinct buffer, never if the call has no data. */
+void cgx_request_complete(struct cgx_request *request);
 
 /* CGX_REASON_NONE if some setting could compress the call: a float sum, or a user op on a two-byte
  * type that may be one, of CGX_REQUEST_LEAST to _MOST elements. */

@@ -12,14 +12,12 @@
 static void add(unsigned calls, cgx_mpi_count elements, enum cgx_reason reason, int64_t nanoseconds)
 {
     const struct cgx_request request = {.count = elements, .type = CGX_TYPE_FLOAT32};
-    const struct cgx_plan plan = {.count = (size_t)elements};
-    struct cgx_record record = {.request = &request, .reason = reason, .large = reason};
+    struct cgx_record record = {.request = &request, .reason = reason};
     struct cgx_span *span = reason ? &record.exact : &record.run;
 
-    record.plan = reason ? NULL : &plan;
     *span = (struct cgx_span){1, 1 + nanoseconds};
     for (unsigned i = 0; i < calls; i++)
-        cgx_size_times_count(&record);
+        (reason ? cgx_size_times_exact : cgx_size_times_compressed)(&record);
 }
 
 static bool is_about(double seconds, int64_t nanoseconds)
