@@ -107,7 +107,6 @@ libcgxcore_la_SOURCES = \
 	src/coll/task.h \
 	src/coll/transfer.h \
 	src/coll/work.c \
-	src/observe/compare.c src/observe/compare.h \
 	src/observe/json.c src/observe/json.h \
 	src/observe/notices.c src/observe/notices.h \
 	src/observe/observe.c src/observe/observe.h \

@@ -13,6 +13,12 @@
 /* The settings. The first call reads them and logs mistakes; MPI must be initialised. */
 const struct cgx_settings *cgx_config(void);
 
+/* CGX_ENABLE=observe: no sum is compressed, but sums that would be are formed twice. */
+static inline bool cgx_config_observes(void)
+{
+    return cgx_config()->enable == CGX_ENABLE_OBSERVE;
+}
+
 /* Call after logging a user's mistake at level error: with CGX_ENABLE=strict this ends the job and
  * does not return. */
 void cgx_config_end_strict(void);

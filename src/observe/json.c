@@ -26,6 +26,12 @@ void cgx_json_open(struct cgx_json *json, const char *name, char bracket)
     json->more = false;
 }
 
+void cgx_json_begin(struct cgx_json *json, const char *name, char bracket)
+{
+    json->line = true;
+    cgx_json_open(json, name, bracket);
+}
+
 void cgx_json_close(struct cgx_json *json, char bracket)
 {
     fputc(bracket, json->out);

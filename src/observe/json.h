@@ -16,8 +16,9 @@ struct cgx_json {
     bool line; /* the next value begins a line */
 };
 
-/* Opens or closes an object or array; BRACKET is its bracket. */
+/* Opens or closes an object or array; BRACKET is its bracket. begin opens it on a new line. */
 void cgx_json_open(struct cgx_json *json, const char *name, char bracket);
+void cgx_json_begin(struct cgx_json *json, const char *name, char bracket);
 void cgx_json_close(struct cgx_json *json, char bracket);
 
 void cgx_json_count(struct cgx_json *json, const char *name, uint64_t value);

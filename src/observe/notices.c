@@ -15,11 +15,6 @@ static atomic_ullong said; /* a bit for each reason that was said to keep large 
 _Static_assert(CGX_REASONS <= 64, "a bit for each");
 static atomic_ullong blocked[CGX_LOOKS], held[CGX_LOOKS]; /* by what was found */
 
-static bool observes(void)
-{
-    return cgx_config()->enable == CGX_ENABLE_OBSERVE;
-}
-
 /* Describes a sum of SITE on COMM: "sum 3 of the step (position=2, 4096 elements on MPI_COMM_WORLD,
  * 8 ranks)". Rules count positions from 0. */
 static const char *describe(cgx_mpi_comm comm, const struct cgx_callsite_key *site,
@@ -53,7 +48,7 @@ static void say_compressed(const struct cgx_record *record)
         return;
     /* With CGX_LOG=info the line is information, not a warning. */
     cgx_log(cgx_log_level() < CGX_LOG_INFO ? CGX_LOG_WARN : CGX_LOG_INFO,
-            observes()
+            cgx_config_observes()
                 ? "observing: nothing is compressed; the first sum that would be is %s, at about "
                   "%.1f bits an element; CGX_LOG=info says at the end what compression would do, "
                   "CGX_STATS and "
@@ -206,7 +201,8 @@ void cgx_notice_blocked(cgx_mpi_comm comm, const struct cgx_callsite_key *site, 
     char how[64];
 
     snprintf(how, sizeof how, "%s exact, and so %s the next %u like it",
-             observes() ? "would stay" : "stays", observes() ? "would" : "do", calls);
+             cgx_config_observes() ? "would stay" : "stays", cgx_config_observes() ? "would" : "do",
+             calls);
     say_exact(is_first ? CGX_LOG_WARN : CGX_LOG_DEBUG, comm, site, how, look);
 }
 

@@ -16,7 +16,9 @@ void cgx_observe(struct cgx_stats *stats, const struct cgx_record *record)
         cgx_reason_log(record->reason, record->request);
     if (record->ranks == 0)
         return;
-    cgx_timeline_record(record);
-    cgx_stats_count(stats, record);
+    if (cgx_trace_is_on())
+        cgx_timeline_record(record);
+    if (stats)
+        cgx_stats_count(stats, record);
     cgx_notice_record(record);
 }

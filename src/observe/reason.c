@@ -80,16 +80,6 @@ const struct cgx_reason_words cgx_reasons[CGX_REASONS] = {
     [CGX_REASON_OBSERVED] = {"observed", "CGX_ENABLE=observe, else it would be compressed", NULL},
 };
 
-bool cgx_reason_is_of_call(enum cgx_reason reason)
-{
-    return reason >= CGX_REASON_NULL && reason <= CGX_REASON_UNKNOWN_SUM;
-}
-
-bool cgx_reason_is_unrecoverable(enum cgx_reason reason)
-{
-    return reason == CGX_REASON_UNREACHABLE || reason == CGX_REASON_DEVICE_LOST;
-}
-
 /* ---- the log ---- */
 
 #define KINDS 4096

@@ -72,10 +72,16 @@ extern const struct cgx_reason_words {
 } cgx_reasons[CGX_REASONS];
 
 /* Whether it is about the call's buffers, type or op, so that it does not hold for other calls. */
-bool cgx_reason_is_of_call(enum cgx_reason reason);
+static inline bool cgx_reason_is_of_call(enum cgx_reason reason)
+{
+    return reason >= CGX_REASON_NULL && reason <= CGX_REASON_UNKNOWN_SUM;
+}
 
 /* Whether the rank cannot serve the call exactly either. */
-bool cgx_reason_is_unrecoverable(enum cgx_reason reason);
+static inline bool cgx_reason_is_unrecoverable(enum cgx_reason reason)
+{
+    return reason == CGX_REASON_UNREACHABLE || reason == CGX_REASON_DEVICE_LOST;
+}
 
 /* Says, at level debug and once for each kind of call, that calls like REQUEST are exact and why;
  * for at most 4096 kinds. Thread-safe. */

@@ -5,15 +5,10 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "codec/encoding.h"
 #include "mpi/config.h"
 #include "util/float_state.h"
-
-/* The most bytes of widths as text. */
-#define WIDTHS_BYTES 1024
 
 /* ---- layers ---- */
 
@@ -58,38 +53,26 @@ static struct cgx_stats_layer *layer_of(struct cgx_stats *stats, struct cgx_call
     return found;
 }
 
-/* ---- widths ---- */
-
-/* The widths of PLAN's segments: "1x3,1x8" or, with the mark of a family, "1xu4". A long text is
- * cut and ends in "...". */
-static char *widths_of(const struct cgx_plan *plan)
+/* Sets LAYER's widths to those of PLAN's segments: "1x3,1x8" or, with the mark of a family, "1xu4".
+ * A long text is cut and ends in "...". */
+static void set_widths(struct cgx_stats_layer *layer, const struct cgx_plan *plan)
 {
     struct cgx_segment segment = cgx_plan_first(plan);
-    char text[WIDTHS_BYTES];
+    const size_t size = sizeof layer->widths;
     size_t used = 0;
-    bool more = true;
 
-    while (more) {
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s1x%s%u", used > 0 ? "," : "",
+    if (layer->plan == plan->hash && layer->widths[0] != '\0')
+        return;
+    layer->plan = plan->hash;
+    do {
+        if (size - used < 32) {
+            snprintf(layer->widths + used, size - used, ",...");
+            return;
+        }
+        used += (size_t)snprintf(layer->widths + used, size - used, "%s1x%s%u", used > 0 ? "," : "",
                                  cgx_encoding_quantiser(segment.encoding)->mark,
                                  cgx_encoding_width(segment.encoding));
-        more = cgx_plan_next(plan, &segment);
-        if (more && sizeof text - used < 32) {
-            snprintf(text + used, sizeof text - used, ",...");
-            break;
-        }
-    }
-    return strdup(text);
-}
-
-/* Records the widths of PLAN if they are new. */
-static void follow_plan(struct cgx_stats_layer *layer, const struct cgx_plan *plan)
-{
-    if (layer->widths && layer->plan == plan->hash)
-        return;
-    free(layer->widths);
-    layer->widths = widths_of(plan);
-    layer->plan = plan->hash;
+    } while (cgx_plan_next(plan, &segment));
 }
 
 /* ---- calls ---- */
@@ -128,7 +111,7 @@ static void count_compressed(struct cgx_stats *stats, const struct cgx_record *r
         return;
     }
     if (layer != &stats->other)
-        follow_plan(layer, plan);
+        set_widths(layer, plan);
     if (record->reason)
         layer->plain_seconds += 1e-9 * (double)cgx_span_nanoseconds(&record->exact);
     else
@@ -164,8 +147,6 @@ void cgx_stats_count(struct cgx_stats *stats, const struct cgx_record *record)
 {
     union cgx_float_state caller;
 
-    if (!stats)
-        return;
     pthread_mutex_lock(&stats->lock);
     if (record->plan) {
         cgx_float_enter(&caller);

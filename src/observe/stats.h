@@ -46,7 +46,7 @@ struct cgx_stats_layer {
     uint64_t compared;    /* observed calls, with sums of squares: */
     double square, norm;  /* of errors and of exact sums */
     uint32_t plan;        /* hash of the plan that WIDTHS are of */
-    char *widths;         /* "120x3,4xu4": segments and their widths; NULL: unknown */
+    char widths[256];     /* "1x3,1xu4": segments and their widths; empty: unknown */
 };
 
 struct cgx_stats_count {
@@ -80,7 +80,7 @@ struct cgx_stats *cgx_stats_create(cgx_mpi_comm comm, int rank, int size);
 /* The communicator was freed; its statistics are kept until the program ends. */
 void cgx_stats_end(struct cgx_stats *stats);
 
-/* Counts a call. */
+/* Counts a call. STATS is not NULL. */
 void cgx_stats_count(struct cgx_stats *stats, const struct cgx_record *record);
 
 /* Counts that ranks have blocked a call site. */

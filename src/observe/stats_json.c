@@ -16,15 +16,9 @@
 /* Counts up when a field changes its meaning or is removed. */
 #define FORMAT_VERSION 4
 
-static bool observes(void)
-{
-    return cgx_config()->enable == CGX_ENABLE_OBSERVE;
-}
-
 static void put_observed(struct cgx_json *json, const struct cgx_stats_layer *layer)
 {
-    json->line = true;
-    cgx_json_open(json, "observed", '{');
+    cgx_json_begin(json, "observed", '{');
     cgx_json_count(json, "calls", layer->compressed);
     cgx_json_number(json, "exact_seconds", layer->plain_seconds);
     cgx_json_count(json, "compared", layer->compared);
@@ -36,17 +30,15 @@ static void put_observed(struct cgx_json *json, const struct cgx_stats_layer *la
 /* ALL: bytes sent for all layers. */
 static void put_calls(struct cgx_json *json, const struct cgx_stats_layer *layer, double all)
 {
-    json->line = true;
-    cgx_json_open(json, "calls", '{');
-    cgx_json_count(json, "compressed", observes() ? 0 : layer->compressed);
+    cgx_json_begin(json, "calls", '{');
+    cgx_json_count(json, "compressed", cgx_config_observes() ? 0 : layer->compressed);
     cgx_json_count(json, "exact", layer->exact);
     cgx_json_count(json, "redone", layer->redone);
     cgx_json_count(json, "failed", layer->failed);
     cgx_json_close(json, '}');
     cgx_json_number(json, "seconds", layer->seconds);
     cgx_json_number(json, "history_bytes", layer->history);
-    json->line = true;
-    cgx_json_open(json, "bytes", '{');
+    cgx_json_begin(json, "bytes", '{');
     cgx_json_bytes(json, "sent", layer->sent);
     cgx_json_bytes(json, "uncompressed", layer->plain);
     cgx_json_bytes(json, "saved", layer->plain - layer->sent);
@@ -54,7 +46,7 @@ static void put_calls(struct cgx_json *json, const struct cgx_stats_layer *layer
     cgx_json_close(json, '}');
     cgx_json_number(json, "bits", cgx_stats_bits(layer));
     cgx_json_number(json, "estimated_error", cgx_stats_error(layer));
-    if (observes())
+    if (cgx_config_observes())
         put_observed(json, layer);
 }
 
@@ -65,14 +57,13 @@ static void put_position(struct cgx_json *json, uint32_t position)
 
 static void put_layer(struct cgx_json *json, const struct cgx_stats_layer *layer, double all)
 {
-    json->line = true;
-    cgx_json_open(json, NULL, '{');
+    cgx_json_begin(json, NULL, '{');
     put_position(json, layer->key.position);
     cgx_json_count(json, "rule", layer->key.rule);
     cgx_json_count(json, "elements", layer->key.count);
     cgx_json_string(json, "datatype", cgx_type_name(layer->type));
     cgx_json_count(json, "segments", layer->segments);
-    cgx_json_string(json, "widths", layer->widths ? layer->widths : "");
+    cgx_json_string(json, "widths", layer->widths);
     put_calls(json, layer, all);
     cgx_json_close(json, '}');
 }
@@ -92,8 +83,7 @@ static void put_counts(struct cgx_json *json, const char *name, uint64_t calls, 
 /* Writes what is known of the step, and what became of all sums. */
 static void put_step(struct cgx_json *json, const struct cgx_stats *stats)
 {
-    json->line = true;
-    cgx_json_open(json, "step", '{');
+    cgx_json_begin(json, "step", '{');
     cgx_json_string(json, "evidence", cgx_evidence_name(stats->evidence));
     cgx_json_count(json, "after", stats->established);
     cgx_json_count(json, "calls", stats->step);
@@ -114,15 +104,13 @@ static void put_communicator(struct cgx_json *json, const struct cgx_stats *stat
 {
     const double all = cgx_stats_sent(stats);
 
-    json->line = true;
-    cgx_json_open(json, NULL, '{');
+    cgx_json_begin(json, NULL, '{');
     cgx_json_string(json, "name", stats->name);
     cgx_json_count(json, "ranks", (uint64_t)stats->size);
     cgx_json_count(json, "rank", (uint64_t)stats->rank);
     cgx_json_bool(json, "freed", stats->ended);
     put_step(json, stats);
-    json->line = true;
-    cgx_json_open(json, "layers", '[');
+    cgx_json_begin(json, "layers", '[');
     for (size_t i = 0; i < stats->nlayers; i++)
         put_layer(json, &stats->layers[i], all);
     cgx_json_close(json, ']');
@@ -143,8 +131,7 @@ static void put_large(struct cgx_json *json, const char *name, const struct cgx_
 
 static void put_exact_kind(struct cgx_json *json, const struct cgx_exact_kind *kind)
 {
-    json->line = true;
-    cgx_json_open(json, NULL, '{');
+    cgx_json_begin(json, NULL, '{');
     cgx_json_count(json, "elements", kind->elements);
     cgx_json_string(json, "datatype",
                     kind->type == CGX_TYPE_OTHER ? "float64" : cgx_type_name(kind->type));
@@ -167,11 +154,9 @@ static void put_sizes(struct cgx_json *json)
 {
     struct cgx_size_times times;
 
-    json->line = true;
-    cgx_json_open(json, "sizes", '[');
+    cgx_json_begin(json, "sizes", '[');
     for (size_t i = 0; cgx_size_times_get(i, &times); i++) {
-        json->line = true;
-        cgx_json_open(json, NULL, '{');
+        cgx_json_begin(json, NULL, '{');
         cgx_json_count(json, "elements", times.elements);
         cgx_json_string(json, "datatype", cgx_type_name(times.type));
         put_size_time(json, "exact", &times.exact);
@@ -185,14 +170,12 @@ static void put_large_sums(struct cgx_json *json, const struct cgx_totals *total
 {
     struct cgx_exact_kind kind;
 
-    json->line = true;
-    cgx_json_open(json, "large_sums", '{');
+    cgx_json_begin(json, "large_sums", '{');
     put_large(json, "compressed", &totals->large_compressed);
     put_large(json, "exact", &totals->large_exact);
-    if (observes())
+    if (cgx_config_observes())
         put_large(json, "observed", &totals->large_observed);
-    json->line = true;
-    cgx_json_open(json, "exact_kinds", '[');
+    cgx_json_begin(json, "exact_kinds", '[');
     for (size_t i = 0; i < CGX_EXACT_KINDS && cgx_totals_kind(i, &kind); i++)
         put_exact_kind(json, &kind);
     cgx_json_close(json, ']');
@@ -210,13 +193,12 @@ static void put_process(struct cgx_json *json)
     const struct cgx_settings *settings = cgx_config();
     const struct cgx_totals totals = cgx_totals();
 
-    json->line = true;
-    cgx_json_open(json, "settings", '{');
+    cgx_json_begin(json, "settings", '{');
     cgx_json_count(json, "bits", settings->bits);
     cgx_json_count(json, "bucket_size", settings->bucket_size);
     cgx_json_string(json, "codec", settings->codec == CGX_FAMILY_UNIFORM ? "uniform" : "maxmin");
     cgx_json_number(json, "consensus", settings->consensus);
-    cgx_json_bool(json, "observe", observes());
+    cgx_json_bool(json, "observe", cgx_config_observes());
     cgx_json_close(json, '}');
     cgx_json_open(json, "process", '{');
     cgx_json_count(json, "compressed_calls", totals.compressed_calls);

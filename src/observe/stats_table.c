@@ -14,7 +14,7 @@
 /* What is done with calls that are not exact from the start. */
 static const char *served(void)
 {
-    return cgx_config()->enable == CGX_ENABLE_OBSERVE ? "observed" : "compressed";
+    return cgx_config_observes() ? "observed" : "compressed";
 }
 
 /* Prints VALUE with DIGITS behind the point or, if SMALL, so many digits in all. */
@@ -29,8 +29,6 @@ static void print_number(FILE *out, double value, int digits, bool small)
 /* ALL: bytes sent for all layers. */
 static void print_layer(FILE *out, const struct cgx_stats_layer *layer, double all)
 {
-    const char *widths = layer->widths ? layer->widths : "-";
-
     if (layer->key.position == CGX_POSITION_NONE)
         fprintf(out, "%8s", "-");
     else
@@ -43,7 +41,8 @@ static void print_layer(FILE *out, const struct cgx_stats_layer *layer, double a
             100 * cgx_stats_ratio(layer->sent, all));
     print_number(out, cgx_stats_bits(layer), 2, false);
     print_number(out, cgx_stats_error(layer), 2, true);
-    fprintf(out, "  %.40s%s\n", widths, strlen(widths) > 40 ? "..." : "");
+    fprintf(out, "  %.40s%s\n", layer->widths[0] ? layer->widths : "-",
+            strlen(layer->widths) > 40 ? "..." : "");
 }
 
 static void print_rest(FILE *out, const char *what, const struct cgx_stats_layer *rest)

@@ -90,8 +90,6 @@ static void merge(const struct cgx_stats *stats)
 
 static void free_stats(struct cgx_stats *stats)
 {
-    for (size_t i = 0; i < stats->nlayers; i++)
-        free(stats->layers[i].widths);
     pthread_mutex_destroy(&stats->lock);
     cgx_sparse_unmap(stats, sizeof *stats);
 }

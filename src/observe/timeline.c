@@ -41,8 +41,6 @@ static void add(const struct cgx_record *record, const struct cgx_span *span,
 
 void cgx_timeline_record(const struct cgx_record *record)
 {
-    if (!cgx_trace_is_on())
-        return;
     if (record->plan)
         add(record, &record->run,
             (struct cgx_trace_event){.bytes = record->sent,

@@ -285,11 +285,11 @@ static void log_observed(const struct cgx_totals *totals)
                 now > before ? ": exact ones are faster here" : "");
 }
 
-void cgx_totals_log(bool observes)
+void cgx_totals_log(void)
 {
     const struct cgx_totals totals = cgx_totals();
 
-    if (observes)
+    if (cgx_config_observes())
         log_observed(&totals);
     else
         log_large(&totals);

@@ -12,6 +12,7 @@
 #include "comm/private_comm.h"
 #include "comm/weigh.h"
 #include "cuda/peers.h"
+#include "mpi/config.h"
 #include "mpi/errors.h"
 #include "observe/observe.h"
 #include "pmpi/exact.h"
@@ -97,14 +98,10 @@ static void note(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_rea
 static int conclude(struct cgx_record *record, struct cgx_comm *state, struct cgx_callsite *site,
                     enum cgx_reason refusal, const struct cgx_coll *coll)
 {
-    int code;
-
-    if (cgx_trial_serves(record->outcome)) {
-        code = cgx_exact(record, CGX_REASON_OBSERVED);
-        if (code == CGX_MPI_SUCCESS && state->stats && record->outcome == CGX_OUTCOME_DONE)
-            cgx_trial_compare(record, coll);
-        return code;
-    }
+    /* What is only observed is exact in any case. */
+    if (cgx_config_observes() && record->outcome != CGX_OUTCOME_DECLINED &&
+        record->outcome != CGX_OUTCOME_HELD && record->outcome != CGX_OUTCOME_BROKEN)
+        return cgx_trial_end(record, state, coll);
     if (record->outcome == CGX_OUTCOME_DONE)
         return CGX_MPI_SUCCESS;
     if (record->outcome == CGX_OUTCOME_HELD)
@@ -132,7 +129,7 @@ int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
     const int64_t entered = cgx_trace_clock();
     const struct cgx_schedule *schedule = cgx_callsites_schedule(state, site);
     struct cgx_kind *kind = cgx_comm_kind(state, site);
-    int code;
+    int code = CGX_MPI_SUCCESS;
     struct cgx_coll coll = {.mpi = cgx_mpi(),
                             .comm = state->private.comm,
                             .caller = state->comm,
@@ -150,14 +147,14 @@ int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
     coll.encoder = capability->encoder;
     coll.decoder = capability->decoder;
     coll.vote = vote_of(capability);
-    code = cgx_trial_begin(state, &coll, &capability->refusal);
+    if (cgx_config_observes())
+        code = cgx_trial_begin(state, &coll, &capability->refusal);
     /* Positions of which one sum was compressed may not be the step's yet. */
     if (code == CGX_MPI_SUCCESS && site->key.position != CGX_POSITION_NONE && site->runs > 0)
         code = cgx_site_history_attach(&site->history, &coll);
     if (code != CGX_MPI_SUCCESS)
         return fail(state, code, "MPI could not agree on memory");
-    /* What is only observed is exact anyway. */
-    if (cgx_decide_guards(site) && !cgx_trial_observes())
+    if (cgx_decide_guards(site) && !cgx_config_observes())
         cgx_look_prepare(record->request, state, site, &coll);
     cgx_positions_set_steps(state, site, &coll);
     coll.turn = site->runs;

@@ -19,7 +19,7 @@
 static void finish(int rank)
 {
     if (rank == 0)
-        cgx_totals_log(cgx_config()->enable == CGX_ENABLE_OBSERVE);
+        cgx_totals_log();
     cgx_notice_count();
     cgx_config_log_unused_rules();
     cgx_stats_write(CGX_STATS_FINALIZES);

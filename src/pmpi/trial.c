@@ -3,16 +3,20 @@
 
 #include "pmpi/trial.h"
 
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "codec/backend.h"
-#include "mpi/config.h"
+#include "codec/bucket.h"
+#include "codec/squares.h"
+#include "cuda/memory.h"
+#include "cuda/pinned_pool.h"
 #include "mpi/errors.h"
-#include "observe/compare.h"
+#include "pmpi/exact.h"
 #include "util/float_state.h"
 
-bool cgx_trial_observes(void)
-{
-    return cgx_config()->enable == CGX_ENABLE_OBSERVE;
-}
+/* ---- the compressed sum ---- */
 
 static size_t bytes_of(const struct cgx_coll *coll)
 {
@@ -35,8 +39,6 @@ int cgx_trial_begin(struct cgx_comm *state, struct cgx_coll *coll, enum cgx_reas
 {
     int together = 0;
 
-    if (!cgx_trial_observes())
-        return CGX_MPI_SUCCESS;
     if (coll->vote == CGX_ABLE) {
         coll->output = take(&state->trial, coll->decoder, bytes_of(coll));
         if (!coll->output) {
@@ -47,20 +49,76 @@ int cgx_trial_begin(struct cgx_comm *state, struct cgx_coll *coll, enum cgx_reas
     return cgx_errors_least(state->comm, &together, 1);
 }
 
-bool cgx_trial_serves(enum cgx_outcome outcome)
+/* ---- the exact sum ---- */
+
+/* Elements that are fetched at a time, and elements of a block. */
+enum { FETCHED = 65536, BLOCK = 1024 };
+
+/* Copies BYTES of BUFFER to HOST; false if they cannot be read. */
+static bool fetch(void *host, const void *buffer, size_t bytes)
 {
-    return cgx_trial_observes() &&
-           (outcome == CGX_OUTCOME_DONE || outcome == CGX_OUTCOME_LOST ||
-            outcome == CGX_OUTCOME_HALFWAY || outcome == CGX_OUTCOME_UNRECOVERABLE);
+    const struct cgx_pointer where = cgx_cuda_pointer(buffer);
+
+    if (where.memory != CGX_MEMORY_HOST)
+        return cgx_pinned_fetch(&where, host, buffer, bytes) == CGX_OK;
+    memcpy(host, buffer, bytes);
+    return true;
 }
 
-void cgx_trial_compare(struct cgx_record *record, const struct cgx_coll *coll)
+struct room {
+    char result[FETCHED * sizeof(float)], exact[FETCHED * sizeof(float)];
+};
+
+static void add(enum cgx_dtype dtype, size_t count, const char *result, const char *exact,
+                double *error, double *norm)
 {
+    float results[BLOCK], sums[BLOCK];
+    double difference, square, magnitudes;
+
+    cgx_peek_elements(dtype, result, count, results);
+    cgx_peek_elements(dtype, exact, count, sums);
+    difference = cgx_squares_difference(results, sums, 1, count);
+    square = cgx_squares_sum(sums, count, &magnitudes);
+    if (!isfinite(difference) || !isfinite(square))
+        return;
+    *error += difference;
+    *norm += square;
+}
+
+/* Sets RECORD's sums of squares: of EXACT, the caller's, and of the errors of RESULT. Blocks do not
+ * count if one of their sums is not finite. False if the elements cannot be read, or memory is
+ * short. */
+static bool compare(struct cgx_record *record, const char *result, const char *exact)
+{
+    const enum cgx_dtype dtype = record->plan->dtype;
+    const size_t count = record->plan->count, size = cgx_dtype_size(dtype);
+    struct room *room = malloc(sizeof *room);
+    bool ok = room != NULL;
+
+    for (size_t first = 0; ok && first < count; first += FETCHED) {
+        size_t some = count - first < FETCHED ? count - first : FETCHED;
+
+        ok = fetch(room->result, result + first * size, some * size) &&
+             fetch(room->exact, exact + first * size, some * size);
+        for (size_t i = 0; ok && i < some; i += BLOCK)
+            add(dtype, some - i < BLOCK ? some - i : BLOCK, room->result + i * size,
+                room->exact + i * size, &record->square, &record->norm);
+    }
+    free(room);
+    return ok;
+}
+
+int cgx_trial_end(struct cgx_record *record, const struct cgx_comm *state,
+                  const struct cgx_coll *coll)
+{
+    int code = cgx_exact(record, CGX_REASON_OBSERVED);
     union cgx_float_state caller;
 
+    if (code != CGX_MPI_SUCCESS || !state->stats || record->outcome != CGX_OUTCOME_DONE)
+        return code;
     /* Sums may overflow or be NaN, and the program may have enabled traps. */
     cgx_float_enter(&caller);
-    record->compared = cgx_compare(record->plan->dtype, record->plan->count, coll->output,
-                                   record->request->recvbuf, &record->square, &record->norm);
+    record->compared = compare(record, coll->output, record->request->recvbuf);
     cgx_float_leave(&caller);
+    return code;
 }

@@ -9,18 +9,14 @@
 #include "comm/state.h"
 #include "observe/record.h"
 
-/* The setting says so; otherwise nothing is done. */
-bool cgx_trial_observes(void);
-
 /* Before COLL, complete but for the history, is run: redirects its result. A rank without
  * memory for that declines, with REFUSAL. Collective on the caller's communicator, so that ranks
  * begin the sum together and its time contains no wait for a late rank. Returns MPI's code. */
 int cgx_trial_begin(struct cgx_comm *state, struct cgx_coll *coll, enum cgx_reason *refusal);
 
-/* Whether a call with OUTCOME is then served exactly because it is observed. */
-bool cgx_trial_serves(enum cgx_outcome outcome);
-
-/* After a call was run as COLL and then served exactly: compares both sums. */
-void cgx_trial_compare(struct cgx_record *record, const struct cgx_coll *coll);
+/* After COLL was run: serves the call exactly, and compares both sums if there are statistics.
+ * Returns the exact call's code. */
+int cgx_trial_end(struct cgx_record *record, const struct cgx_comm *state,
+                  const struct cgx_coll *coll);
 
 #endif
