@@ -87,16 +87,16 @@ static struct scale_rank *create_rank(unsigned number)
         rank->channels[peer].last_receive = &rank->channels[peer].receives;
     }
     rank->schedule = schedule_of(number);
-    rank->coll = (struct cgx_coll){.mpi = &scale_mpi,
-                                   .rank = number,
-                                   .pace = {.fragment = call->fragment},
-                                   .schedule = &rank->schedule,
-                                   .encoder = &rank->backend,
-                                   .decoder = &rank->backend,
-                                   .scratch = &rank->scratch,
-                                   .input = rank,
-                                   .output = rank,
-                                   .vote = CGX_ABLE};
+    rank->coll =
+        (struct cgx_coll){.transports = {.mpi = &scale_mpi, .pace = {.fragment = call->fragment}},
+                          .rank = number,
+                          .schedule = &rank->schedule,
+                          .encoder = &rank->backend,
+                          .decoder = &rank->backend,
+                          .scratch = &rank->scratch,
+                          .input = rank,
+                          .output = rank,
+                          .vote = CGX_ABLE};
     return rank;
 }
 

@@ -16,7 +16,7 @@
  * messages in place. */
 static bool may_pack(const struct cgx_slice *slice, unsigned peer)
 {
-    const struct cgx_shm *shm = slice->coll->shm;
+    const struct cgx_shm *shm = slice->coll->transports.shm;
 
     return !(shm && cgx_shm_reaches(shm, peer));
 }
@@ -176,15 +176,10 @@ enum cgx_status cgx_slice_post(struct cgx_slice *slice)
     const struct cgx_coll *coll = slice->coll;
     const struct cgx_program *program = cgx_slice_program(slice);
     const unsigned size = program->levels > 0 ? cgx_program_level(program, slice->round)->size : 0;
-    const struct cgx_transports transports = {.mpi = coll->mpi,
-                                              .comm = coll->comm,
-                                              .caller = coll->caller,
-                                              .tag = coll->tag,
-                                              .pace = coll->pace,
-                                              .shm = coll->shm,
-                                              .puller = cgx_slice_puller(slice),
-                                              .copier = {slice, copy}};
+    struct cgx_transports transports = coll->transports;
 
+    transports.puller = cgx_slice_puller(slice);
+    transports.copier = (struct cgx_copier){slice, copy};
     slice->ntransfers = 0;
     slice->packed = (struct cgx_packed){0};
     slice->seq = seq_of(slice);

@@ -234,8 +234,8 @@ static enum cgx_outcome finish(struct cgx_coll *coll, enum cgx_outcome outcome)
     ended = cgx_trace_now();
     if (!end_backends(coll))
         coll->state.lost = true;
-    if (coll->shm)
-        cgx_shm_release(coll->shm);
+    if (coll->transports.shm)
+        cgx_shm_release(coll->transports.shm);
     if (ended != 0)
         cgx_trace_record((struct cgx_trace_event){.begin = ended, .kind = CGX_TRACE_DRAIN});
     if (outcome == CGX_OUTCOME_DONE && coll->state.lost)
@@ -254,12 +254,6 @@ static bool begin_leaving(struct cgx_coll *coll)
     const struct cgx_nodes *nodes = coll->schedule->program.shape.nodes;
     const unsigned node = nodes->node[coll->rank];
     struct cgx_transfer *transfers = coll->scratch->transfers;
-    const struct cgx_transports transports = {.mpi = coll->mpi,
-                                              .comm = coll->comm,
-                                              .caller = coll->caller,
-                                              .tag = coll->tag,
-                                              .pace = coll->pace,
-                                              .shm = coll->shm};
     size_t count = 0;
 
     if (!coll->state.lent || coll->state.outcome == CGX_OUTCOME_BROKEN)
@@ -270,7 +264,7 @@ static bool begin_leaving(struct cgx_coll *coll)
                                                        .direction = CGX_TRANSFER_RELEASE};
     }
     coll->state.failed =
-        cgx_exchange_begin(coll->scratch->exchange, &transports, transfers, count) != CGX_OK;
+        cgx_exchange_begin(coll->scratch->exchange, &coll->transports, transfers, count) != CGX_OK;
     return true;
 }
 

@@ -23,19 +23,16 @@ enum cgx_vote {
 };
 
 struct cgx_coll {
-    const struct cgx_mpi *mpi;
-    cgx_mpi_comm comm;
-    cgx_mpi_comm caller; /* the program's communicator */
-    int tag;             /* concurrent calls on COMM have tags 2 apart */
+    /* Without a puller and a copier; concurrent calls on one communicator have tags 2 apart. SHM is
+     * attached to SCRATCH's segment. */
+    struct cgx_transports transports;
     unsigned rank;
     const struct cgx_schedule *schedule;
     struct cgx_backend *encoder; /* for the input; both backends are made for SCRATCH */
     struct cgx_backend *decoder; /* for the output */
     struct cgx_scratch *scratch; /* this call's own; satisfies the schedule's needs */
-    struct cgx_pace pace;        /* fragment size equal on all ranks */
-    struct cgx_shm *shm; /* attached to SCRATCH's segment; NULL: all messages go through MPI */
-    enum cgx_pull pull;  /* by the encoder, which is then the decoder too; DEVICE: on all ranks */
-    uint32_t turn;       /* compressed calls of the same sum so far */
+    enum cgx_pull pull; /* by the encoder, which is then the decoder too; DEVICE: on all ranks */
+    uint32_t turn;      /* compressed calls of the same sum so far */
     /* Of uniform quantisation, by kind of level and of results; 0: derived from each piece's
      * elements, of whose squares the squared error is then this part. FLOOR: struct cgx_coding's.
      */

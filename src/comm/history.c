@@ -50,7 +50,7 @@ static void log_history(const struct cgx_coll *coll, bool all)
 static int agree(struct cgx_site_history *history, const struct cgx_coll *coll)
 {
     int all = history->reserved != NULL;
-    int code = cgx_errors_least(coll->caller, &all, 1);
+    int code = cgx_errors_least(coll->transports.caller, &all, 1);
 
     if (code != CGX_MPI_SUCCESS)
         return code;

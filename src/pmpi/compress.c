@@ -130,14 +130,15 @@ int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
     const struct cgx_schedule *schedule = cgx_callsites_schedule(state, site);
     struct cgx_kind *kind = cgx_comm_kind(state, site);
     int code = CGX_MPI_SUCCESS;
-    struct cgx_coll coll = {.mpi = cgx_mpi(),
-                            .comm = state->private.comm,
-                            .caller = state->comm,
+    struct cgx_coll coll = {.transports = {.mpi = cgx_mpi(),
+                                           .comm = state->private.comm,
+                                           .caller = state->comm,
+                                           .pace = state->places.pace,
+                                           .shm = state->work->shm},
                             .rank = (unsigned)state->rank,
                             .schedule = schedule,
                             .scratch = &state->work->scratch,
-                            .pace = state->places.pace,
-                            .shm = state->work->shm,
+                            .turn = site->runs,
                             .call = state->calls++,
                             .input = cgx_request_input(record->request),
                             .output = record->request->recvbuf};
@@ -157,7 +158,6 @@ int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
     if (cgx_decide_guards(site) && !cgx_config_observes())
         cgx_look_prepare(record->request, state, site, &coll);
     cgx_positions_set_steps(state, site, &coll);
-    coll.turn = site->runs;
     cgx_backoff_due(&kind->p2p_suspended);
     run(&coll, record);
     note(state, site, capability->refusal, &coll, record->outcome, entered);

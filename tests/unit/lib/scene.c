@@ -261,9 +261,8 @@ static void run_rank(void *context, unsigned rank)
                         : NULL;
     struct cgx_inputs inputs = inputs_of(scene, rank);
     struct cgx_mpi mpi = loopback_mpi;
-    struct cgx_coll coll = {.mpi = &mpi,
+    struct cgx_coll coll = {.transports = {.mpi = &mpi, .pace = {.fragment = scene->fragment}},
                             .rank = rank,
-                            .pace = {.fragment = scene->fragment},
                             .schedule = &schedule,
                             .encoder = &backend,
                             .decoder = &backend,
@@ -301,7 +300,7 @@ static void run_rank(void *context, unsigned rank)
     if (scene->mirrored)
         mirror_open(rank, scene->nodes, &scratch, &ops);
     if (scene->shm)
-        coll.shm = connect(scene, rank, &scratch);
+        coll.transports.shm = connect(scene, rank, &scratch);
     scene->outcomes[rank] = cgx_coll_run(&coll);
     scene->seen[rank] = coll.look;
     if (scene->mirrored) {
@@ -309,7 +308,7 @@ static void run_rank(void *context, unsigned rank)
         mirror_close(rank);
     }
     cgx_scratch_release(&scratch);
-    cgx_shm_free(coll.shm);
+    cgx_shm_free(coll.transports.shm);
     free(history);
 }
 
