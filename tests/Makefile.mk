@@ -50,6 +50,7 @@ unit_programs = \
 	tests/unit/cuda/memory \
 	tests/unit/mpi/find_abi \
 	tests/unit/mpi/stall \
+	tests/unit/observe/observe \
 	tests/unit/observe/size_times \
 	tests/unit/policy/bursts \
 	tests/unit/policy/cost \
@@ -251,6 +252,7 @@ tests_unit_cuda_events_wraps = cgx_cuda
 tests_unit_cuda_numa_wraps = cgx_topo_bind
 tests_unit_policy_recurrence_wraps = calloc malloc realloc cgx_sparse_map
 tests_unit_mpi_stall_wraps = clock_gettime
+tests_unit_observe_observe_wraps = cgx_config
 tests_unit_util_output_wraps = cgx_cookie lstat
 tests_unit_util_trace_wraps = clock_gettime
 tests_mpi_codec_faults_wraps = cgx_codec_run

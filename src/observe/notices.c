@@ -20,7 +20,7 @@ static atomic_ullong blocked[CGX_LOOKS], held[CGX_LOOKS]; /* by what was found *
 static const char *describe(cgx_mpi_comm comm, const struct cgx_callsite_key *site,
                             char text[CGX_NOTICED_BYTES])
 {
-    char where[80] = "a sum (", name[CGX_MPI_OBJECT_NAME_BYTES];
+    char where[80] = "a sum (", name[CGX_MPI_OBJECT_NAME_BYTES] = "";
     int length = 0, ranks = 0;
 
     if (site->position != CGX_POSITION_NONE)

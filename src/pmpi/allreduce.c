@@ -102,7 +102,8 @@ static int serve(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
         looks = cgx_decide_looks(site) && !site->pending;
         asks = !looks;
     }
-    capability = cgx_request_capability(record->request);
+    if (asks || looks)
+        capability = cgx_request_capability(record->request);
     if (looks)
         return cgx_look_exact(record, state, reason_of(site), site, !capability.refusal);
     if (asks)
@@ -111,9 +112,13 @@ static int serve(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
         code = cgx_weigh_next(state, site, &way);
     if (code != CGX_MPI_SUCCESS)
         return code;
-    if (site->state == CGX_SITE_COMPRESSED)
-        return way == CGX_WAY_EXACT ? leave_faster(record, state, site)
-                                    : cgx_compress(record, state, site, &capability);
+    if (site->state == CGX_SITE_COMPRESSED && way == CGX_WAY_EXACT)
+        return leave_faster(record, state, site);
+    if (site->state == CGX_SITE_COMPRESSED) {
+        if (!asks)
+            capability = cgx_request_capability(record->request);
+        return cgx_compress(record, state, site, &capability);
+    }
     /* If ranks are undecided, the next window begins. */
     if (site->state != CGX_SITE_DECLINED && !cgx_callsite_waits(site) && cgx_decide_looks(site))
         return cgx_look_exact(record, state, reason_of(site), site, !capability.refusal);
@@ -149,7 +154,7 @@ static struct cgx_comm *note_small(const struct cgx_request *request)
     return state;
 }
 
-/* What a later call on STATE's communicator returns after a failure with CODE. */
+/* What REQUEST returns, on a communicator that has failed with CODE. */
 static int fail_again(const struct cgx_request *request, int code)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
@@ -207,7 +212,8 @@ static int reduce(struct cgx_record *record, struct cgx_comm **state)
         return cgx_exact(record, CGX_REASON_SMALL);
     if (cgx_tables_serve(count))
         cgx_stall_sum(cgx_recurrence_sums(comm->stream.recurrence), count, request->comm);
-    cgx_stats_step(comm->stats, comm->stream.recurrence, occurrence.begins_step);
+    if (comm->stats)
+        cgx_stats_step(comm->stats, comm->stream.recurrence, occurrence.begins_step);
     if (occurrence.begins_step)
         cgx_positions_step(comm);
     if (!cgx_tables_serve(count))
