@@ -30,9 +30,9 @@ struct cgx_record {
     enum cgx_reason reason; /* why the caller's result is exact; CGX_REASON_NONE: it is not */
     bool large;             /* exact floats that are not too few to be compressed */
     struct cgx_span exact;
-    unsigned looks;              /* at the sums of a window so far, if this is one that is said */
-    const struct cgx_plan *plan; /* of a call that ran compressed; NULL: it did not, and nothing
-                                    behind this is set. Then, whether or not the caller has it: */
+    unsigned looks; /* at data so far, in the call after which rank 0 says so; otherwise 0 */
+    const struct cgx_plan *plan; /* NULL: the call did not run compressed */
+    /* Set if it did, whether or not the caller has that result: */
     enum cgx_outcome outcome;
     struct cgx_span run;
     unsigned slices;

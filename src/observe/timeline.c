@@ -35,7 +35,6 @@ static void add(const struct cgx_record *record, const struct cgx_span *span,
     event.begin = span->begun;
     event.end = span->ended;
     event.count = (uint64_t)record->request->count;
-    event.type = (uint8_t)record->request->type;
     cgx_trace_record(event);
 }
 
@@ -46,9 +45,11 @@ void cgx_timeline_record(const struct cgx_record *record)
             (struct cgx_trace_event){.bytes = record->sent,
                                      .slice = record->slices,
                                      .kind = CGX_TRACE_CALL,
+                                     .type = (uint8_t)cgx_type_of(record->plan->dtype),
                                      .bits = bits_of(record->plan),
                                      .outcome = (uint8_t)record->outcome});
-    add(record, &record->exact, (struct cgx_trace_event){.kind = CGX_TRACE_EXACT});
+    add(record, &record->exact,
+        (struct cgx_trace_event){.kind = CGX_TRACE_EXACT, .type = (uint8_t)record->request->type});
 }
 
 static bool is_wanted(void)

@@ -47,8 +47,7 @@ struct cgx_totals {
 struct cgx_totals cgx_totals(void);
 
 /* In MPI_Finalize: rank 0 logs at level info what it did, with lines for all sums, for large sums
- * and for each reason, and with CGX_ENABLE=observe what compression
- * would do to large sums. */
+ * and for each reason, and with CGX_ENABLE=observe what compression would do to large sums. */
 void cgx_totals_log(void);
 
 /* The number of large sums, and of their bytes, after which rank 0 warns. */

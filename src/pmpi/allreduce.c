@@ -120,7 +120,8 @@ static int serve(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
         return cgx_compress(record, state, site, &capability);
     }
     /* If ranks are undecided, the next window begins. */
-    if (site->state != CGX_SITE_DECLINED && !cgx_callsite_waits(site) && cgx_decide_looks(site))
+    if (asks && site->state != CGX_SITE_DECLINED && !cgx_callsite_waits(site) &&
+        cgx_decide_looks(site))
         return cgx_look_exact(record, state, reason_of(site), site, !capability.refusal);
     return cgx_exact(record, reason_of(site));
 }
