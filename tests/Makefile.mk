@@ -101,6 +101,7 @@ unit_scripts = \
 	tests/unit/tree/supervise.test
 # Programs that a script of their name runs on several ranks, ...
 mpi_tests = \
+	tests/mpi/ballots \
 	tests/mpi/codec_faults \
 	tests/mpi/communicators \
 	tests/mpi/consensus \
