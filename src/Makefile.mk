@@ -120,6 +120,7 @@ libcgxcore_la_SOURCES = \
 	src/observe/totals.c src/observe/totals.h \
 	src/comm/agreement.c src/comm/agreement.h \
 	src/comm/attribute.c src/comm/attribute.h \
+	src/comm/ballot.c src/comm/ballot.h \
 	src/comm/callsite.c src/comm/callsite.h \
 	src/comm/callsites.c src/comm/callsites.h \
 	src/comm/capability.c src/comm/capability.h \

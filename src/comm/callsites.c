@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "comm/ballot.h"
 #include "comm/placement.h"
 #include "mpi/config.h"
 #include "util/integers.h"
@@ -28,6 +29,7 @@ struct cgx_callsites {
     size_t remembered;                            /* number of: */
     struct remembered before[CGX_STEP_LONGEST];
     struct cgx_worth worth[CGX_KINDS][CGX_WORTH_CLASSES];
+    uint32_t words[CGX_BALLOT_WORDS + CGX_SITE_WORDS * CGX_STEP_LONGEST];
 };
 
 struct cgx_callsites *cgx_callsites_create(void)
@@ -180,6 +182,21 @@ struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx
     if (is_new || site->hints != state->terms.taken)
         evaluate_override(state, site);
     return site;
+}
+
+struct cgx_callsite *cgx_callsites_next(struct cgx_callsites *table, struct cgx_callsite *site)
+{
+    struct cgx_callsite *end = table->placed + table->placed_end;
+
+    for (site = site ? site + 1 : table->placed; site < end; site++)
+        if (site->used)
+            return site;
+    return NULL;
+}
+
+uint32_t *cgx_callsites_words(struct cgx_callsites *table)
+{
+    return table->words;
 }
 
 struct cgx_worth *cgx_callsites_worth(const struct cgx_comm *state,

@@ -9,6 +9,7 @@
 
 #include "comm/agreement.h"
 #include "comm/attribute.h"
+#include "comm/ballot.h"
 #include "comm/freeing.h"
 #include "comm/private_comm.h"
 #include "comm/tables.h"
@@ -193,12 +194,10 @@ static int agree(struct cgx_comm *state, bool large)
  * large on all ranks, since their settings are the same by now. */
 static int agree_on_tables(struct cgx_comm *state)
 {
-    const struct cgx_answer mine = {cgx_tables_make(state) ? CGX_ABLE : CGX_DECLINED, 0, 0, {0}};
-    struct cgx_answer all;
-    int code = cgx_agree_call(state->comm, &mine, &all);
+    uint32_t made = cgx_tables_make(state);
+    int code = cgx_ballot(state, CGX_BALLOT_TABLES, NULL, &made, 1);
 
-    state->broken = code;
-    if (all.vote == CGX_ABLE) {
+    if (code == CGX_MPI_SUCCESS && made) {
         cgx_tables_set_step(state);
     } else {
         cgx_tables_free(state);

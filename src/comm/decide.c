@@ -3,10 +3,11 @@
 
 #include "comm/decide.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "comm/agreement.h"
+#include "comm/ballot.h"
 #include "comm/callsites.h"
 #include "comm/connect.h"
 #include "comm/placement.h"
@@ -112,25 +113,47 @@ static void suspend_p2p(struct cgx_kind *kind, bool was_by_device)
         cgx_backoff_fail(&kind->p2p_suspended, FIRST_SUSPENSION, MOST_SUSPENSION);
 }
 
-/* Asks all ranks; *ALL is their joint answer. What this rank needs for the kind is in place or, if
+/* The ballot about a call: what this rank can do and, of ranks that can compress, what it has seen.
+ * The least of each word counts, so votes are stored in descending order. */
+enum { VOTE, TYPE, DATA = 3, CALL_WORDS = DATA + CGX_LOOK_WORDS };
+
+struct answer {
+    enum cgx_vote vote; /* the joint one */
+    uint32_t words[CALL_WORDS];
+};
+
+static enum cgx_vote joint_vote(const uint32_t *words)
+{
+    const enum cgx_vote vote = (enum cgx_vote)(CGX_UNRECOVERABLE - words[VOTE]);
+
+    return vote == CGX_ABLE && !cgx_ballot_is_one(words + TYPE) ? CGX_DECLINED : vote;
+}
+
+/* Asks all ranks; ALL are their joint words. What this rank needs for the kind is in place or, if
  * RENEWED is not NULL, was just obtained and is connected here. */
 static int ask(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_capability *capability,
-               const struct cgx_needs *renewed, struct cgx_answer *all)
+               const struct cgx_needs *renewed, struct answer *all)
 {
     const struct cgx_backend *backend = cgx_capability_backend(capability);
     struct cgx_kind *kind = cgx_comm_kind(state, site);
-    struct cgx_answer mine = {vote_of(capability->refusal), site->dtype, site->key.count, {0}};
     bool agreed, was_by_device = kind->by_device;
     int code;
 
+    *all = (struct answer){.words = {[VOTE] = CGX_UNRECOVERABLE - vote_of(capability->refusal)}};
+    cgx_ballot_pair(all->words + TYPE, site->dtype);
     if (site->pending)
-        cgx_window_vote(&site->window, mine.data_vote);
-    code = cgx_agree_call(state->comm, &mine, all);
+        cgx_window_vote(&site->window, all->words + DATA);
+    code = cgx_ballot(state, CGX_BALLOT_CALL, &site->key, all->words, CALL_WORDS);
+    all->vote = joint_vote(all->words);
     if (code != CGX_MPI_SUCCESS || !renewed)
         return code;
     agreed = all->vote == CGX_ABLE;
     if (agreed && !state->private.comm) {
         code = cgx_private_get(state, backend == cgx_backend_host() ? renewed : NULL, &agreed);
+        if (code != CGX_MPI_SUCCESS) {
+            cgx_private_break(state, code);
+            return code;
+        }
         if (!agreed) {
             all->vote = CGX_DECLINED;
             capability->refusal = CGX_REASON_COMMUNICATORS;
@@ -139,9 +162,11 @@ static int ask(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
     /* Whether or not ranks agreed, some may have new staging memory. */
     if (code == CGX_MPI_SUCCESS && state->private.comm) {
         code = cgx_connect(state, cgx_capability_backend(capability), &kind->by_device);
-        if (code != CGX_MPI_SUCCESS)
+        if (code != CGX_MPI_SUCCESS) {
             code = cgx_errors_raise_code(state->comm, code,
                                          "MPI could not connect the ranks of a node");
+            cgx_private_break(state, code);
+        }
         suspend_p2p(kind, was_by_device);
     }
     /* The memory is not used until ranks are asked again, and its file would stay open. */
@@ -179,10 +204,10 @@ static void log_blocked(const struct cgx_comm *state, const struct cgx_callsite 
 }
 
 /* Judges the window that ended with the last call. */
-static void judge(struct cgx_comm *state, struct cgx_callsite *site, const struct cgx_answer *all)
+static void judge(struct cgx_comm *state, struct cgx_callsite *site, const struct answer *all)
 {
     const struct cgx_site_note note = {.event = CGX_EVENT_JUDGED,
-                                       .look = cgx_window_judge(&site->window, all->data_vote)};
+                                       .look = cgx_window_judge(&site->window, all->words + DATA)};
     enum cgx_site_state before = site->state;
 
     cgx_callsite_note(site, &note);
@@ -265,7 +290,7 @@ static void decline(struct cgx_callsite *site, enum cgx_reason reason)
 /* As ask, with what RENEWS says obtained first. Ranks that agree may have found meanwhile that the
  * network is slower; if its schedule then needs more memory, they go on to obtain that. */
 static int settle(struct cgx_comm *state, struct cgx_callsite *site,
-                  struct cgx_capability *capability, bool renews, struct cgx_answer *all)
+                  struct cgx_capability *capability, bool renews, struct answer *all)
 {
     struct cgx_needs needs = {0};
     uint64_t local_byte_ps;
@@ -288,7 +313,7 @@ static int settle(struct cgx_comm *state, struct cgx_callsite *site,
 int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_capability *capability)
 {
     bool renews = site->state == CGX_SITE_DECLINED || !cgx_decide_is_served(state, site);
-    struct cgx_answer all;
+    struct answer all;
     int code = find_nodes(state, capability);
 
     if (code != CGX_MPI_SUCCESS)
@@ -298,10 +323,8 @@ int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
         return CGX_MPI_SUCCESS;
     }
     code = settle(state, site, capability, renews, &all);
-    if (code != CGX_MPI_SUCCESS) {
-        cgx_private_break(state, code);
+    if (code != CGX_MPI_SUCCESS)
         return code;
-    }
     if (all.vote == CGX_UNRECOVERABLE) {
         cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_UNSERVED});
         return cgx_decide_raise(state->comm, capability->refusal);
@@ -317,4 +340,74 @@ int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
     if (site->state == CGX_SITE_COMPRESSED)
         log_compressed(state, site, capability);
     return CGX_MPI_SUCCESS;
+}
+
+/* ---- histories ---- */
+
+/* Whether ranks may agree on a history of SITE. */
+static bool lacks_history(struct cgx_comm *state, struct cgx_callsite *site)
+{
+    return site->state == CGX_SITE_COMPRESSED && !site->history.agreed &&
+           cgx_callsites_schedule(state, site)->plan.has_history;
+}
+
+/* Logs, once each in the process, that ranks have a history, and that a rank cannot have one. */
+static void log_history(const struct cgx_comm *state, const struct cgx_plan *plan, bool all)
+{
+    static atomic_bool logged[2];
+    const bool is_auto = cgx_config()->history == CGX_HISTORY_AUTO;
+
+    if (state->rank != 0 || atomic_exchange(&logged[all], true))
+        return;
+    if (all)
+        cgx_log(CGX_LOG_INFO,
+                "sums are quantised relative to those before them, which takes a byte of memory "
+                "for each of their elements; CGX_HISTORY=0 goes without");
+    else
+        cgx_log(CGX_LOG_INFO,
+                "a rank cannot keep a history of %zu elements, %zu bytes of memory beside them: "
+                "sums are quantised without%s",
+                plan->count, cgx_history_bytes(plan->count, plan->bucket_size),
+                is_auto ? "; CGX_HISTORY=1 takes more of a device's" : "");
+}
+
+static void agree_on_history(const struct cgx_comm *state, struct cgx_callsite *site, bool all)
+{
+    cgx_site_history_agree(&site->history, all);
+    log_history(state, &site->schedule.plan, all);
+}
+
+/* The site after OTHER whose history ranks agree on with that of SITE: one that ran already, so
+ * that they have its memory. */
+static struct cgx_callsite *next_lacking(struct cgx_comm *state, const struct cgx_callsite *site,
+                                         struct cgx_callsite *other)
+{
+    do {
+        other = cgx_callsites_next(state->callsites, other);
+    } while (other && (other == site || !other->history.ran || other->history.retry.wait > 0 ||
+                       !lacks_history(state, other)));
+    return other;
+}
+
+int cgx_decide_histories(struct cgx_comm *state, struct cgx_callsite *site,
+                         const struct cgx_coll *coll)
+{
+    struct cgx_callsite *other = NULL;
+    uint32_t *words = cgx_callsites_words(state->callsites);
+    size_t count = 1;
+    int code;
+
+    if (!lacks_history(state, site) || !cgx_backoff_due(&site->history.retry))
+        return CGX_MPI_SUCCESS;
+    cgx_site_history_reserve(&site->history, coll);
+    words[0] = site->history.reserved != NULL;
+    while ((other = next_lacking(state, site, other)))
+        words[count++] = other->history.reserved != NULL;
+    code = cgx_ballot(state, CGX_BALLOT_HISTORY, &site->key, words, count);
+    if (code != CGX_MPI_SUCCESS)
+        return code;
+    for (count = 1; (other = next_lacking(state, site, other)); count++)
+        agree_on_history(state, other, words[count]);
+    agree_on_history(state, site, words[0]);
+    return code;
 }

@@ -124,6 +124,7 @@ struct cgx_comm {
     int broken; /* MPI's code after it failed: agreements and messages under way are lost */
     struct cgx_terms terms;
     struct cgx_private private;
+    uint32_t ballots; /* so far; written by ballot.c */
     struct cgx_places places;
     struct cgx_stream stream;
     struct cgx_agreed agreed;

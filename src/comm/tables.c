@@ -5,10 +5,9 @@
 
 #include <string.h>
 
-#include "comm/agreement.h"
+#include "comm/ballot.h"
 #include "comm/callsites.h"
 #include "comm/capability.h"
-#include "comm/private_comm.h"
 #include "mpi/config.h"
 #include "observe/notices.h"
 #include "policy/step/resemblance.h"
@@ -128,8 +127,10 @@ static void say_undecided(struct cgx_comm *state)
 
 int cgx_tables_compare(struct cgx_comm *state, struct cgx_occurrence *occurrence)
 {
+    enum { KIND, LENGTH = 2, HASH = 4, WORDS = 6 };
     union cgx_float_state caller;
     struct cgx_burst burst;
+    uint32_t words[WORDS];
     bool same;
     int code;
 
@@ -139,10 +140,15 @@ int cgx_tables_compare(struct cgx_comm *state, struct cgx_occurrence *occurrence
     cgx_float_enter(&caller);
     burst = cgx_recurrence_burst(state->stream.recurrence);
     cgx_float_leave(&caller);
-    code = cgx_agree_burst(state->comm, &burst, &same);
+    cgx_ballot_pair(words + KIND, burst.kind);
+    cgx_ballot_pair(words + LENGTH, burst.length);
+    cgx_ballot_pair(words + HASH, burst.hash);
+    code = cgx_ballot(state, CGX_BALLOT_STEP, NULL, words, WORDS);
     if (code != CGX_MPI_SUCCESS)
-        cgx_private_break(state, code);
-    else if (!same || !cgx_recurrence_take_burst(state->stream.recurrence, &burst, occurrence))
+        return code;
+    same = words[KIND] != CGX_BURST_NONE && cgx_ballot_is_one(words + KIND) &&
+           cgx_ballot_is_one(words + LENGTH) && cgx_ballot_is_one(words + HASH);
+    if (!same || !cgx_recurrence_take_burst(state->stream.recurrence, &burst, occurrence))
         say_undecided(state);
     return code;
 }

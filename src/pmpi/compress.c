@@ -164,7 +164,8 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
 
     if (!observes)
         count(state, key, coll, outcome, elapsed);
-    cgx_site_history_conclude(&site->history, coll, outcome);
+    cgx_site_history_conclude(&site->history, coll, outcome,
+                              site->key.position != CGX_POSITION_NONE);
     if (outcome == CGX_OUTCOME_DONE) {
         cgx_positions_quantised(state, site, coll);
         cgx_look_ran(coll, state, site);
@@ -216,9 +217,11 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     code = cgx_trial_begin(state, &coll, &capability.refusal);
     /* Positions of which one sum was compressed may not be the step's yet. */
     if (code == CGX_MPI_SUCCESS && site->key.position != CGX_POSITION_NONE && site->runs > 0)
-        code = cgx_site_history_attach(&site->history, &coll);
+        code = cgx_decide_histories(state, site, &coll);
     if (code != CGX_MPI_SUCCESS)
-        return cgx_failure(call, state, code, "MPI could not agree on memory");
+        return code;
+    if (site->key.position != CGX_POSITION_NONE && site->runs > 0)
+        cgx_site_history_attach(&site->history, &coll);
     /* What is only observed is exact anyway. */
     if (cgx_decide_guards(site) && !cgx_trial_observes())
         cgx_look_prepare(call, state, site, &coll);

@@ -4,8 +4,8 @@
 #include "pmpi/trial.h"
 
 #include "codec/backend.h"
+#include "comm/ballot.h"
 #include "mpi/config.h"
-#include "mpi/errors.h"
 #include "observe/compare.h"
 #include "observe/totals.h"
 #include "util/float_state.h"
@@ -34,7 +34,7 @@ static void *take(struct cgx_reserved **memory, struct cgx_backend *backend, siz
 
 int cgx_trial_begin(struct cgx_comm *state, struct cgx_coll *coll, enum cgx_reason *refusal)
 {
-    int together = 0;
+    uint32_t together = 0;
 
     if (!cgx_trial_observes())
         return CGX_MPI_SUCCESS;
@@ -45,7 +45,7 @@ int cgx_trial_begin(struct cgx_comm *state, struct cgx_coll *coll, enum cgx_reas
             *refusal = CGX_REASON_NO_MEMORY;
         }
     }
-    return cgx_errors_least(state->comm, &together, 1);
+    return cgx_ballot(state, CGX_BALLOT_START, NULL, &together, 1);
 }
 
 bool cgx_trial_serves(enum cgx_outcome outcome)

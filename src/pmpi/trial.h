@@ -14,8 +14,8 @@
 bool cgx_trial_observes(void);
 
 /* Before COLL, complete but for the history, is run: redirects its result. A rank without
- * memory for that declines, with REFUSAL. Collective on the caller's communicator, so that ranks
- * begin the sum together and its time contains no wait for a late rank. Returns MPI's code. */
+ * memory for that declines, with REFUSAL. Ranks begin the sum together, in a ballot, so that its
+ * time contains no wait for a late rank. Returns its code. */
 int cgx_trial_begin(struct cgx_comm *state, struct cgx_coll *coll, enum cgx_reason *refusal);
 
 /* Whether a call with OUTCOME is then served exactly because it is observed. */

@@ -4,7 +4,8 @@
 /* Counts the collective calls that the library makes of its own before a step of sums is steady:
  * "ballots SUMS STEPS [rising]". A step has SUMS sums of gradients, of one size or of RISING ones.
  * Prints the calls of each sum that has any and, at the end, "all N most N last N": the calls of
- * all sums, the most of one sum, and the number of the last sum that has any. */
+ * all sums, the most of one sum, and the number of the last sum that has any. Without arguments
+ * rank 0 is at another ballot than the others. Linked with the library's objects. */
 #define _GNU_SOURCE
 
 #include <dlfcn.h>
@@ -15,7 +16,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "comm/ballot.h"
 #include "lib/check.h"
+#include "lib/comms.h"
+#include "mpi/stall.h"
 
 enum { LEAST = 20000, MOST = 400000 };
 
@@ -87,14 +91,13 @@ static void work(void)
     nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
 }
 
-int main(int argc, char **argv)
+/* ---- counting ---- */
+
+static void count(int sums, int steps, bool rising)
 {
-    int sums = argc > 2 ? atoi(argv[1]) : 1, steps = argc > 2 ? atoi(argv[2]) : 1;
-    bool rising = argc > 3 && strcmp(argv[3], "rising") == 0;
     int all = 0, most = 0, last = 0, number = 0;
     static float values[MOST];
 
-    check_begin(&argc, &argv);
     for (int step = 0; step < steps; step++) {
         work();
         for (int i = 0; i < sums; i++) {
@@ -116,5 +119,95 @@ int main(int argc, char **argv)
     if (check_rank == 0)
         printf("# all %d most %d last %d\n", all, most, last);
     check(all > 0, "ranks meet");
+}
+
+/* ---- different ballots ---- */
+
+enum { WORDS = 100 };
+
+struct held {
+    const char *name;
+    enum cgx_ballot_kind kind;
+    uint32_t before; /* ballots */
+    struct cgx_callsite_key about;
+    size_t words;
+};
+
+static const struct held usual = {"", CGX_BALLOT_STEP, 7, {.count = 20000, .position = 1}, WORDS};
+
+/* What rank 0 does, or one of many. */
+static const struct held others[] = {
+    {"another kind", CGX_BALLOT_CALL, 7, {.count = 20000, .position = 1}, WORDS},
+    {"the next ballot", CGX_BALLOT_STEP, 8, {.count = 20000, .position = 1}, WORDS},
+    {"a sum of another size", CGX_BALLOT_STEP, 7, {.count = 30000, .position = 1}, WORDS},
+    {"another position", CGX_BALLOT_STEP, 7, {.count = 20000, .position = 2}, WORDS},
+    {"fewer words", CGX_BALLOT_STEP, 7, {.count = 20000, .position = 1}, 1},
+};
+
+static int raised;
+
+static void on_error(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    (void)code;
+    raised++;
+}
+
+/* Holds a ballot in which rank ODD is at ODD_ONE. *RIGHT: the words are the least of all ranks'. */
+static int hold(const struct held *odd_one, int odd, int *broken, bool *right)
+{
+    const struct held *held = check_rank == odd ? odd_one : &usual;
+    MPI_Comm comm = comms_new();
+    struct cgx_comm state = {.comm = (cgx_mpi_comm)(uintptr_t)comm, .ballots = held->before};
+    uint32_t words[WORDS];
+    MPI_Errhandler handler;
+    int code;
+
+    MPI_Comm_create_errhandler(on_error, &handler);
+    MPI_Comm_set_errhandler(comm, handler);
+    for (int i = 0; i < WORDS; i++)
+        words[i] = (uint32_t)(i % check_size == check_rank ? i : 1000);
+    raised = 0;
+    cgx_stall_sum(1, held->about.count, state.comm);
+    code = cgx_ballot(&state, held->kind, &held->about, words, held->words);
+    *right = true;
+    for (int i = 0; i < WORDS; i++)
+        *right = *right && words[i] == (uint32_t)i;
+    *broken = state.broken;
+    MPI_Errhandler_free(&handler);
+    MPI_Comm_free(&comm);
+    return code;
+}
+
+static void meet(void)
+{
+    bool right;
+    float one = 1;
+    int broken;
+
+    /* In its first call the library finds the MPI. */
+    MPI_Allreduce(MPI_IN_PLACE, &one, 1, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    check(check_everywhere(hold(&usual, 0, &broken, &right) == MPI_SUCCESS && right && !raised &&
+                               broken == MPI_SUCCESS,
+                           MPI_COMM_WORLD),
+          "at one ballot: all ranks have the least of each word");
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        for (int odd = 0; odd < check_size; odd += check_size - 1) {
+            int code = hold(&others[i], odd, &broken, &right);
+
+            check(check_everywhere(code != MPI_SUCCESS && broken == code && raised == 1,
+                                   MPI_COMM_WORLD),
+                  "rank %d is at %s: an error on all ranks", odd, others[i].name);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    check_begin(&argc, &argv);
+    if (argc > 2)
+        count(atoi(argv[1]), atoi(argv[2]), argc > 3 && strcmp(argv[3], "rising") == 0);
+    else
+        meet();
     return check_end();
 }
