@@ -132,6 +132,7 @@ libcgxcore_la_SOURCES = \
 	src/comm/placement.c src/comm/placement.h \
 	src/comm/positions.c src/comm/positions.h \
 	src/comm/private_comm.c src/comm/private_comm.h \
+	src/comm/resources.c src/comm/resources.h \
 	src/comm/state.h \
 	src/comm/tables.c src/comm/tables.h \
 	src/comm/weigh.c src/comm/weigh.h \

@@ -244,3 +244,21 @@ struct cgx_needs cgx_callsites_needs(const struct cgx_comm *state, enum cgx_dtyp
 {
     return schedule_of(state, NULL, dtype, count).needs;
 }
+
+struct cgx_needs cgx_callsites_step_needs(const struct cgx_comm *state)
+{
+    const struct cgx_recurrence *recurrence = state->stream.recurrence;
+    struct cgx_needs all = {0};
+
+    for (size_t i = 0; i < cgx_recurrence_period(recurrence); i++) {
+        struct cgx_callsite site = {.key = cgx_recurrence_expects(recurrence, i)};
+        struct cgx_needs needs;
+
+        evaluate_override(state, &site);
+        if (site.refusal || cgx_placement_make_small(state, &site.key))
+            continue;
+        needs = schedule_of(state, &site.override, site.dtype, site.key.count).needs;
+        all = cgx_needs_most(&all, &needs);
+    }
+    return all;
+}

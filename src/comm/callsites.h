@@ -51,4 +51,7 @@ const struct cgx_schedule *cgx_callsites_schedule(struct cgx_comm *state,
 struct cgx_needs cgx_callsites_needs(const struct cgx_comm *state, enum cgx_dtype dtype,
                                      uint64_t count);
 
+/* The most that the sums of the step need that may be compressed. */
+struct cgx_needs cgx_callsites_step_needs(const struct cgx_comm *state);
+
 #endif

@@ -18,9 +18,6 @@ bool cgx_decide_guards(const struct cgx_callsite *site);
 /* ... and whether a window of exact calls is, before they are compressed. */
 bool cgx_decide_looks(const struct cgx_callsite *site);
 
-/* Whether all that the call needs has been agreed. */
-bool cgx_decide_is_served(struct cgx_comm *state, struct cgx_callsite *site);
-
 /* Whether calls of the new SITE are compressed at once, since those of its count in the step before
  * were gradients, or it has no position and those of its kind are: of counts that vary, few come
  * often enough for a window. Ranks then look at their inputs alone. */

@@ -11,6 +11,7 @@
 #include "comm/placement.h"
 #include "comm/positions.h"
 #include "comm/private_comm.h"
+#include "comm/resources.h"
 #include "comm/tables.h"
 #include "comm/weigh.h"
 #include "mpi/config.h"
@@ -122,7 +123,7 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
 
     switch (site->state) {
     case CGX_SITE_COMPRESSED:
-        asks = !cgx_decide_is_served(state, site);
+        asks = !cgx_resources_suffice(state, site);
         break;
     case CGX_SITE_NEW:
         if (cgx_decide_trusts(state, site)) {

@@ -137,7 +137,7 @@ static const struct held usual = {"", CGX_BALLOT_STEP, 7, {.count = 20000, .posi
 
 /* What rank 0 does, or one of many. */
 static const struct held others[] = {
-    {"another kind", CGX_BALLOT_CALL, 7, {.count = 20000, .position = 1}, WORDS},
+    {"another kind", CGX_BALLOT_OFFER, 7, {.count = 20000, .position = 1}, WORDS},
     {"the next ballot", CGX_BALLOT_STEP, 8, {.count = 20000, .position = 1}, WORDS},
     {"a sum of another size", CGX_BALLOT_STEP, 7, {.count = 30000, .position = 1}, WORDS},
     {"another position", CGX_BALLOT_STEP, 7, {.count = 20000, .position = 2}, WORDS},
