@@ -134,8 +134,8 @@ static struct cgx_callsite *next_pending(struct cgx_comm *state, const struct cg
     return other;
 }
 
-/* All ranks have what SITE's calls need. They say whether they can serve this one, and judge the
- * windows of all sites of the step. */
+/* All ranks have what SITE's calls need. They say whether they can serve this one, and what the
+ * windows of all sites of the step have shown. */
 static int meet(struct cgx_comm *state, struct cgx_callsite *site,
                 struct cgx_capability *capability, struct cgx_answer *all)
 {
@@ -152,14 +152,22 @@ static int meet(struct cgx_comm *state, struct cgx_callsite *site,
     if (code != CGX_MPI_SUCCESS)
         return code;
     all->vote = cgx_resources_joint(words);
-    data = words + CGX_VOTE_WORDS;
-    memcpy(all->data, data, sizeof all->data);
-    while (all->vote == CGX_ABLE && (other = next_pending(state, site, other))) {
+    memcpy(all->data, words + CGX_VOTE_WORDS, sizeof all->data);
+    return code;
+}
+
+/* After SITE's window, ranks judge the others that the last ballot was about. */
+static void judge_others(struct cgx_comm *state, const struct cgx_callsite *site,
+                         struct cgx_capability *capability)
+{
+    const uint32_t *data = cgx_callsites_words(state->callsites) + CGX_VOTE_WORDS;
+    struct cgx_callsite *other = NULL;
+
+    while ((other = next_pending(state, site, other))) {
         judge(state, other, data += CGX_LOOK_WORDS);
         if (other->state == CGX_SITE_COMPRESSED)
             log_compressed(state, other, capability);
     }
-    return code;
 }
 
 int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_capability *capability)
@@ -189,6 +197,8 @@ int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
         cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_AGREED});
     if (site->state == CGX_SITE_COMPRESSED)
         log_compressed(state, site, capability);
+    if (!renews)
+        judge_others(state, site, capability);
     return CGX_MPI_SUCCESS;
 }
 
