@@ -93,7 +93,7 @@ int cgx_ballot(struct cgx_comm *state, enum cgx_ballot_kind kind,
     int code;
 
     cgx_ballot_pair(record + KIND, kind);
-    cgx_ballot_pair(record + SERIAL, ++state->ballots);
+    cgx_ballot_pair(record + SERIAL, ++state->shared.ballots);
     cgx_ballot_pair(record + ELEMENTS, about ? (uint32_t)cgx_smaller(about->count, UINT32_MAX) : 0);
     cgx_ballot_pair(record + POSITION, about ? about->position : CGX_POSITION_NONE);
     cgx_ballot_pair(record + WORDS, (uint32_t)count);
@@ -105,4 +105,35 @@ int cgx_ballot(struct cgx_comm *state, enum cgx_ballot_kind kind,
     if (code != CGX_MPI_SUCCESS)
         cgx_private_break(state, code);
     return code;
+}
+
+/* ---- when ranks hold one ---- */
+
+/* Whether it is the turn of a site that is compressed to get a history. Positions of which one sum
+ * was compressed may not be the step's yet. */
+static bool lacks_history(const struct cgx_site_shared *site)
+{
+    return site->history.wanted && !site->history.agreed && site->runs > 0 &&
+           site->history.retry.wait == 0;
+}
+
+enum cgx_ballot_kind cgx_ballot_due(const struct cgx_comm_shared *shared,
+                                    const struct cgx_site_shared *site)
+{
+    if (!site && shared->large && !shared->tables)
+        return CGX_BALLOT_TABLES;
+    if (!site)
+        return shared->compares ? CGX_BALLOT_STEP : CGX_BALLOT_NONE;
+    if (site->state == CGX_SITE_COMPRESSED && site->served) {
+        if (site->weighs)
+            return CGX_BALLOT_TIMES;
+        return lacks_history(site) ? CGX_BALLOT_HISTORY : CGX_BALLOT_NONE;
+    }
+    if (site->state != CGX_SITE_COMPRESSED) {
+        if (cgx_callsite_waits(site) || (site->looks && !site->pending))
+            return CGX_BALLOT_NONE;
+        if (site->served && site->state != CGX_SITE_DECLINED)
+            return CGX_BALLOT_SITES;
+    }
+    return shared->connected ? CGX_BALLOT_HAVE : CGX_BALLOT_OFFER;
 }

@@ -95,7 +95,7 @@ static bool is_site(const struct cgx_callsite *site, const struct cgx_callsite_k
 /* Whether looks at SITE's sums have come to an end. */
 static bool is_judged(const struct cgx_callsite *site)
 {
-    return site->used && (site->clear || site->state == CGX_SITE_BLOCKED);
+    return site->used && (site->shared.clear || site->shared.state == CGX_SITE_BLOCKED);
 }
 
 /* Forgets the sites of a step with other positions, but for what was seen of their sums. */
@@ -108,7 +108,7 @@ static void leave_step(struct cgx_callsites *table)
 
         if (is_judged(site))
             table->before[remembered++] =
-                (struct remembered){site->key.count, site->key.type, site->clear};
+                (struct remembered){site->key.count, site->key.type, site->shared.clear};
     }
     clear_placed(table);
     table->remembered = remembered;
@@ -134,7 +134,7 @@ static bool were_gradients(const struct cgx_callsites *table, const struct cgx_c
 
         if (!is_site(site, key) || !is_judged(site))
             continue;
-        if (!site->clear)
+        if (!site->shared.clear)
             return false;
         seen = true;
     }
@@ -176,8 +176,8 @@ struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx
         cgx_callsite_drop(site);
         *site = (struct cgx_callsite){.used = true,
                                       .key = *key,
-                                      .clear = key->position != CGX_POSITION_NONE &&
-                                               were_gradients(table, key)};
+                                      .shared.clear = key->position != CGX_POSITION_NONE &&
+                                                      were_gradients(table, key)};
     }
     if (is_new || site->hints != state->terms.taken)
         evaluate_override(state, site);

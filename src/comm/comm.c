@@ -258,9 +258,11 @@ int cgx_comm_get(cgx_mpi_comm comm, uint64_t count, unsigned type, struct cgx_co
         if (!cgx_tables_take_first(*state, count, type))
             return agree(*state, large);
         *first = reason_of_first(*state, count);
-    } else if (large && !(*state)->terms.refusal && !(*state)->stream.recurrence) {
-        return agree_on_tables(*state);
+        return CGX_MPI_SUCCESS;
     }
+    (*state)->shared.large = large && !(*state)->terms.refusal;
+    if (cgx_ballot_due(&(*state)->shared, NULL) == CGX_BALLOT_TABLES)
+        return agree_on_tables(*state);
     return CGX_MPI_SUCCESS;
 }
 

@@ -21,10 +21,10 @@
 
 bool cgx_decide_trusts(struct cgx_comm *state, struct cgx_callsite *site)
 {
-    bool trusted = site->key.position == CGX_POSITION_NONE && !site->suspect &&
+    bool trusted = site->key.position == CGX_POSITION_NONE && !site->shared.suspect &&
                    cgx_comm_kind(state, site)->trusted;
 
-    return (site->clear || trusted) && cgx_resources_suffice(state, site);
+    return (site->shared.clear || trusted) && cgx_resources_suffice(state, site);
 }
 
 bool cgx_decide_guards(const struct cgx_callsite *site)
@@ -34,8 +34,8 @@ bool cgx_decide_guards(const struct cgx_callsite *site)
 
 bool cgx_decide_looks(const struct cgx_callsite *site)
 {
-    return cgx_decide_guards(site) &&
-           (cgx_config()->warmup > 0 || site->suspect || site->state == CGX_SITE_BLOCKED);
+    return cgx_decide_guards(site) && (cgx_config()->warmup > 0 || site->shared.suspect ||
+                                       site->shared.state == CGX_SITE_BLOCKED);
 }
 
 /* ---- what follows from the ranks' votes ---- */
@@ -51,7 +51,7 @@ static void log_blocked(const struct cgx_comm *state, const struct cgx_callsite 
     if (state->rank != 0)
         return;
     noticed = cgx_decide_noticed(state, site, name);
-    cgx_notice_blocked(&noticed, site->blocked.wait, look);
+    cgx_notice_blocked(&noticed, site->shared.blocked.wait, look);
 }
 
 /* Judges the window of SITE that has ended, by the joint DATA. */
@@ -59,7 +59,7 @@ static void judge(struct cgx_comm *state, struct cgx_callsite *site, const uint3
 {
     const struct cgx_site_note note = {.event = CGX_EVENT_JUDGED,
                                        .look = cgx_window_judge(&site->window, data)};
-    enum cgx_site_state before = site->state;
+    enum cgx_site_state before = site->shared.state;
 
     cgx_callsite_note(site, &note);
     if (note.look != CGX_LOOK_UNKNOWN)
@@ -127,10 +127,11 @@ static struct cgx_callsite *next_pending(struct cgx_comm *state, const struct cg
 {
     do {
         other = cgx_callsites_next(state->callsites, other);
-        if (other && other->pending)
+        if (other && other->shared.pending)
             cgx_callsites_schedule(state, other);
-    } while (other && (other == site || !other->pending || other->state == CGX_SITE_DECLINED ||
-                       other->refusal || cgx_placement_make_small(state, &other->key)));
+    } while (other &&
+             (other == site || !other->shared.pending || other->shared.state == CGX_SITE_DECLINED ||
+              other->refusal || cgx_placement_make_small(state, &other->key)));
     return other;
 }
 
@@ -165,18 +166,32 @@ static void judge_others(struct cgx_comm *state, const struct cgx_callsite *site
 
     while ((other = next_pending(state, site, other))) {
         judge(state, other, data += CGX_LOOK_WORDS);
-        if (other->state == CGX_SITE_COMPRESSED)
+        if (other->shared.state == CGX_SITE_COMPRESSED)
             log_compressed(state, other, capability);
     }
 }
 
+/* The ballot that decides SITE's next state, if it is due. */
+static enum cgx_ballot_kind ballot_due(struct cgx_comm *state, struct cgx_callsite *site)
+{
+    cgx_resources_suffice(state, site);
+    site->shared.looks = cgx_decide_looks(site);
+    site->shared.weighs = site->shared.history.wanted = false;
+    return cgx_ballot_due(&state->shared, &site->shared);
+}
+
+bool cgx_decide_is_due(struct cgx_comm *state, struct cgx_callsite *site)
+{
+    return ballot_due(state, site) != CGX_BALLOT_NONE;
+}
+
 int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_capability *capability)
 {
-    const bool renews = site->state == CGX_SITE_DECLINED || !cgx_resources_suffice(state, site);
+    const bool renews = ballot_due(state, site) != CGX_BALLOT_SITES;
     struct cgx_answer all = {.vote = CGX_ABLE};
     int code;
 
-    if (site->pending)
+    if (site->shared.pending)
         cgx_window_vote(&site->window, all.data);
     code = renews ? cgx_resources_get(state, site, capability, &all)
                   : meet(state, site, capability, &all);
@@ -191,24 +206,26 @@ int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
                                                         .reason = capability->refusal});
         return CGX_MPI_SUCCESS;
     }
-    if (site->pending)
+    if (site->shared.pending)
         judge(state, site, all.data);
     else
         cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_AGREED});
-    if (site->state == CGX_SITE_COMPRESSED)
+    if (site->shared.state == CGX_SITE_COMPRESSED)
         log_compressed(state, site, capability);
     if (!renews)
         judge_others(state, site, capability);
+    cgx_resources_suffice(state, site);
     return CGX_MPI_SUCCESS;
 }
 
 /* ---- histories ---- */
 
-/* Whether ranks may agree on a history of SITE. */
+/* Whether ranks agree on a history of SITE now. */
 static bool lacks_history(struct cgx_comm *state, struct cgx_callsite *site)
 {
-    return site->state == CGX_SITE_COMPRESSED && !site->history.agreed &&
-           cgx_callsites_schedule(state, site)->plan.has_history;
+    site->shared.history.wanted = site->key.position != CGX_POSITION_NONE &&
+                                  cgx_callsites_schedule(state, site)->plan.has_history;
+    return cgx_ballot_due(&state->shared, &site->shared) == CGX_BALLOT_HISTORY;
 }
 
 /* Logs, once each in the process, that ranks have a history, and that a rank cannot have one. */
@@ -233,7 +250,7 @@ static void log_history(const struct cgx_comm *state, const struct cgx_plan *pla
 
 static void agree_on_history(const struct cgx_comm *state, struct cgx_callsite *site, bool all)
 {
-    cgx_site_history_agree(&site->history, all);
+    cgx_callsite_agree_history(site, all);
     log_history(state, &site->schedule.plan, all);
 }
 
@@ -244,8 +261,8 @@ static struct cgx_callsite *next_lacking(struct cgx_comm *state, const struct cg
 {
     do {
         other = cgx_callsites_next(state->callsites, other);
-    } while (other && (other == site || !other->history.ran || other->history.retry.wait > 0 ||
-                       !lacks_history(state, other)));
+    } while (other &&
+             (other == site || !other->shared.history.ran || !lacks_history(state, other)));
     return other;
 }
 
@@ -257,12 +274,15 @@ int cgx_decide_histories(struct cgx_comm *state, struct cgx_callsite *site,
     size_t count = 1;
     int code;
 
-    if (!lacks_history(state, site) || !cgx_backoff_due(&site->history.retry))
+    if (!lacks_history(state, site)) {
+        if (site->shared.history.wanted)
+            cgx_backoff_due(&site->shared.history.retry);
         return CGX_MPI_SUCCESS;
-    cgx_site_history_reserve(&site->history, coll);
-    words[0] = site->history.reserved != NULL;
+    }
+    cgx_callsite_reserve_history(site, coll);
+    words[0] = site->history != NULL;
     while ((other = next_lacking(state, site, other)))
-        words[count++] = other->history.reserved != NULL;
+        words[count++] = other->history != NULL;
     code = cgx_ballot(state, CGX_BALLOT_HISTORY, &site->key, words, count);
     if (code != CGX_MPI_SUCCESS)
         return code;

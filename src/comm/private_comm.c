@@ -95,6 +95,7 @@ static void use(struct cgx_comm *state, struct cgx_private_comm *shared)
     pthread_mutex_unlock(&lock);
     state->private.comm = shared->comm;
     state->private.shared = shared;
+    state->shared.connected = true;
 }
 
 /* ---- making one ---- */
@@ -227,8 +228,8 @@ void cgx_private_put(struct cgx_comm *state)
         free(shared);
     }
     state->work = &state->alone;
-    state->private.shared = NULL;
-    state->private.comm = NULL;
+    state->private = (struct cgx_private){NULL, NULL};
+    state->shared.connected = false;
 }
 
 void cgx_private_break(struct cgx_comm *state, int code)

@@ -61,8 +61,10 @@ bool cgx_resources_suffice(struct cgx_comm *state, struct cgx_callsite *site)
 {
     const struct cgx_kind *kind = cgx_comm_kind(state, site);
 
-    return kind->agreed && !may_resume_p2p(kind) &&
-           cgx_needs_fit(&cgx_callsites_schedule(state, site)->needs, &state->work->reserved);
+    site->shared.served =
+        kind->agreed && !may_resume_p2p(kind) &&
+        cgx_needs_fit(&cgx_callsites_schedule(state, site)->needs, &state->work->reserved);
+    return site->shared.served;
 }
 
 /* The memory that SITE's calls need and, unless a rank could not compress them before, that of the
@@ -74,7 +76,7 @@ static struct cgx_needs find_needs(struct cgx_comm *state, struct cgx_callsite *
     struct cgx_needs more,
         needs = cgx_needs_most(&cgx_callsites_schedule(state, site)->needs, reserved);
 
-    if (site->declined.next == 0 && site->key.position != CGX_POSITION_NONE) {
+    if (site->shared.declined.next == 0 && site->key.position != CGX_POSITION_NONE) {
         more = cgx_callsites_step_needs(state);
         needs = cgx_needs_most(&needs, &more);
     }
@@ -247,7 +249,7 @@ int cgx_resources_get(struct cgx_comm *state, struct cgx_callsite *site,
     int code = CGX_MPI_SUCCESS;
 
     all->vote = CGX_ABLE;
-    if (!state->private.comm)
+    if (!state->shared.connected)
         code = offer(state, site, capability, &all->vote);
     if (code == CGX_MPI_SUCCESS && cgx_placement_make_small(state, &site->key)) {
         capability->refusal = CGX_REASON_SMALL;

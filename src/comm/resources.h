@@ -14,7 +14,7 @@ struct cgx_answer {
     uint32_t data[CGX_LOOK_WORDS]; /* of the data; the least of each word counts */
 };
 
-/* Whether what SITE's calls need is there. */
+/* Whether what SITE's calls need is there, which its served then says. */
 bool cgx_resources_suffice(struct cgx_comm *state, struct cgx_callsite *site);
 
 /* What this rank can do with CAPABILITY, and its element type, in words of a ballot; and the joint

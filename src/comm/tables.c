@@ -135,7 +135,8 @@ int cgx_tables_compare(struct cgx_comm *state, struct cgx_occurrence *occurrence
     int code;
 
     warn_of_step(state);
-    if (!cgx_recurrence_should_compare(state->stream.recurrence))
+    state->shared.compares = cgx_recurrence_should_compare(state->stream.recurrence);
+    if (cgx_ballot_due(&state->shared, NULL) != CGX_BALLOT_STEP)
         return CGX_MPI_SUCCESS;
     cgx_float_enter(&caller);
     burst = cgx_recurrence_burst(state->stream.recurrence);
@@ -190,14 +191,15 @@ bool cgx_tables_make(struct cgx_comm *state)
         cgx_tables_set_step(state);
         catch_up(state);
     }
-    return true;
+    return state->shared.tables = true;
 }
 
 void cgx_tables_clear(struct cgx_comm *state)
 {
     if (state->callsites)
         cgx_callsites_clear(state->callsites);
-    memset(state->agreed.kinds, 0, sizeof state->agreed.kinds);
+    memset(state->shared.kinds, 0, sizeof state->shared.kinds);
+    memset(state->sizes, 0, sizeof state->sizes);
 }
 
 void cgx_tables_free(struct cgx_comm *state)
@@ -206,6 +208,7 @@ void cgx_tables_free(struct cgx_comm *state)
     cgx_callsites_free(state->callsites);
     state->stream.recurrence = NULL;
     state->callsites = NULL;
+    state->shared.tables = false;
 }
 
 struct cgx_occurrence cgx_tables_next(struct cgx_comm *state, uint64_t count, unsigned type)

@@ -59,8 +59,10 @@ int cgx_weigh_next(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_w
     if (!cgx_weigh_applies(site))
         return code;
     worth = cgx_callsites_worth(state, &site->key);
-    if (cgx_worth_is_due(worth))
+    site->shared.weighs = cgx_worth_is_due(worth);
+    if (cgx_ballot_due(&state->shared, &site->shared) == CGX_BALLOT_TIMES)
         code = weigh(state, site, worth);
+    site->shared.weighs = false;
     if (code == CGX_MPI_SUCCESS)
         *way =
             cgx_worth_next(worth, worth->begun ? NULL : cgx_callsites_neighbour(state, &site->key),

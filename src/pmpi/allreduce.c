@@ -11,7 +11,6 @@
 #include "comm/placement.h"
 #include "comm/positions.h"
 #include "comm/private_comm.h"
-#include "comm/resources.h"
 #include "comm/tables.h"
 #include "comm/weigh.h"
 #include "mpi/config.h"
@@ -68,7 +67,7 @@ static enum cgx_reason refuse(const struct cgx_comm *state, const struct cgx_cal
 /* Why ranks leave calls of SITE exact. */
 static enum cgx_reason reason_of(const struct cgx_callsite *site)
 {
-    switch (site->state) {
+    switch (site->shared.state) {
     case CGX_SITE_BLOCKED:
         return CGX_REASON_HELD;
     case CGX_SITE_DECLINED:
@@ -105,7 +104,7 @@ static int leave_faster(const struct cgx_call *call, struct cgx_comm *state,
  * together, since there may be ever more of them. */
 static bool is_due(struct cgx_kind *kind, struct cgx_callsite *site)
 {
-    bool is_new = site->state <= CGX_SITE_LOOKED_AT;
+    bool is_new = site->shared.state <= CGX_SITE_LOOKED_AT;
 
     if (!kind->agreed && !cgx_backoff_due(&kind->retry) && is_new &&
         site->key.position == CGX_POSITION_NONE)
@@ -118,12 +117,10 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
 {
     struct cgx_capability capability;
     enum cgx_way way;
-    bool asks = false;
     int code;
 
-    switch (site->state) {
+    switch (site->shared.state) {
     case CGX_SITE_COMPRESSED:
-        asks = !cgx_resources_suffice(state, site);
         break;
     case CGX_SITE_NEW:
         if (cgx_decide_trusts(state, site)) {
@@ -134,17 +131,16 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     default:
         if (!is_due(cgx_comm_kind(state, site), site))
             return leave_exact(call, state, site, false);
-        if (cgx_decide_looks(site) && !site->pending)
+        if (!cgx_decide_is_due(state, site))
             return leave_exact(call, state, site, true);
-        asks = true;
     }
-    if (asks) {
+    if (cgx_decide_is_due(state, site)) {
         capability = cgx_eligible_capability(call);
         code = cgx_decide(state, site, &capability);
         if (code != CGX_MPI_SUCCESS)
             return code;
     }
-    if (site->state == CGX_SITE_COMPRESSED) {
+    if (site->shared.state == CGX_SITE_COMPRESSED) {
         code = cgx_weigh_next(state, site, &way);
         if (code != CGX_MPI_SUCCESS)
             return code;
@@ -153,8 +149,8 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     }
     /* If ranks are undecided, the next window begins. */
     return leave_exact(call, state, site,
-                       site->state != CGX_SITE_DECLINED && !cgx_callsite_waits(site) &&
-                           cgx_decide_looks(site));
+                       site->shared.state != CGX_SITE_DECLINED &&
+                           !cgx_callsite_waits(&site->shared) && cgx_decide_looks(site));
 }
 
 static void log_established(struct cgx_comm *state)

@@ -164,8 +164,7 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
 
     if (!observes)
         count(state, key, coll, outcome, elapsed);
-    cgx_site_history_conclude(&site->history, coll, outcome,
-                              site->key.position != CGX_POSITION_NONE);
+    cgx_callsite_conclude_history(site, coll, outcome);
     if (outcome == CGX_OUTCOME_DONE) {
         cgx_positions_quantised(state, site, coll);
         cgx_look_ran(coll, state, site);
@@ -215,18 +214,16 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     coll.decoder = capability.decoder;
     coll.vote = vote_of(&capability);
     code = cgx_trial_begin(state, &coll, &capability.refusal);
-    /* Positions of which one sum was compressed may not be the step's yet. */
-    if (code == CGX_MPI_SUCCESS && site->key.position != CGX_POSITION_NONE && site->runs > 0)
+    if (code == CGX_MPI_SUCCESS)
         code = cgx_decide_histories(state, site, &coll);
     if (code != CGX_MPI_SUCCESS)
         return code;
-    if (site->key.position != CGX_POSITION_NONE && site->runs > 0)
-        cgx_site_history_attach(&site->history, &coll);
+    cgx_callsite_attach_history(site, &coll);
     /* What is only observed is exact anyway. */
     if (cgx_decide_guards(site) && !cgx_trial_observes())
         cgx_look_prepare(call, state, site, &coll);
     cgx_positions_set_steps(state, site, &coll);
-    coll.turn = site->runs;
+    coll.turn = site->shared.runs;
     cgx_backoff_due(&kind->p2p_suspended);
     if (state->rank == 0 && !cgx_notice_was_compressed())
         notice_first(state, site, &schedule->plan);

@@ -158,7 +158,7 @@ static int hold(const struct held *odd_one, int odd, int *broken, bool *right)
 {
     const struct held *held = check_rank == odd ? odd_one : &usual;
     MPI_Comm comm = comms_new();
-    struct cgx_comm state = {.comm = (cgx_mpi_comm)(uintptr_t)comm, .ballots = held->before};
+    struct cgx_comm state = {.comm = (cgx_mpi_comm)(uintptr_t)comm, .shared.ballots = held->before};
     uint32_t words[WORDS];
     MPI_Errhandler handler;
     int code;
