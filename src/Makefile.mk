@@ -122,6 +122,7 @@ libcgxcore_la_SOURCES = \
 	src/observe/totals.c src/observe/totals.h \
 	src/comm/agreement.c src/comm/agreement.h \
 	src/comm/attribute.c src/comm/attribute.h \
+	src/comm/ballot.c src/comm/ballot.h \
 	src/comm/callsite.c src/comm/callsite.h \
 	src/comm/callsites.c src/comm/callsites.h \
 	src/comm/capability.c src/comm/capability.h \
@@ -129,10 +130,10 @@ libcgxcore_la_SOURCES = \
 	src/comm/connect.c src/comm/connect.h \
 	src/comm/decide.c src/comm/decide.h \
 	src/comm/freeing.c src/comm/freeing.h \
-	src/comm/history.c src/comm/history.h \
 	src/comm/placement.c src/comm/placement.h \
 	src/comm/positions.c src/comm/positions.h \
 	src/comm/private_comm.c src/comm/private_comm.h \
+	src/comm/resources.c src/comm/resources.h \
 	src/comm/state.h \
 	src/comm/tables.c src/comm/tables.h \
 	src/comm/weigh.c src/comm/weigh.h \

@@ -102,6 +102,7 @@ unit_scripts = \
 	tests/unit/tree/supervise.test
 # Programs that a script of their name runs on several ranks, ...
 mpi_tests = \
+	tests/mpi/ballots \
 	tests/mpi/codec_faults \
 	tests/mpi/communicators \
 	tests/mpi/consensus \
@@ -210,7 +211,7 @@ include tests/fuzz/Makefile.mk
 LDADD = $(or $($(subst /,_,$(@D))_libs),$(unit_libs))
 unit_libs = tests/unit/lib/libunit.la tests/mpi/lib/libmpitest.la tests/lib/libtap.la libcgxcore.la $(LIBM)
 # MPI's programs know nothing of the library, which is preloaded; these have it inside.
-with_library = codec_faults device_faults device_late memory_faults pace security \
+with_library = ballots codec_faults device_faults device_late memory_faults pace security \
 	shared_faults trace_memory types_classify
 tests_mpi_libs = $(if $(filter $(with_library),$(@F)),libcgxcore.la) tests/mpi/lib/libmpitest.la \
 	tests/lib/libtap.la $(MPI_LIBS) $(LIBM)

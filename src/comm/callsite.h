@@ -2,12 +2,12 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* A call site: the calls of one count and type at one position of the step, or without a known
- * position, and what the ranks of a communicator know about them. Its state changes only in
+ * position, and what the ranks of a communicator know about them. What they share changes only in
  * cgx_callsite_note, by what all ranks have observed, so that it is the same on all ranks. */
 #ifndef CGX_COMM_CALLSITE_H
 #define CGX_COMM_CALLSITE_H
 
-#include "comm/history.h"
+#include "coll/coll.h"
 #include "observe/reason.h"
 #include "policy/look.h"
 #include "policy/step/recurrence.h"
@@ -23,6 +23,30 @@ enum cgx_site_state {
     CGX_SITE_STATES
 };
 
+/* What all ranks know of a site, and hold alike: it follows from the sequence of calls, what they
+ * have agreed on before, and ballots. */
+struct cgx_site_shared {
+    enum cgx_site_state state;
+    uint32_t runs; /* compressed calls */
+    uint32_t left; /* calls left exact since that is faster */
+    /* Calls until ranks ask each other again; only one of them waits at a time. */
+    struct cgx_backoff declined, blocked, unknown;
+    bool looks;   /* windows of exact calls come before compressed ones */
+    bool served;  /* ranks have what compressed calls need */
+    bool weighs;  /* it is time to compare times */
+    bool pending; /* the window has ended, and ranks have not judged it yet */
+    bool clear;   /* a window showed gradients, here or at sites of this count in an earlier step */
+    bool suspect; /* compressed calls showed state: a window comes before the next one */
+    uint8_t held; /* compressed calls in a row that were done again exactly for their data */
+    struct {
+        bool wanted;              /* by plan and position */
+        bool agreed;              /* all ranks have the memory */
+        bool ran;                 /* a compressed call came since that was not so */
+        struct cgx_backoff retry; /* until ranks without it ask again */
+        uint32_t age;             /* number of sums */
+    } history;
+};
+
 struct cgx_callsite {
     struct cgx_callsite_key key;
     bool used; /* false: an empty place of the table */
@@ -32,22 +56,14 @@ struct cgx_callsite {
     enum cgx_reason refusal;
     enum cgx_dtype dtype; /* of its elements */
     unsigned hints;
-    enum cgx_site_state state;
-    enum cgx_reason reason; /* why this rank declines */
-    uint32_t runs;          /* compressed calls */
-    uint32_t left;          /* calls left exact since that is faster */
-    /* Calls until ranks ask each other again; only one of them waits at a time. */
-    struct cgx_backoff declined, blocked, unknown;
-    bool pending; /* the window has ended, and ranks have not judged it yet */
-    bool clear;   /* a window showed gradients, here or at sites of this count in an earlier step */
-    bool suspect; /* compressed calls showed state: a window comes before the next one */
-    uint8_t held; /* compressed calls in a row that were done again exactly for their data */
+    struct cgx_site_shared shared;
+    struct cgx_schedule schedule;   /* no slices: not made, or no longer valid */
+    struct cgx_step_size step_size; /* of uniform quantisation, for this site's calls */
     /* This rank's: */
+    enum cgx_reason reason; /* why it declines */
     struct cgx_window window;
     struct cgx_inputs inputs;
-    struct cgx_schedule schedule; /* no slices: not made, or no longer valid */
-    struct cgx_site_history history;
-    struct cgx_step_size step_size; /* of uniform quantisation, for this site's calls */
+    struct cgx_reserved *history; /* NULL: no memory for one */
 };
 
 /* Events of a site. They are the same on all ranks, except for what is marked as this rank's. */
@@ -76,13 +92,37 @@ struct cgx_site_note {
 void cgx_callsite_note(struct cgx_callsite *site, const struct cgx_site_note *note);
 
 /* Whether calls stay exact until a wait is over. */
-static inline bool cgx_callsite_waits(const struct cgx_callsite *site)
+static inline bool cgx_callsite_waits(const struct cgx_site_shared *site)
 {
     return site->declined.wait + site->blocked.wait + site->unknown.wait > 0;
 }
 
 /* Whether ranks must ask each other in this call; otherwise counts the call. */
 bool cgx_callsite_due(struct cgx_callsite *site);
+
+/* ---- histories ---- */
+
+/* The history (codec/history.h) of a sum with a position in the step, whatever its plan: it begins
+ * with the second compressed call there, on all ranks or on none, and is the same on all of them.
+ * After a call that failed anywhere it begins anew on all ranks, and so it does after the site was
+ * exact for a while or positions have changed. Ranks agree on the histories of all sites of a step
+ * at once (comm/decide.h). */
+
+/* Reserves the memory for calls like COLL, if this rank can have it. */
+void cgx_callsite_reserve_history(struct cgx_callsite *site, const struct cgx_coll *coll);
+
+/* Ranks have the memory: ALL, or some have not, and all free theirs. The history is empty. */
+void cgx_callsite_agree_history(struct cgx_callsite *site, bool all);
+
+/* Gives the history of SITE, if ranks have agreed on it, to the next call, COLL, which is otherwise
+ * complete. A rank that has lost the history declines the call. */
+void cgx_callsite_attach_history(const struct cgx_callsite *site, struct cgx_coll *coll);
+
+/* After the call. If it failed on all ranks, the history would be of a sum that was not used, and
+ * is forgotten. A rank that has lost the call has no history, and the others do not know: it
+ * declines the next call, after which no rank has one. */
+void cgx_callsite_conclude_history(struct cgx_callsite *site, const struct cgx_coll *coll,
+                                   enum cgx_outcome outcome);
 
 /* Frees all of SITE and empties its place. */
 void cgx_callsite_drop(struct cgx_callsite *site);

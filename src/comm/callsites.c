@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "comm/ballot.h"
 #include "comm/placement.h"
 #include "mpi/config.h"
 #include "util/integers.h"
@@ -28,6 +29,7 @@ struct cgx_callsites {
     size_t remembered;                            /* number of: */
     struct remembered before[CGX_STEP_LONGEST];
     struct cgx_worth worth[CGX_KINDS][CGX_WORTH_CLASSES];
+    uint32_t words[CGX_BALLOT_WORDS + CGX_SITE_WORDS * CGX_STEP_LONGEST];
 };
 
 struct cgx_callsites *cgx_callsites_create(void)
@@ -93,7 +95,7 @@ static bool is_site(const struct cgx_callsite *site, const struct cgx_callsite_k
 /* Whether looks at SITE's sums have come to an end. */
 static bool is_judged(const struct cgx_callsite *site)
 {
-    return site->used && (site->clear || site->state == CGX_SITE_BLOCKED);
+    return site->used && (site->shared.clear || site->shared.state == CGX_SITE_BLOCKED);
 }
 
 /* Forgets the sites of a step with other positions, but for what was seen of their sums. */
@@ -106,7 +108,7 @@ static void leave_step(struct cgx_callsites *table)
 
         if (is_judged(site))
             table->before[remembered++] =
-                (struct remembered){site->key.count, site->key.type, site->clear};
+                (struct remembered){site->key.count, site->key.type, site->shared.clear};
     }
     clear_placed(table);
     table->remembered = remembered;
@@ -132,7 +134,7 @@ static bool were_gradients(const struct cgx_callsites *table, const struct cgx_c
 
         if (!is_site(site, key) || !is_judged(site))
             continue;
-        if (!site->clear)
+        if (!site->shared.clear)
             return false;
         seen = true;
     }
@@ -174,12 +176,27 @@ struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx
         cgx_callsite_drop(site);
         *site = (struct cgx_callsite){.used = true,
                                       .key = *key,
-                                      .clear = key->position != CGX_POSITION_NONE &&
-                                               were_gradients(table, key)};
+                                      .shared.clear = key->position != CGX_POSITION_NONE &&
+                                                      were_gradients(table, key)};
     }
     if (is_new || site->hints != state->terms.taken)
         evaluate_override(state, site);
     return site;
+}
+
+struct cgx_callsite *cgx_callsites_next(struct cgx_callsites *table, struct cgx_callsite *site)
+{
+    struct cgx_callsite *end = table->placed + table->placed_end;
+
+    for (site = site ? site + 1 : table->placed; site < end; site++)
+        if (site->used)
+            return site;
+    return NULL;
+}
+
+uint32_t *cgx_callsites_words(struct cgx_callsites *table)
+{
+    return table->words;
 }
 
 struct cgx_worth *cgx_callsites_worth(const struct cgx_comm *state,
@@ -226,4 +243,22 @@ struct cgx_needs cgx_callsites_needs(const struct cgx_comm *state, enum cgx_dtyp
                                      uint64_t count)
 {
     return schedule_of(state, NULL, dtype, count).needs;
+}
+
+struct cgx_needs cgx_callsites_step_needs(const struct cgx_comm *state)
+{
+    const struct cgx_recurrence *recurrence = state->stream.recurrence;
+    struct cgx_needs all = {0};
+
+    for (size_t i = 0; i < cgx_recurrence_period(recurrence); i++) {
+        struct cgx_callsite site = {.key = cgx_recurrence_expects(recurrence, i)};
+        struct cgx_needs needs;
+
+        evaluate_override(state, &site);
+        if (site.refusal || cgx_placement_make_small(state, &site.key))
+            continue;
+        needs = schedule_of(state, &site.override, site.dtype, site.key.count).needs;
+        all = cgx_needs_most(&all, &needs);
+    }
+    return all;
 }

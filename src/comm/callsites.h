@@ -27,6 +27,13 @@ void cgx_callsites_clear(struct cgx_callsites *table);
 struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx_callsite_key *key,
                                         bool recurs);
 
+/* The sites of the step, in order: the one after SITE, NULL: the first; NULL after the last. */
+struct cgx_callsite *cgx_callsites_next(struct cgx_callsites *table, struct cgx_callsite *site);
+
+/* Memory for the words of a ballot about all sites of the step. */
+#define CGX_SITE_WORDS 3 /* for each */
+uint32_t *cgx_callsites_words(struct cgx_callsites *table);
+
 /* What is known of the times of sums of the size and type of KEY. */
 struct cgx_worth *cgx_callsites_worth(const struct cgx_comm *state,
                                       const struct cgx_callsite_key *key);
@@ -43,5 +50,8 @@ const struct cgx_schedule *cgx_callsites_schedule(struct cgx_comm *state,
 /* The needs of calls with COUNT elements of DTYPE, about which no rule or hint says anything. */
 struct cgx_needs cgx_callsites_needs(const struct cgx_comm *state, enum cgx_dtype dtype,
                                      uint64_t count);
+
+/* The most that the sums of the step need that may be compressed. */
+struct cgx_needs cgx_callsites_step_needs(const struct cgx_comm *state);
 
 #endif

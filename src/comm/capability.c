@@ -57,6 +57,12 @@ void cgx_capability_get_backends(struct cgx_comm *state, struct cgx_capability *
                                   : CGX_REASON_DEVICE;
 }
 
+bool cgx_capability_is_on_host(const struct cgx_capability *capability)
+{
+    return !capability->refusal && capability->request->send.memory == CGX_MEMORY_HOST &&
+           capability->request->receive.memory == CGX_MEMORY_HOST;
+}
+
 struct cgx_backend *cgx_capability_backend(const struct cgx_capability *capability)
 {
     return !capability->refusal && capability->encoder == capability->decoder ? capability->encoder

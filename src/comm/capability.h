@@ -19,6 +19,9 @@ struct cgx_capability {
  * memory must be reserved. */
 void cgx_capability_get_backends(struct cgx_comm *state, struct cgx_capability *capability);
 
+/* Whether it can compress the call, from and to host memory. */
+bool cgx_capability_is_on_host(const struct cgx_capability *capability);
+
 /* The backend if encoder and decoder are the same, or NULL. */
 struct cgx_backend *cgx_capability_backend(const struct cgx_capability *capability);
 

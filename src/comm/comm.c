@@ -9,6 +9,7 @@
 
 #include "comm/agreement.h"
 #include "comm/attribute.h"
+#include "comm/ballot.h"
 #include "comm/freeing.h"
 #include "comm/private_comm.h"
 #include "comm/tables.h"
@@ -193,12 +194,10 @@ static int agree(struct cgx_comm *state, bool large)
  * large on all ranks, since their settings are the same by now. */
 static int agree_on_tables(struct cgx_comm *state)
 {
-    const struct cgx_answer mine = {cgx_tables_make(state) ? CGX_ABLE : CGX_DECLINED, 0, 0, {0}};
-    struct cgx_answer all;
-    int code = cgx_agree_call(state->comm, &mine, &all);
+    uint32_t made = cgx_tables_make(state);
+    int code = cgx_ballot(state, CGX_BALLOT_TABLES, NULL, &made, 1);
 
-    state->broken = code;
-    if (all.vote == CGX_ABLE) {
+    if (code == CGX_MPI_SUCCESS && made) {
         cgx_tables_set_step(state);
     } else {
         cgx_tables_free(state);
@@ -259,9 +258,11 @@ int cgx_comm_get(cgx_mpi_comm comm, uint64_t count, unsigned type, struct cgx_co
         if (!cgx_tables_take_first(*state, count, type))
             return agree(*state, large);
         *first = reason_of_first(*state, count);
-    } else if (large && !(*state)->terms.refusal && !(*state)->stream.recurrence) {
-        return agree_on_tables(*state);
+        return CGX_MPI_SUCCESS;
     }
+    (*state)->shared.large = large && !(*state)->terms.refusal;
+    if (cgx_ballot_due(&(*state)->shared, NULL) == CGX_BALLOT_TABLES)
+        return agree_on_tables(*state);
     return CGX_MPI_SUCCESS;
 }
 

@@ -5,9 +5,11 @@
 
 #include <stdlib.h>
 
+#include "comm/ballot.h"
 #include "comm/placement.h"
-#include "cuda/peers.h"
+#include "comm/private_comm.h"
 #include "mpi/config.h"
+#include "mpi/errors.h"
 #include "mpi/stall.h"
 #include "util/log.h"
 
@@ -22,19 +24,8 @@ unsigned cgx_connect_local_peers(const struct cgx_comm *state)
 
 /* ---- what this rank offers, and what all ranks have ---- */
 
-/* What a rank offers its local peers. */
-struct means {
-    struct cgx_shared_handle memory;
-    struct cgx_cuda_handle mirror;
-};
-
-/* What all ranks have: the minimum over ranks; integers only. */
-struct found {
-    int memory;        /* staging memory that can be shared */
-    int device;        /* DEVICE_REFUSED and so on */
-    int memory_is_old; /* local peers use it already */
-    int device_is_old;
-};
+/* What all ranks have: words of a ballot. */
+enum { MEMORY, DEVICE, MEMORY_IS_OLD, DEVICE_IS_OLD };
 
 enum { DEVICE_REFUSED, DEVICE_ABSENT, DEVICE_READY };
 
@@ -71,24 +62,35 @@ static uint64_t memory_cookie(const struct cgx_comm *state)
 }
 
 /* The cookie of the device memory that local peers may use, in calls with DEVICE or with others. */
-static uint64_t mirror_cookie(const struct cgx_comm *state, const struct means *mine)
+static uint64_t mirror_cookie(const struct cgx_comm *state, const struct cgx_means *mine)
 {
     return mine->mirror.cookie ? mine->mirror.cookie
                                : cgx_cuda_exported_cookie(state->work->scratch.devices);
 }
 
-static struct found query_peers(struct cgx_comm *state, struct cgx_backend *device,
-                                struct means *mine)
+void cgx_connect_begin(struct cgx_comm *state, struct cgx_backend *device,
+                       struct cgx_connecting *connecting, uint32_t *words)
 {
-    struct found found = {.memory = state->work->shm && memory_cookie(state) != 0,
-                          .memory_is_old = memory_cookie(state) == state->work->shm_cookie};
+    struct cgx_workspace *work = state->work;
+    struct cgx_means *mine = &connecting->mine;
 
-    *mine = (struct means){.memory = cgx_shared_handle(&state->work->scratch.shared)};
-    found.device = export_device(state, device, &mine->mirror);
-    found.device_is_old =
-        mirror_cookie(state, mine) == state->work->mirror_cookie &&
-        (found.device != DEVICE_READY || cgx_cuda_connection(device) == CGX_PULL_DEVICE);
-    return found;
+    *connecting =
+        (struct cgx_connecting){.device = device, .needed = cgx_connect_local_peers(state) > 1};
+    if (!connecting->needed)
+        return;
+    if (!work->shm) {
+        work->shm = cgx_shm_create(state->places.nodes, (unsigned)state->rank);
+        if (work->shm)
+            work->nodes = cgx_nodes_share(state->places.nodes);
+    }
+    connecting->theirs = calloc(state->places.nodes->most, sizeof *connecting->theirs);
+    mine->memory = cgx_shared_handle(&work->scratch.shared);
+    words[MEMORY] = work->shm && memory_cookie(state) != 0 && connecting->theirs;
+    words[MEMORY_IS_OLD] = memory_cookie(state) == work->shm_cookie;
+    words[DEVICE] = export_device(state, device, &mine->mirror);
+    words[DEVICE_IS_OLD] =
+        mirror_cookie(state, mine) == work->mirror_cookie &&
+        (words[DEVICE] != DEVICE_READY || cgx_cuda_connection(device) == CGX_PULL_DEVICE);
 }
 
 /* ---- connecting ---- */
@@ -110,7 +112,7 @@ static struct peers peers_of(const struct cgx_comm *state)
 
 /* THEIRS: what local peers offer, or NULL if PULL needs none of it. */
 static enum cgx_status connect_device(const struct cgx_comm *state, struct cgx_backend *device,
-                                      enum cgx_pull pull, const struct means *theirs)
+                                      enum cgx_pull pull, const struct cgx_means *theirs)
 {
     const struct peers peers = peers_of(state);
     struct cgx_cuda_peer *local_peers = calloc(peers.count, sizeof *local_peers);
@@ -133,24 +135,24 @@ static enum cgx_status connect_device(const struct cgx_comm *state, struct cgx_b
     return status;
 }
 
-/* Connects with what local peers offer in THEIRS, as far as FOUND says that all ranks have it, and
- * updates FOUND if that fails. */
-static void attach(struct cgx_comm *state, struct cgx_backend *device, const struct means *theirs,
-                   struct found *found)
+/* Connects with what local peers offer, as far as WORDS say that all ranks have it, and updates
+ * WORDS if that fails. */
+static void attach(struct cgx_comm *state, const struct cgx_connecting *connecting, uint32_t *words)
 {
     const struct peers peers = peers_of(state);
+    struct cgx_workspace *work = state->work;
     /* By rank; only those of local peers are used. */
     struct cgx_shared_handle *memories = calloc((size_t)state->size, sizeof *memories);
 
     for (unsigned i = 0; memories && i < peers.count; i++)
-        memories[peers.ranks[i]] = theirs[i].memory;
-    found->memory = memories && cgx_shm_attach(state->work->shm, &state->work->scratch.shared,
-                                               memories) == CGX_OK;
+        memories[peers.ranks[i]] = connecting->theirs[i].memory;
+    words[MEMORY] =
+        memories && cgx_shm_attach(work->shm, &work->scratch.shared, memories) == CGX_OK;
     free(memories);
-    cgx_cuda_disconnect(state->work->scratch.devices);
-    if (found->device == DEVICE_READY && found->memory &&
-        connect_device(state, device, CGX_PULL_DEVICE, theirs) != CGX_OK)
-        found->device = DEVICE_REFUSED;
+    cgx_cuda_disconnect(work->scratch.devices);
+    if (words[DEVICE] == DEVICE_READY && words[MEMORY] &&
+        connect_device(state, connecting->device, CGX_PULL_DEVICE, connecting->theirs) != CGX_OK)
+        words[DEVICE] = DEVICE_REFUSED;
 }
 
 /* All messages go through MPI from now on. */
@@ -186,16 +188,16 @@ static void give_up_mirrors(struct cgx_comm *state)
                 "messages go through shared memory");
 }
 
-/* Applies the final result of all ranks, FOUND. */
-static void conclude(struct cgx_comm *state, const struct means *mine, const struct found *found)
+/* Applies the final result of all ranks. */
+static void conclude(struct cgx_comm *state, const struct cgx_means *mine, const uint32_t *words)
 {
     uint64_t exported = mirror_cookie(state, mine);
 
     cgx_shared_close(&state->work->scratch.shared);
     state->work->shm_cookie = memory_cookie(state);
-    if (!found->memory)
+    if (!words[MEMORY])
         give_up_memory(state);
-    else if (found->device == DEVICE_REFUSED)
+    else if (words[DEVICE] == DEVICE_REFUSED)
         give_up_mirrors(state);
     /* By now all ranks have closed the memory that was exported before, or are about to. */
     if (state->work->mirror_cookie != exported)
@@ -206,7 +208,8 @@ static void conclude(struct cgx_comm *state, const struct means *mine, const str
 /* Sets THEIRS, by local peer, this rank included. In turn i a rank sends to the i-th peer after it
  * and receives from the i-th peer before it, one message at a time, so no ranks wait for each other
  * in a circle. All messages of earlier calls have been received. */
-static int exchange(const struct cgx_comm *state, const struct means *mine, struct means *theirs)
+static int exchange(const struct cgx_comm *state, const struct cgx_means *mine,
+                    struct cgx_means *theirs)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
     const struct peers peers = peers_of(state);
@@ -229,21 +232,24 @@ static int exchange(const struct cgx_comm *state, const struct means *mine, stru
 }
 
 /* Connects again, since something has changed. */
-static int connect_anew(struct cgx_comm *state, struct cgx_backend *device,
-                        const struct means *mine, struct means *theirs, struct found *found)
+static int connect_anew(struct cgx_comm *state, struct cgx_connecting *connecting, uint32_t *words)
 {
     int code;
 
-    if (found->memory) {
-        code = exchange(state, mine, theirs);
-        if (code != CGX_MPI_SUCCESS)
+    if (words[MEMORY]) {
+        code = exchange(state, &connecting->mine, connecting->theirs);
+        if (code != CGX_MPI_SUCCESS) {
+            code = cgx_errors_raise_code(state->comm, code,
+                                         "MPI could not connect the ranks of a node");
+            cgx_private_break(state, code);
             return code;
-        attach(state, device, theirs, found);
-        code = cgx_mpi_least(state->private.comm, found, sizeof *found / sizeof(int));
+        }
+        attach(state, connecting, words);
+        code = cgx_ballot(state, CGX_BALLOT_REACHED, NULL, words, CGX_CONNECT_WORDS);
         if (code != CGX_MPI_SUCCESS)
             return code;
     }
-    conclude(state, mine, found);
+    conclude(state, &connecting->mine, words);
     return CGX_MPI_SUCCESS;
 }
 
@@ -260,32 +266,26 @@ static void connect_segments(struct cgx_comm *state, struct cgx_backend *device)
                           "processor copies their messages");
 }
 
-int cgx_connect(struct cgx_comm *state, struct cgx_backend *device, bool *by_device)
+int cgx_connect(struct cgx_comm *state, struct cgx_connecting *connecting, uint32_t *words,
+                bool *by_device)
 {
-    struct means mine, *theirs;
-    struct found found;
-    int code;
+    int code = CGX_MPI_SUCCESS;
 
     *by_device = false;
-    if (cgx_connect_local_peers(state) < 2)
-        return CGX_MPI_SUCCESS;
-    if (!state->work->shm) {
-        state->work->shm = cgx_shm_create(state->places.nodes, (unsigned)state->rank);
-        if (state->work->shm)
-            state->work->nodes = cgx_nodes_share(state->places.nodes);
-    }
-    theirs = calloc(state->places.nodes->most, sizeof *theirs);
-    found = query_peers(state, device, &mine);
-    found.memory = found.memory && theirs;
-    code = cgx_mpi_least(state->private.comm, &found, sizeof found / sizeof(int));
-    if (code == CGX_MPI_SUCCESS && (!found.memory || found.device == DEVICE_REFUSED ||
-                                    !found.memory_is_old || !found.device_is_old))
-        code = connect_anew(state, device, &mine, theirs, &found);
-    free(theirs);
-    *by_device = code == CGX_MPI_SUCCESS && found.memory && found.device == DEVICE_READY;
+    if (!connecting->needed)
+        return code;
+    if (!words[MEMORY] || words[DEVICE] == DEVICE_REFUSED || !words[MEMORY_IS_OLD] ||
+        !words[DEVICE_IS_OLD])
+        code = connect_anew(state, connecting, words);
+    *by_device = code == CGX_MPI_SUCCESS && words[MEMORY] && words[DEVICE] == DEVICE_READY;
     if (code == CGX_MPI_SUCCESS && !*by_device)
-        connect_segments(state, device);
+        connect_segments(state, connecting->device);
     return code;
+}
+
+void cgx_connect_end(struct cgx_connecting *connecting)
+{
+    free(connecting->theirs);
 }
 
 /* Whether the processor copies the messages of local peers, and then all of them to the device,

@@ -6,6 +6,13 @@
 #define CGX_COMM_CONNECT_H
 
 #include "comm/state.h"
+#include "cuda/peers.h"
+
+/* What a rank offers its local peers. */
+struct cgx_means {
+    struct cgx_shared_handle memory;
+    struct cgx_cuda_handle mirror;
+};
 
 /* The most ranks of a node that may share staging memory, by CGX_INNER_COMMUNICATOR_TYPE; for
  * struct cgx_scratch. */
@@ -14,13 +21,27 @@ unsigned cgx_connect_local_peers(const struct cgx_comm *state);
 /* Whether local peers may later open the memory of devices. */
 bool cgx_connect_may_export(const struct cgx_comm *state);
 
-/* Connects local peers after staging memory or backends may have changed on some rank. Collective
- * on STATE's private communicator. Either all ranks share memory with their local peers, or none
- * does from then on, which is logged. The same holds for device memory, if
- * CGX_INNER_COMMUNICATOR_TYPE allows it, in calls with the backend DEVICE on this rank (NULL: none,
- * or two different ones). *BY_DEVICE: on all ranks such calls go from device to device. Otherwise
- * DEVICE copies from what local peers share, if it can. Returns MPI's code. */
-int cgx_connect(struct cgx_comm *state, struct cgx_backend *device, bool *by_device);
+/* Connects local peers after staging memory or backends may have changed on some rank. Either all
+ * ranks share memory with their local peers, or none does from then on, which is logged. The same
+ * holds for device memory, if CGX_INNER_COMMUNICATOR_TYPE allows it, in calls with the backend
+ * DEVICE on this rank (NULL: none, or two different ones). Otherwise DEVICE copies from what local
+ * peers share, if it can.
+ *
+ * Begin says what this rank has: words of a ballot. Of the joint ones connect makes the connection,
+ * if there is something new, on STATE's private communicator and by a ballot. *BY_DEVICE: on all
+ * ranks such calls go from device to device. End frees what begin made. Returns the code of the
+ * communicator's error handler. */
+#define CGX_CONNECT_WORDS 4
+struct cgx_connecting {
+    struct cgx_backend *device;
+    struct cgx_means mine, *theirs;
+    bool needed; /* ranks of a node may share memory */
+};
+void cgx_connect_begin(struct cgx_comm *state, struct cgx_backend *device,
+                       struct cgx_connecting *connecting, uint32_t *words);
+int cgx_connect(struct cgx_comm *state, struct cgx_connecting *connecting, uint32_t *words,
+                bool *by_device);
+void cgx_connect_end(struct cgx_connecting *connecting);
 
 /* How DEVICE gets the payloads of local peers in calls of KIND with SCHEDULE. Only CGX_PULL_DEVICE
  * must be the same on all ranks. */

@@ -3,51 +3,28 @@
 
 #include "comm/decide.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "comm/agreement.h"
+#include "comm/ballot.h"
 #include "comm/callsites.h"
 #include "comm/connect.h"
 #include "comm/placement.h"
-#include "comm/private_comm.h"
+#include "comm/resources.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
-#include "mpi/stall.h"
 #include "observe/notices.h"
 #include "observe/stats.h"
 #include "util/integers.h"
 #include "util/log.h"
 
-/* Calls of a kind until ranks ask each other again, and until they try again to send payloads from
- * device to device. */
-#define FIRST_RETRY 4
-#define MOST_RETRY 64
-#define FIRST_SUSPENSION 16
-#define MOST_SUSPENSION 1024
-
-/* ---- what a call needs ---- */
-
-/* Whether calls of KIND, which used to go from device to device, may try that again. */
-static bool may_resume_p2p(const struct cgx_kind *kind)
-{
-    return !kind->by_device && kind->p2p_suspended.next > 0 && kind->p2p_suspended.wait == 0;
-}
-
-bool cgx_decide_is_served(struct cgx_comm *state, struct cgx_callsite *site)
-{
-    const struct cgx_kind *kind = cgx_comm_kind(state, site);
-
-    return kind->agreed && !may_resume_p2p(kind) &&
-           cgx_needs_fit(&cgx_callsites_schedule(state, site)->needs, &state->work->reserved);
-}
-
 bool cgx_decide_trusts(struct cgx_comm *state, struct cgx_callsite *site)
 {
-    bool trusted = site->key.position == CGX_POSITION_NONE && !site->suspect &&
+    bool trusted = site->key.position == CGX_POSITION_NONE && !site->shared.suspect &&
                    cgx_comm_kind(state, site)->trusted;
 
-    return (site->clear || trusted) && cgx_decide_is_served(state, site);
+    return (site->shared.clear || trusted) && cgx_resources_suffice(state, site);
 }
 
 bool cgx_decide_guards(const struct cgx_callsite *site)
@@ -57,119 +34,18 @@ bool cgx_decide_guards(const struct cgx_callsite *site)
 
 bool cgx_decide_looks(const struct cgx_callsite *site)
 {
-    return cgx_decide_guards(site) &&
-           (cgx_config()->warmup > 0 || site->suspect || site->state == CGX_SITE_BLOCKED);
-}
-
-/* ---- what this rank has ---- */
-
-/* The memory that the call needs; if ranks had reserved too little before, enough for calls that
- * are larger by half. */
-static struct cgx_needs find_needs(struct cgx_comm *state, struct cgx_callsite *site)
-{
-    const struct cgx_needs *reserved = &state->work->reserved;
-    const struct cgx_needs needs =
-        cgx_needs_most(&cgx_callsites_schedule(state, site)->needs, reserved);
-    struct cgx_needs larger;
-
-    if (reserved->slots == 0 || cgx_needs_fit(&needs, reserved))
-        return needs;
-    larger = cgx_callsites_needs(state, site->dtype, site->key.count + site->key.count / 2);
-    return cgx_needs_most(&needs, &larger);
-}
-
-/* Obtains what this rank needs for the calls and sets NEEDS to the memory among that; if something
- * is missing, CAPABILITY gets the reason. */
-static void prepare(struct cgx_comm *state, struct cgx_callsite *site,
-                    struct cgx_capability *capability, struct cgx_needs *needs)
-{
-    if (capability->refusal)
-        return;
-    state->work->scratch.local_peers = cgx_connect_local_peers(state);
-    *needs = find_needs(state, site);
-    if (cgx_scratch_reserve(&state->work->scratch, needs) != CGX_OK) {
-        capability->refusal = CGX_REASON_NO_MEMORY;
-        return;
-    }
-    cgx_capability_get_backends(state, capability);
-}
-
-/* ---- agreeing on a kind of calls ---- */
-
-static enum cgx_vote vote_of(enum cgx_reason refusal)
-{
-    if (refusal == CGX_REASON_NONE)
-        return CGX_ABLE;
-    if (cgx_reason_is_unrecoverable(refusal))
-        return CGX_UNRECOVERABLE;
-    return cgx_reason_is_of_call(refusal) ? CGX_UNSUITED : CGX_DECLINED;
-}
-
-/* Suspends device to device for calls of KIND if it has failed. */
-static void suspend_p2p(struct cgx_kind *kind, bool was_by_device)
-{
-    if (!kind->by_device && (was_by_device || kind->p2p_suspended.next > 0))
-        cgx_backoff_fail(&kind->p2p_suspended, FIRST_SUSPENSION, MOST_SUSPENSION);
-}
-
-/* Asks all ranks; *ALL is their joint answer. What this rank needs for the kind is in place or, if
- * RENEWED is not NULL, was just obtained and is connected here. */
-static int ask(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_capability *capability,
-               const struct cgx_needs *renewed, struct cgx_answer *all)
-{
-    const struct cgx_backend *backend = cgx_capability_backend(capability);
-    struct cgx_kind *kind = cgx_comm_kind(state, site);
-    struct cgx_answer mine = {vote_of(capability->refusal), site->dtype, site->key.count, {0}};
-    bool agreed, was_by_device = kind->by_device;
-    int code;
-
-    if (site->pending)
-        cgx_window_vote(&site->window, mine.data_vote);
-    code = cgx_agree_call(state->comm, &mine, all);
-    if (code != CGX_MPI_SUCCESS || !renewed)
-        return code;
-    agreed = all->vote == CGX_ABLE;
-    if (agreed && !state->private.comm) {
-        code = cgx_private_get(state, backend == cgx_backend_host() ? renewed : NULL, &agreed);
-        if (!agreed) {
-            all->vote = CGX_DECLINED;
-            capability->refusal = CGX_REASON_COMMUNICATORS;
-        }
-    }
-    /* Whether or not ranks agreed, some may have new staging memory. */
-    if (code == CGX_MPI_SUCCESS && state->private.comm) {
-        code = cgx_connect(state, cgx_capability_backend(capability), &kind->by_device);
-        if (code != CGX_MPI_SUCCESS)
-            code = cgx_errors_raise_code(state->comm, code,
-                                         "MPI could not connect the ranks of a node");
-        suspend_p2p(kind, was_by_device);
-    }
-    /* The memory is not used until ranks are asked again, and its file would stay open. */
-    else if (code == CGX_MPI_SUCCESS)
-        cgx_scratch_release(&state->work->scratch);
-    return code;
-}
-
-/* Records what was agreed for calls of KIND. */
-static void note_kind(struct cgx_comm *state, struct cgx_kind *kind, const struct cgx_needs *needs,
-                      bool agreed)
-{
-    if (agreed) {
-        kind->agreed = true;
-        state->work->reserved = cgx_needs_most(needs, &state->work->reserved);
-    } else if (!kind->agreed) {
-        cgx_backoff_fail(&kind->retry, FIRST_RETRY, MOST_RETRY);
-    }
+    return cgx_decide_guards(site) && (cgx_config()->warmup > 0 || site->shared.suspect ||
+                                       site->shared.state == CGX_SITE_BLOCKED);
 }
 
 /* ---- what follows from the ranks' votes ---- */
 
-/* Judges the window that ended with the last call. */
-static void judge(struct cgx_comm *state, struct cgx_callsite *site, const struct cgx_answer *all)
+/* Judges the window of SITE that has ended, by the joint DATA. */
+static void judge(struct cgx_comm *state, struct cgx_callsite *site, const uint32_t *data)
 {
     const struct cgx_site_note note = {.event = CGX_EVENT_JUDGED,
-                                       .look = cgx_window_judge(&site->window, all->data_vote)};
-    enum cgx_site_state before = site->state;
+                                       .look = cgx_window_judge(&site->window, data)};
+    enum cgx_site_state before = site->shared.state;
 
     cgx_callsite_note(site, &note);
     if (note.look != CGX_LOOK_UNKNOWN)
@@ -178,23 +54,10 @@ static void judge(struct cgx_comm *state, struct cgx_callsite *site, const struc
         return;
     cgx_stats_blocked(state->stats);
     if (before != CGX_SITE_BLOCKED && state->rank == 0)
-        cgx_notice_blocked(state->comm, &site->key, site->blocked.wait, note.look);
+        cgx_notice_blocked(state->comm, &site->key, site->shared.blocked.wait, note.look);
 }
 
 /* ---- deciding ---- */
-
-static int find_nodes(struct cgx_comm *state, struct cgx_capability *capability)
-{
-    int code = cgx_placement_discover(state);
-
-    if (code != CGX_MPI_SUCCESS) {
-        cgx_private_break(state, code);
-        return cgx_errors_raise_code(state->comm, code, "MPI could not find the nodes");
-    }
-    if (!state->places.nodes && !capability->refusal)
-        capability->refusal = CGX_REASON_NODES;
-    return code;
-}
 
 int cgx_decide_raise(cgx_mpi_comm comm, enum cgx_reason refusal)
 {
@@ -229,64 +92,174 @@ static void log_compressed(struct cgx_comm *state, struct cgx_callsite *site,
             rows);
 }
 
-static void decline(struct cgx_callsite *site, enum cgx_reason reason)
+/* The site after OTHER whose window has ended, as that of SITE, so that ranks judge it too; not one
+ * that some rank could not compress, of which they first ask whether all can. */
+static struct cgx_callsite *next_pending(struct cgx_comm *state, const struct cgx_callsite *site,
+                                         struct cgx_callsite *other)
 {
-    cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_DECLINED, .reason = reason});
+    do {
+        other = cgx_callsites_next(state->callsites, other);
+        if (other && other->shared.pending)
+            cgx_callsites_schedule(state, other);
+    } while (other &&
+             (other == site || !other->shared.pending || other->shared.state == CGX_SITE_DECLINED ||
+              other->refusal || cgx_placement_make_small(state, &other->key)));
+    return other;
 }
 
-/* As ask, with what RENEWS says obtained first. Ranks that agree may have found meanwhile that the
- * network is slower; if its schedule then needs more memory, they go on to obtain that. */
-static int settle(struct cgx_comm *state, struct cgx_callsite *site,
-                  struct cgx_capability *capability, bool renews, struct cgx_answer *all)
+/* All ranks have what SITE's calls need. They say whether they can serve this one, and what the
+ * windows of all sites of the step have shown. */
+static int meet(struct cgx_comm *state, struct cgx_callsite *site,
+                struct cgx_capability *capability, struct cgx_answer *all)
 {
-    struct cgx_needs needs = {0};
-    uint64_t local_byte_ps;
+    uint32_t *words = cgx_callsites_words(state->callsites), *data = words + CGX_VOTE_WORDS;
+    struct cgx_callsite *other = NULL;
     int code;
 
-    do {
-        local_byte_ps = state->places.network.local_byte_ps;
-        if (renews)
-            prepare(state, site, capability, &needs);
-        code = ask(state, site, capability, renews ? &needs : NULL, all);
-        /* Another vote is about the call's buffers and says nothing of its kind. */
-        if (code == CGX_MPI_SUCCESS && renews &&
-            (all->vote == CGX_ABLE || all->vote == CGX_DECLINED))
-            note_kind(state, cgx_comm_kind(state, site), &needs, all->vote == CGX_ABLE);
-    } while (code == CGX_MPI_SUCCESS && renews && all->vote == CGX_ABLE &&
-             local_byte_ps != state->places.network.local_byte_ps);
+    cgx_resources_vote(site, capability, words);
+    memcpy(data, all->data, sizeof all->data);
+    while ((other = next_pending(state, site, other)))
+        cgx_window_vote(&other->window, data += CGX_LOOK_WORDS);
+    data += CGX_LOOK_WORDS;
+    code = cgx_ballot(state, CGX_BALLOT_SITES, &site->key, words, (size_t)(data - words));
+    if (code != CGX_MPI_SUCCESS)
+        return code;
+    all->vote = cgx_resources_joint(words);
+    memcpy(all->data, words + CGX_VOTE_WORDS, sizeof all->data);
     return code;
+}
+
+/* After SITE's window, ranks judge the others that the last ballot was about. */
+static void judge_others(struct cgx_comm *state, const struct cgx_callsite *site,
+                         struct cgx_capability *capability)
+{
+    const uint32_t *data = cgx_callsites_words(state->callsites) + CGX_VOTE_WORDS;
+    struct cgx_callsite *other = NULL;
+
+    while ((other = next_pending(state, site, other))) {
+        judge(state, other, data += CGX_LOOK_WORDS);
+        if (other->shared.state == CGX_SITE_COMPRESSED)
+            log_compressed(state, other, capability);
+    }
+}
+
+/* The ballot that decides SITE's next state, if it is due. */
+static enum cgx_ballot_kind ballot_due(struct cgx_comm *state, struct cgx_callsite *site)
+{
+    cgx_resources_suffice(state, site);
+    site->shared.looks = cgx_decide_looks(site);
+    site->shared.weighs = site->shared.history.wanted = false;
+    return cgx_ballot_due(&state->shared, &site->shared);
+}
+
+bool cgx_decide_is_due(struct cgx_comm *state, struct cgx_callsite *site)
+{
+    return ballot_due(state, site) != CGX_BALLOT_NONE;
 }
 
 int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_capability *capability)
 {
-    bool renews = site->state == CGX_SITE_DECLINED || !cgx_decide_is_served(state, site);
-    struct cgx_answer all;
-    int code = find_nodes(state, capability);
+    const bool renews = ballot_due(state, site) != CGX_BALLOT_SITES;
+    struct cgx_answer all = {.vote = CGX_ABLE};
+    int code;
 
+    if (site->shared.pending)
+        cgx_window_vote(&site->window, all.data);
+    code = renews ? cgx_resources_get(state, site, capability, &all)
+                  : meet(state, site, capability, &all);
     if (code != CGX_MPI_SUCCESS)
         return code;
-    if (cgx_placement_make_small(state, &site->key)) {
-        decline(site, CGX_REASON_SMALL);
-        return CGX_MPI_SUCCESS;
-    }
-    code = settle(state, site, capability, renews, &all);
-    if (code != CGX_MPI_SUCCESS) {
-        cgx_private_break(state, code);
-        return code;
-    }
     if (all.vote == CGX_UNRECOVERABLE) {
         cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_UNSERVED});
         return cgx_decide_raise(state->comm, capability->refusal);
     }
     if (all.vote != CGX_ABLE) {
-        decline(site, capability->refusal);
+        cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_DECLINED,
+                                                        .reason = capability->refusal});
         return CGX_MPI_SUCCESS;
     }
-    if (site->pending)
-        judge(state, site, &all);
+    if (site->shared.pending)
+        judge(state, site, all.data);
     else
         cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_AGREED});
-    if (site->state == CGX_SITE_COMPRESSED)
+    if (site->shared.state == CGX_SITE_COMPRESSED)
         log_compressed(state, site, capability);
+    if (!renews)
+        judge_others(state, site, capability);
+    cgx_resources_suffice(state, site);
     return CGX_MPI_SUCCESS;
+}
+
+/* ---- histories ---- */
+
+/* Whether ranks agree on a history of SITE now. */
+static bool lacks_history(struct cgx_comm *state, struct cgx_callsite *site)
+{
+    site->shared.history.wanted = site->key.position != CGX_POSITION_NONE &&
+                                  cgx_callsites_schedule(state, site)->plan.has_history;
+    return cgx_ballot_due(&state->shared, &site->shared) == CGX_BALLOT_HISTORY;
+}
+
+/* Logs, once each in the process, that ranks have a history, and that a rank cannot have one. */
+static void log_history(const struct cgx_comm *state, const struct cgx_plan *plan, bool all)
+{
+    static atomic_bool logged[2];
+    const bool is_auto = cgx_config()->history == CGX_HISTORY_AUTO;
+
+    if (state->rank != 0 || atomic_exchange(&logged[all], true))
+        return;
+    if (all)
+        cgx_log(CGX_LOG_INFO,
+                "sums are quantised relative to those before them, which takes a byte of memory "
+                "for each of their elements; CGX_HISTORY=0 goes without");
+    else
+        cgx_log(CGX_LOG_INFO,
+                "a rank cannot keep a history of %zu elements, %zu bytes of memory beside them: "
+                "sums are quantised without%s",
+                plan->count, cgx_history_bytes(plan->count, plan->bucket_size),
+                is_auto ? "; CGX_HISTORY=1 takes more of a device's" : "");
+}
+
+static void agree_on_history(const struct cgx_comm *state, struct cgx_callsite *site, bool all)
+{
+    cgx_callsite_agree_history(site, all);
+    log_history(state, &site->schedule.plan, all);
+}
+
+/* The site after OTHER whose history ranks agree on with that of SITE: one that ran already, so
+ * that they have its memory. */
+static struct cgx_callsite *next_lacking(struct cgx_comm *state, const struct cgx_callsite *site,
+                                         struct cgx_callsite *other)
+{
+    do {
+        other = cgx_callsites_next(state->callsites, other);
+    } while (other &&
+             (other == site || !other->shared.history.ran || !lacks_history(state, other)));
+    return other;
+}
+
+int cgx_decide_histories(struct cgx_comm *state, struct cgx_callsite *site,
+                         const struct cgx_coll *coll)
+{
+    struct cgx_callsite *other = NULL;
+    uint32_t *words = cgx_callsites_words(state->callsites);
+    size_t count = 1;
+    int code;
+
+    if (!lacks_history(state, site)) {
+        if (site->shared.history.wanted)
+            cgx_backoff_due(&site->shared.history.retry);
+        return CGX_MPI_SUCCESS;
+    }
+    cgx_callsite_reserve_history(site, coll);
+    words[0] = site->history != NULL;
+    while ((other = next_lacking(state, site, other)))
+        words[count++] = other->history != NULL;
+    code = cgx_ballot(state, CGX_BALLOT_HISTORY, &site->key, words, count);
+    if (code != CGX_MPI_SUCCESS)
+        return code;
+    for (count = 1; (other = next_lacking(state, site, other)); count++)
+        agree_on_history(state, other, words[count]);
+    agree_on_history(state, site, words[0]);
+    return code;
 }

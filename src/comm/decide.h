@@ -17,18 +17,24 @@ bool cgx_decide_guards(const struct cgx_callsite *site);
 /* ... and whether a window of exact calls is, before they are compressed. */
 bool cgx_decide_looks(const struct cgx_callsite *site);
 
-/* Whether all that the call needs has been agreed. */
-bool cgx_decide_is_served(struct cgx_comm *state, struct cgx_callsite *site);
-
 /* Whether calls of the new SITE are compressed at once, since those of its count in the step before
  * were gradients, or it has no position and those of its kind are: of counts that vary, few come
  * often enough for a window. Ranks then look at their inputs alone. */
 bool cgx_decide_trusts(struct cgx_comm *state, struct cgx_callsite *site);
 
+/* Whether ranks decide SITE's next state in this call. */
+bool cgx_decide_is_due(struct cgx_comm *state, struct cgx_callsite *site);
+
 /* Decides the site's next state. Collective on the caller's communicator. CAPABILITY is this
  * rank's, without backends yet. Returns MPI's code. */
 int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site,
                struct cgx_capability *capability);
+
+/* Whether this call of SITE, COLL, and others of the step whose turn it is have a history from now
+ * on: ranks agree on that, in one ballot. COLL is complete but for that. Returns the ballot's code.
+ */
+int cgx_decide_histories(struct cgx_comm *state, struct cgx_callsite *site,
+                         const struct cgx_coll *coll);
 
 /* Raises an error since a rank (this one if its REFUSAL says so) can serve a call neither
  * compressed nor exactly. The next call is tried again: as an exact call it would be an error on

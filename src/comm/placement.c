@@ -71,68 +71,44 @@ static bool find_first(cgx_mpi_comm node, cgx_mpi_comm comm, int *rank)
 
 /* Finds the lowest rank that shares memory with this one, without communication on the node's
  * communicator: other ranks would wait for a rank that could not make it. */
-static bool find_lowest(const struct cgx_comm *state, int *lowest)
+static bool find_lowest(const struct cgx_comm *state, struct cgx_placing *placing)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
+    cgx_mpi_errhandler handler;
     cgx_mpi_comm node;
+    int code = cgx_errors_return(state->comm, &handler), size = 0;
     bool found;
-    int code;
 
+    if (code != CGX_MPI_SUCCESS)
+        return false;
     cgx_stall_enter();
     code = mpi->Comm_split_type(state->comm, mpi->COMM_TYPE_SHARED, state->rank, mpi->INFO_NULL,
                                 &node);
     cgx_stall_leave();
+    cgx_errors_restore(state->comm, handler);
     if (code != CGX_MPI_SUCCESS)
         return false;
-    found = find_first(node, state->comm, lowest);
+    found = find_first(node, state->comm, &placing->key) &&
+            mpi->Comm_size(node, &size) == CGX_MPI_SUCCESS;
+    placing->alone = size == state->size;
     mpi->Comm_free(&node);
     return found;
 }
 
-/* Gathers BYTES of all ranks. */
-static int gather(const struct cgx_comm *state, const void *mine, void *all, int bytes)
-{
-    const struct cgx_mpi *mpi = cgx_mpi();
-    int code;
-
-    cgx_stall_enter();
-    code = mpi->Allgather(mine, bytes, mpi->BYTE, all, bytes, mpi->BYTE, state->comm);
-    cgx_stall_leave();
-    return code;
-}
-
-/* Sets KEYS, which is NULL if this rank lacks memory; *KNOWN: on all ranks. */
-static int find_keys(const struct cgx_comm *state, int *keys, bool *known)
-{
-    int per_node = ranks_per_node(state);
-    int code, ready, lowest = 0;
-
-    if (per_node > 0)
-        ready = keys && cgx_world_ranks(state->comm, state->size, keys);
-    else
-        ready = find_lowest(state, &lowest) && keys;
-    code = cgx_mpi_least(state->comm, &ready, 1);
-    *known = code == CGX_MPI_SUCCESS && ready;
-    if (!*known || !keys)
-        return code;
-    if (per_node == 0)
-        return gather(state, &lowest, keys, sizeof lowest);
-    for (int i = 0; i < state->size; i++)
-        keys[i] /= per_node;
-    return code;
-}
-
 /* ---- network and pace ---- */
 
-/* The network's Mbit/s as this rank finds it. */
-static int find_mbits(const struct cgx_nodes *nodes)
-{
-    unsigned mbits;
+/* What ranks gather. */
+struct cgx_place {
+    int key;   /* equal for ranks of a node */
+    int mbits; /* of the network, as the rank finds it */
+    struct cgx_claim claim;
+};
 
-    /* Examining the machine's devices takes time. */
-    if (!nodes || nodes->nodes == 1)
-        return SLOW_MBITS;
-    mbits = cgx_topo_speed_here().mbits;
+/* The network's Mbit/s as this rank finds it. */
+static int find_mbits(void)
+{
+    const unsigned mbits = cgx_topo_speed_here().mbits;
+
     return mbits == 0 ? SLOW_MBITS : mbits < INT_MAX ? (int)mbits : INT_MAX;
 }
 
@@ -149,62 +125,39 @@ static struct cgx_network network_of(const struct cgx_nodes *nodes, int mbits)
     return cgx_cost_network((uint64_t)mbits * 1000000, device);
 }
 
-/* Sets STATE's network and pace, which both sides of a message must have in common, if all ranks
- * are READY; *READY becomes whether they are. NODES are the same on all ranks, but NULL on one that
- * is not ready. The size of fragments depends on the network's speed, which is low if it is unknown
- * or if all ranks are on one node and send nothing over it. */
-static int agree_on_pace(struct cgx_comm *state, const struct cgx_nodes *nodes, bool *ready)
+/* Sets STATE's nodes, network and pace, which both sides of a message must have in common. The size
+ * of fragments depends on the network's speed, which is low if it is unknown or if all ranks are on
+ * one node and send nothing over it. */
+static void place(struct cgx_comm *state, struct cgx_placing *placing)
 {
-    enum { READY, MBITS };
-    struct cgx_claim mine, *claims = calloc((size_t)state->size, sizeof *claims);
-    int least[] = {*ready && claims, find_mbits(nodes)};
-    int code = cgx_mpi_least(state->comm, least, 2);
-    bool has_processors = false;
+    const size_t ranks = (size_t)state->size;
+    int mbits = INT_MAX;
+    bool has_processors;
 
-    *ready = code == CGX_MPI_SUCCESS && least[READY] != 0;
-    if (*ready && claims) {
-        mine = cgx_claim_make();
-        code = gather(state, &mine, claims, sizeof mine);
-        has_processors = code == CGX_MPI_SUCCESS &&
-                         cgx_claims_fit(claims, (size_t)state->size, (size_t)state->rank);
+    for (size_t i = 0; i < ranks; i++) {
+        const struct cgx_place *place = &placing->places[i];
+
+        placing->keys[i] = place->key;
+        placing->claims[i] = place->claim;
+        mbits = place->mbits < mbits ? place->mbits : mbits;
     }
-    free(claims);
-    if (code != CGX_MPI_SUCCESS || !*ready || !nodes)
-        return code;
-    state->places.pace = (struct cgx_pace){
-        least[MBITS] > SLOW_MBITS ? FAST_FRAGMENT : SLOW_FRAGMENT, has_processors};
-    state->places.network = network_of(nodes, least[MBITS]);
+    has_processors = cgx_claims_fit(placing->claims, ranks, (size_t)state->rank);
+    cgx_nodes_place(placing->nodes, placing->keys);
+    state->places.nodes = placing->nodes;
+    placing->nodes = NULL;
+    state->places.pace =
+        (struct cgx_pace){mbits > SLOW_MBITS ? FAST_FRAGMENT : SLOW_FRAGMENT, has_processors};
+    state->places.network = network_of(state->places.nodes, mbits);
     if (state->rank == 0)
         cgx_log(CGX_LOG_DEBUG,
                 "%d ranks: messages through MPI go in fragments of %zu bytes, over a network taken "
                 "for one of %d Mbit/s; ranks of this machine %s",
-                state->size, state->places.pace.fragment, least[MBITS],
+                state->size, state->places.pace.fragment, mbits,
                 has_processors ? "have a processor each, and do not sleep while they wait"
                                : "share processors, and sleep while they wait");
-    return code;
 }
 
 /* ---- both ---- */
-
-static int discover(struct cgx_comm *state)
-{
-    bool flat = cgx_config()->topology == CGX_TOPOLOGY_FLAT, known = flat;
-    int *keys = flat ? NULL : calloc((size_t)state->size, sizeof *keys);
-    struct cgx_nodes *found = NULL;
-    int code = flat ? CGX_MPI_SUCCESS : find_keys(state, keys, &known);
-
-    if (code == CGX_MPI_SUCCESS && known) {
-        found = cgx_nodes_create(keys, (unsigned)state->size);
-        known = state->places.flat && found;
-        code = agree_on_pace(state, found, &known);
-    }
-    free(keys);
-    if (code == CGX_MPI_SUCCESS && known)
-        state->places.nodes = found;
-    else
-        cgx_nodes_free(found);
-    return code;
-}
 
 static const char *grid_words(const struct cgx_nodes *nodes, const struct cgx_settings *settings)
 {
@@ -257,24 +210,80 @@ static uint64_t least_of(const struct cgx_places *places, unsigned size)
     return cgx_larger(least / 4, settings->minimal_size);
 }
 
-int cgx_placement_discover(struct cgx_comm *state)
+/* Finds the key of this rank's node; collective if MPI says it. */
+static bool find_key(struct cgx_comm *state, struct cgx_placing *placing)
 {
-    cgx_mpi_errhandler handler;
-    int code;
+    const int per_node = ranks_per_node(state);
+    int *keys = placing->keys;
 
+    placing->key = state->rank;
+    if (cgx_config()->topology == CGX_TOPOLOGY_FLAT)
+        return true;
+    if (per_node == 0)
+        return find_lowest(state, placing);
+    if (!keys || !cgx_world_ranks(state->comm, state->size, keys))
+        return false;
+    placing->key = keys[state->rank] / per_node;
+    placing->alone = true;
+    for (int i = 0; i < state->size; i++)
+        placing->alone = placing->alone && keys[i] / per_node == placing->key;
+    return true;
+}
+
+void cgx_placement_begin(struct cgx_comm *state, struct cgx_placing *placing)
+{
+    const size_t ranks = (size_t)state->size;
+
+    *placing = (struct cgx_placing){.ready = true};
     if (state->places.nodes)
-        return CGX_MPI_SUCCESS;
+        return;
     if (!state->places.flat)
-        state->places.flat = cgx_nodes_create(NULL, (unsigned)state->size);
-    code = cgx_errors_return(state->comm, &handler);
+        state->places.flat = cgx_nodes_create(NULL, (unsigned)ranks);
+    placing->nodes = cgx_nodes_create(NULL, (unsigned)ranks);
+    placing->places = calloc(ranks, sizeof *placing->places);
+    placing->claims = calloc(ranks, sizeof *placing->claims);
+    placing->keys = calloc(ranks, sizeof *placing->keys);
+    placing->ready = find_key(state, placing) && state->places.flat && placing->nodes &&
+                     placing->places && placing->claims && placing->keys;
+}
+
+/* Gathers what ranks are to know of each other. */
+static int gather(const struct cgx_comm *state, struct cgx_placing *placing)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    /* Examining the machine's devices takes time. */
+    const struct cgx_place mine = {placing->key, placing->alone ? SLOW_MBITS : find_mbits(),
+                                   cgx_claim_make()};
+    cgx_mpi_errhandler handler;
+    int code = cgx_errors_return(state->comm, &handler);
+
     if (code != CGX_MPI_SUCCESS)
         return code;
-    code = discover(state);
+    cgx_stall_enter();
+    code = mpi->Allgather(&mine, sizeof mine, mpi->BYTE, placing->places, sizeof mine, mpi->BYTE,
+                          state->comm);
+    cgx_stall_leave();
     cgx_errors_restore(state->comm, handler);
-    for (unsigned i = 0; state->places.nodes && i < 2; i++)
-        state->places.least[i] = least_of(&state->places, i == 0 ? 2 : 4);
-    if (state->places.nodes && state->rank == 0)
-        describe(state, cgx_config());
+    return code;
+}
+
+int cgx_placement_end(struct cgx_comm *state, struct cgx_placing *placing, bool all)
+{
+    int code = CGX_MPI_SUCCESS;
+
+    if (all && !state->places.nodes) {
+        code = gather(state, placing);
+        if (code == CGX_MPI_SUCCESS)
+            place(state, placing);
+        for (unsigned i = 0; state->places.nodes && i < 2; i++)
+            state->places.least[i] = least_of(&state->places, i == 0 ? 2 : 4);
+        if (state->places.nodes && state->rank == 0)
+            describe(state, cgx_config());
+    }
+    cgx_nodes_free(placing->nodes);
+    free(placing->places);
+    free(placing->claims);
+    free(placing->keys);
     return code;
 }
 

@@ -8,11 +8,24 @@
 #include "coll/schedule.h"
 #include "comm/state.h"
 
-/* Finds STATE's nodes, the network between them and the pace of messages, on all ranks or none.
- * Nodes follow CGX_TOPOLOGY or, if that is auto or contradicts the job (rank 0 warns once), MPI:
- * ranks that can share memory share a node. Collective on the caller's communicator until they are
- * found. Returns MPI's code. */
-int cgx_placement_discover(struct cgx_comm *state);
+/* Finds STATE's nodes, the network between them and the pace of messages. Nodes follow
+ * CGX_TOPOLOGY or, if that is auto or contradicts the job (rank 0 warns once), MPI: ranks that can
+ * share memory share a node. All ranks find them or none.
+ *
+ * Begin is collective on the caller's communicator as long as the nodes are unknown. READY: this
+ * rank has all that it needs; if ALL are, ranks gather the rest. End returns MPI's code. */
+struct cgx_placing {
+    struct cgx_nodes *nodes;
+    struct cgx_place *places; /* of all ranks, as ... */
+    struct cgx_claim *claims;
+    int *keys;
+    int key;    /* this rank's */
+    bool alone; /* there is one node */
+    bool ready;
+};
+
+void cgx_placement_begin(struct cgx_comm *state, struct cgx_placing *placing);
+int cgx_placement_end(struct cgx_comm *state, struct cgx_placing *placing, bool all);
 
 /* Devices of a node turned out not to read each other's memory, on all ranks: the network of a
  * single node is another one, and schedules made with it have become stale. */

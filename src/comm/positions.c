@@ -24,16 +24,16 @@ static void begin_step(struct cgx_step *step, uint64_t generation)
 uint32_t cgx_positions_age(const struct cgx_comm *state, const struct cgx_callsite *site)
 {
     const uint32_t least = state->calls / MOST_SUMS;
-    const uint32_t compressed = site->history.agreed ? site->history.age
-                                : site->runs > least ? site->runs
-                                                     : least;
+    const uint32_t compressed = site->shared.history.agreed ? site->shared.history.age
+                                : site->shared.runs > least ? site->shared.runs
+                                                            : least;
 
-    return compressed + site->left;
+    return compressed + site->shared.left;
 }
 
 void cgx_positions_left(struct cgx_callsite *site)
 {
-    site->left += site->left < CGX_STEP_YOUNG;
+    site->shared.left += site->shared.left < CGX_STEP_YOUNG;
     site->step_size = (struct cgx_step_size){.mean = 0};
 }
 

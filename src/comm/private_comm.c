@@ -95,6 +95,7 @@ static void use(struct cgx_comm *state, struct cgx_private_comm *shared)
     pthread_mutex_unlock(&lock);
     state->private.comm = shared->comm;
     state->private.shared = shared;
+    state->shared.connected = true;
 }
 
 /* ---- making one ---- */
@@ -133,30 +134,17 @@ static cgx_mpi_comm split(const struct cgx_comm *state)
     return shared;
 }
 
-/* Makes the communicator of MADE, with NUMBER, for STATE. *HAD: all ranks have made it. */
-static int make(struct cgx_comm *state, struct cgx_private_comm *made, int number, bool *had)
+/* Makes the communicator of MADE, with NUMBER, for STATE. */
+static void make(struct cgx_comm *state, struct cgx_private_comm *made, int number)
 {
-    int code, whole;
-
     made->comm = split(state);
     made->number = number;
-    whole = made->comm != NULL;
-    code = cgx_mpi_least(state->comm, &whole, 1);
-    *had = code == CGX_MPI_SUCCESS && whole;
-    /* Other ranks may have the answer and wait on the new communicator for this one. */
-    if (code != CGX_MPI_SUCCESS)
-        revoke(made->comm);
-    else if (!*had && made->comm)
-        cgx_mpi()->Comm_free(&made->comm);
-    if (!*had)
-        return code;
     pthread_mutex_lock(&lock);
     next_number = number + 1 > next_number ? number + 1 : next_number;
     made->next = all;
     all = made;
     pthread_mutex_unlock(&lock);
     use(state, made);
-    return code;
 }
 
 /* Reserves one, if another is allowed: *RESERVED. Returns a number that is unused in this process.
@@ -180,66 +168,40 @@ static void cancel(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* Moves MINE, just made for NEEDS and not yet connected, into SHARED, or frees it if SHARED
- * suffices. False, with nothing done, if neither covers the other. Decided only by NEEDS and by
- * what all ranks hold. */
-static bool join_workspaces(struct cgx_workspace *shared, struct cgx_workspace *mine,
-                            const struct cgx_needs *needs)
+enum { FOUND, ROOM = 2, NUMBER };
+
+void cgx_private_offer(const struct cgx_comm *state, struct cgx_private_offer *offer,
+                       uint32_t *words)
 {
-    if (shared->reserved.slots == 0) {
-        *shared = *mine;
-    } else if (cgx_needs_fit(needs, &shared->reserved)) {
-        cgx_scratch_release(&mine->scratch);
-    } else if (cgx_needs_fit(&shared->reserved, needs)) {
-        cgx_scratch_release(&shared->scratch);
-        shared->scratch = mine->scratch;
-        if (shared->shm_refused)
-            cgx_shared_close(&shared->scratch.shared);
-    } else {
-        return false;
-    }
-    *mine = (struct cgx_workspace){.reserved = {0}};
-    return true;
+    int number;
+
+    offer->made = create(state);
+    offer->found = offer->made ? find(offer->made) : NULL;
+    number = reserve(&offer->reserved);
+    words[FOUND] = offer->found ? (uint32_t)offer->found->number : 0;
+    words[FOUND + 1] = ~words[FOUND];
+    words[ROOM] = offer->made && offer->reserved;
+    words[NUMBER] = ~(uint32_t)number; /* the greatest counts */
 }
 
-/* Lets STATE work in the memory of its private communicator, with NEEDS, if possible. */
-static void join(struct cgx_comm *state, const struct cgx_needs *needs)
+bool cgx_private_take(struct cgx_comm *state, struct cgx_private_offer *offer,
+                      const uint32_t *words, bool wanted, bool joins)
 {
-    if (join_workspaces(&state->private.shared->work, &state->alone, needs))
-        state->work = &state->private.shared->work;
-}
+    const bool shares = wanted && words[FOUND] > 0 && words[FOUND] == ~words[FOUND + 1];
+    const bool makes = wanted && !shares && words[ROOM] > 0;
 
-int cgx_private_get(struct cgx_comm *state, const struct cgx_needs *needs, bool *had)
-{
-    enum { FOUND, NOT_FOUND, ROOM, NUMBER, JOINS, WORDS };
-    struct cgx_private_comm *made = create(state), *found = made ? find(made) : NULL;
-    bool reserved, makes, shares;
-    int number = reserve(&reserved);
-    int words[WORDS] = {[FOUND] = found ? found->number : 0,
-                        [NOT_FOUND] = found ? -found->number : 0,
-                        [ROOM] = made && reserved,
-                        [NUMBER] = -number,
-                        [JOINS] = needs != NULL};
-    int code = cgx_mpi_least(state->comm, words, WORDS);
-
-    *had = false;
-    shares =
-        code == CGX_MPI_SUCCESS && found && words[FOUND] > 0 && words[FOUND] == -words[NOT_FOUND];
-    makes = code == CGX_MPI_SUCCESS && !shares && made && words[ROOM] > 0;
-    if (shares) {
-        use(state, found);
-        *had = true;
-    } else if (makes) {
-        code = make(state, made, -words[NUMBER], had);
-    }
-    if (!makes || !*had) {
-        free(made);
-        if (reserved)
+    if (shares)
+        use(state, offer->found);
+    else if (makes)
+        make(state, offer->made, (int)~words[NUMBER]);
+    if (!makes) {
+        free(offer->made);
+        if (offer->reserved)
             cancel();
     }
-    if (*had && words[JOINS])
-        join(state, needs);
-    return code;
+    if ((shares || makes) && joins)
+        state->work = &state->private.shared->work;
+    return shares || makes;
 }
 
 void cgx_private_put(struct cgx_comm *state)
@@ -257,17 +219,17 @@ void cgx_private_put(struct cgx_comm *state)
     if (last)
         *link = shared->next;
     pthread_mutex_unlock(&lock);
-    if (frees) {
+    if (frees && shared->comm)
         cgx_mpi()->Comm_free(&shared->comm);
+    if (frees)
         cancel();
-    }
     if (last) {
         cgx_workspace_release(&shared->work, shared->broken || state->broken);
         free(shared);
     }
     state->work = &state->alone;
-    state->private.shared = NULL;
-    state->private.comm = NULL;
+    state->private = (struct cgx_private){NULL, NULL};
+    state->shared.connected = false;
 }
 
 void cgx_private_break(struct cgx_comm *state, int code)

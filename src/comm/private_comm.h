@@ -14,12 +14,24 @@
 
 #include "comm/state.h"
 
-/* Gets STATE's private communicator, shared or new, on all ranks or none: *HAD. There is none if a
- * process has reached its limit or MPI has no more. If all ranks pass NEEDS, for which STATE has
- * just reserved memory, that memory is shared too. Collective. Returns MPI's code. */
-int cgx_private_get(struct cgx_comm *state, const struct cgx_needs *needs, bool *had);
+/* What ranks say before STATE gets its private communicator: words of a ballot. */
+#define CGX_PRIVATE_WORDS 4
+struct cgx_private_offer {
+    struct cgx_private_comm *made, *found;
+    bool reserved;
+};
+void cgx_private_offer(const struct cgx_comm *state, struct cgx_private_offer *offer,
+                       uint32_t *words);
 
-/* Call when STATE's communicator is freed: frees its private one unless others share it. */
+/* By the joint WORDS, gives STATE a private communicator, shared or new, which is collective on the
+ * caller's communicator; if it is not WANTED, frees what OFFER has. JOINS: STATE works in the
+ * memory of the private one. False, on all ranks: there is none, since a process has reached its
+ * limit. A new one may be missing on some ranks; if so, all of them must put it back. */
+bool cgx_private_take(struct cgx_comm *state, struct cgx_private_offer *offer,
+                      const uint32_t *words, bool wanted, bool joins);
+
+/* Call when STATE's communicator is freed: frees its private one unless others share it, and the
+ * memory of that. */
 void cgx_private_put(struct cgx_comm *state);
 
 /* MPI has failed with CODE on STATE's communicator: messages may be under way on its private one,

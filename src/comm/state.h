@@ -44,7 +44,6 @@ struct cgx_kind {
     struct cgx_backoff retry;         /* until ranks ask about new calls without a position */
     struct cgx_backoff p2p_suspended; /* after calls stopped going from device to device */
     bool trusted;                     /* the last window of a call of this kind showed gradients */
-    struct cgx_range sizes;           /* of this rank's inputs, but for those of state */
 };
 
 /* A communicator's first sums of at least 1024 elements (CGX_REQUEST_LEAST) are exact without any
@@ -107,9 +106,16 @@ struct cgx_stream {
     size_t step_set; /* calls of the step set by rules and hints */
 };
 
-/* Agreements about kinds of calls; written by decide.c. Calls count its back-offs. */
-struct cgx_agreed {
-    struct cgx_kind kinds[CGX_KINDS];
+/* What all ranks of a communicator know, and hold alike: it follows from the sequence of calls,
+ * agreed settings, and ballots. What decides whether ranks hold a ballot is here, or in struct
+ * cgx_site_shared. */
+struct cgx_comm_shared {
+    uint32_t ballots;                 /* so far; written by ballot.c */
+    bool large;                       /* the present sum needs tables */
+    bool tables;                      /* there are some */
+    bool compares;                    /* it is time to compare steps */
+    bool connected;                   /* there is a private communicator */
+    struct cgx_kind kinds[CGX_KINDS]; /* written by resources.c; calls count its back-offs */
 };
 
 /* Of the present step; written by positions.c. */
@@ -126,7 +132,8 @@ struct cgx_comm {
     struct cgx_private private;
     struct cgx_places places;
     struct cgx_stream stream;
-    struct cgx_agreed agreed;
+    struct cgx_comm_shared shared;
+    struct cgx_range sizes[CGX_KINDS]; /* of this rank's inputs, but for those of state */
     struct cgx_callsites *callsites;
     struct cgx_step step;
     struct cgx_workspace *work; /* the private communicator's, or ... */
@@ -142,7 +149,7 @@ struct cgx_comm {
 static inline struct cgx_kind *cgx_comm_kind(struct cgx_comm *state,
                                              const struct cgx_callsite *site)
 {
-    return &state->agreed.kinds[site->key.type];
+    return &state->shared.kinds[site->key.type];
 }
 
 #endif

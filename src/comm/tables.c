@@ -5,10 +5,9 @@
 
 #include <string.h>
 
-#include "comm/agreement.h"
+#include "comm/ballot.h"
 #include "comm/callsites.h"
 #include "comm/capability.h"
-#include "comm/private_comm.h"
 #include "mpi/config.h"
 #include "observe/notices.h"
 #include "policy/step/resemblance.h"
@@ -128,21 +127,29 @@ static void say_undecided(struct cgx_comm *state)
 
 int cgx_tables_compare(struct cgx_comm *state, struct cgx_occurrence *occurrence)
 {
+    enum { KIND, LENGTH = 2, HASH = 4, WORDS = 6 };
     union cgx_float_state caller;
     struct cgx_burst burst;
+    uint32_t words[WORDS];
     bool same;
     int code;
 
     warn_of_step(state);
-    if (!cgx_recurrence_should_compare(state->stream.recurrence))
+    state->shared.compares = cgx_recurrence_should_compare(state->stream.recurrence);
+    if (cgx_ballot_due(&state->shared, NULL) != CGX_BALLOT_STEP)
         return CGX_MPI_SUCCESS;
     cgx_float_enter(&caller);
     burst = cgx_recurrence_burst(state->stream.recurrence);
     cgx_float_leave(&caller);
-    code = cgx_agree_burst(state->comm, &burst, &same);
+    cgx_ballot_pair(words + KIND, burst.kind);
+    cgx_ballot_pair(words + LENGTH, burst.length);
+    cgx_ballot_pair(words + HASH, burst.hash);
+    code = cgx_ballot(state, CGX_BALLOT_STEP, NULL, words, WORDS);
     if (code != CGX_MPI_SUCCESS)
-        cgx_private_break(state, code);
-    else if (!same || !cgx_recurrence_take_burst(state->stream.recurrence, &burst, occurrence))
+        return code;
+    same = words[KIND] != CGX_BURST_NONE && cgx_ballot_is_one(words + KIND) &&
+           cgx_ballot_is_one(words + LENGTH) && cgx_ballot_is_one(words + HASH);
+    if (!same || !cgx_recurrence_take_burst(state->stream.recurrence, &burst, occurrence))
         say_undecided(state);
     return code;
 }
@@ -184,14 +191,15 @@ bool cgx_tables_make(struct cgx_comm *state)
         cgx_tables_set_step(state);
         catch_up(state);
     }
-    return true;
+    return state->shared.tables = true;
 }
 
 void cgx_tables_clear(struct cgx_comm *state)
 {
     if (state->callsites)
         cgx_callsites_clear(state->callsites);
-    memset(state->agreed.kinds, 0, sizeof state->agreed.kinds);
+    memset(state->shared.kinds, 0, sizeof state->shared.kinds);
+    memset(state->sizes, 0, sizeof state->sizes);
 }
 
 void cgx_tables_free(struct cgx_comm *state)
@@ -200,6 +208,7 @@ void cgx_tables_free(struct cgx_comm *state)
     cgx_callsites_free(state->callsites);
     state->stream.recurrence = NULL;
     state->callsites = NULL;
+    state->shared.tables = false;
 }
 
 struct cgx_occurrence cgx_tables_next(struct cgx_comm *state, uint64_t count, unsigned type)

@@ -3,13 +3,11 @@
 
 #include "comm/weigh.h"
 
+#include "comm/ballot.h"
 #include "comm/callsites.h"
 #include "comm/decide.h"
 #include "comm/positions.h"
-#include "comm/private_comm.h"
 #include "mpi/config.h"
-#include "mpi/errors.h"
-#include "mpi/stall.h"
 #include "observe/notices.h"
 #include "util/trace.h"
 
@@ -35,17 +33,15 @@ static void notice_way(const struct cgx_comm *state, const struct cgx_callsite *
 /* Compares the times of sums like those of SITE. */
 static int weigh(struct cgx_comm *state, const struct cgx_callsite *site, struct cgx_worth *worth)
 {
-    int32_t words[CGX_WORTH_WORDS];
+    uint32_t words[CGX_WORTH_WORDS];
     struct cgx_verdict verdict;
     int code;
 
-    cgx_worth_vote(worth, words);
-    code = cgx_mpi_least(state->comm, words, CGX_WORTH_WORDS);
-    if (code != CGX_MPI_SUCCESS) {
-        cgx_private_break(state, code);
+    cgx_worth_vote(worth, (int32_t *)words);
+    code = cgx_ballot(state, CGX_BALLOT_TIMES, &site->key, words, CGX_WORTH_WORDS);
+    if (code != CGX_MPI_SUCCESS)
         return code;
-    }
-    verdict = cgx_worth_judge(worth, words);
+    verdict = cgx_worth_judge(worth, (int32_t *)words);
     if (state->rank == 0 && verdict.ends)
         notice_way(state, site, worth, &verdict);
     return code;
@@ -60,8 +56,10 @@ int cgx_weigh_next(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_w
     if (!cgx_weigh_applies(site))
         return code;
     worth = cgx_callsites_worth(state, &site->key);
-    if (cgx_worth_is_due(worth))
+    site->shared.weighs = cgx_worth_is_due(worth);
+    if (cgx_ballot_due(&state->shared, &site->shared) == CGX_BALLOT_TIMES)
         code = weigh(state, site, worth);
+    site->shared.weighs = false;
     if (code == CGX_MPI_SUCCESS)
         *way =
             cgx_worth_next(worth, worth->begun ? NULL : cgx_callsites_neighbour(state, &site->key),

@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "mpi/stall.h"
 #include "util/log.h"
 
 int cgx_errors_return(cgx_mpi_comm comm, cgx_mpi_errhandler *handler)
@@ -84,16 +83,4 @@ int cgx_errors_code(int code)
 {
     pthread_once(&code_once, add_code);
     return code == CGX_MPI_SUCCESS ? failure_code : code;
-}
-
-int cgx_errors_least(cgx_mpi_comm comm, int *integers, int count)
-{
-    cgx_mpi_errhandler handler;
-    int code = cgx_errors_return(comm, &handler);
-
-    if (code != CGX_MPI_SUCCESS)
-        return code;
-    code = cgx_mpi_least(comm, integers, count);
-    cgx_errors_restore(comm, handler);
-    return code;
 }

@@ -22,7 +22,4 @@ int cgx_errors_raise(cgx_mpi_comm comm, const char *why);
 /* CODE, or one of the library's own if CODE is no error code. */
 int cgx_errors_code(int code);
 
-/* cgx_mpi_least on a caller's communicator, without its handler. */
-int cgx_errors_least(cgx_mpi_comm comm, int *integers, int count);
-
 #endif

@@ -189,8 +189,3 @@ int cgx_mpi_reduce(cgx_mpi_comm comm, void *data, int count, cgx_mpi_datatype ty
     cgx_stall_leave();
     return code;
 }
-
-int cgx_mpi_least(cgx_mpi_comm comm, void *integers, int count)
-{
-    return cgx_mpi_reduce(comm, integers, count, cgx_mpi()->INT, cgx_mpi()->MIN);
-}

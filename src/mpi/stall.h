@@ -37,11 +37,7 @@ void cgx_stall_warn(const struct cgx_stall *stall, const char *ranks);
 void cgx_stall_enter(void);
 void cgx_stall_leave(void);
 
-/* MPI_Allreduce of COUNT elements of DATA in place, with such a watch. Returns MPI's code, as does
- * the next: */
+/* MPI_Allreduce of COUNT elements of DATA in place, with such a watch. Returns MPI's code. */
 int cgx_mpi_reduce(cgx_mpi_comm comm, void *data, int count, cgx_mpi_datatype type, cgx_mpi_op op);
-
-/* Sets each of COUNT INTEGERS (int) to its minimum over the ranks of COMM. */
-int cgx_mpi_least(cgx_mpi_comm comm, void *integers, int count);
 
 #endif

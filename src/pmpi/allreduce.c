@@ -43,7 +43,7 @@ static enum cgx_reason refuse(const struct cgx_comm *state, const struct cgx_cal
 /* Why ranks leave calls of SITE exact. */
 static enum cgx_reason reason_of(const struct cgx_callsite *site)
 {
-    switch (site->state) {
+    switch (site->shared.state) {
     case CGX_SITE_BLOCKED:
         return CGX_REASON_HELD;
     case CGX_SITE_DECLINED:
@@ -70,7 +70,7 @@ static int leave_faster(struct cgx_record *record, struct cgx_comm *state,
  * together, since there may be ever more of them. */
 static bool is_due(struct cgx_kind *kind, struct cgx_callsite *site)
 {
-    bool is_new = site->state <= CGX_SITE_LOOKED_AT;
+    bool is_new = site->shared.state <= CGX_SITE_LOOKED_AT;
 
     if (!kind->agreed && !cgx_backoff_due(&kind->retry) && is_new &&
         site->key.position == CGX_POSITION_NONE)
@@ -86,9 +86,8 @@ static int serve(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
     bool asks = false, looks = false;
     int code = CGX_MPI_SUCCESS;
 
-    switch (site->state) {
+    switch (site->shared.state) {
     case CGX_SITE_COMPRESSED:
-        asks = !cgx_decide_is_served(state, site);
         break;
     case CGX_SITE_NEW:
         if (cgx_decide_trusts(state, site)) {
@@ -99,28 +98,28 @@ static int serve(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
     default:
         if (!is_due(cgx_comm_kind(state, site), site))
             return cgx_exact(record, reason_of(site));
-        looks = cgx_decide_looks(site) && !site->pending;
-        asks = !looks;
+        looks = !cgx_decide_is_due(state, site);
     }
+    asks = !looks && cgx_decide_is_due(state, site);
     if (asks || looks)
         capability = cgx_request_capability(record->request);
     if (looks)
         return cgx_look_exact(record, state, reason_of(site), site, !capability.refusal);
     if (asks)
         code = cgx_decide(state, site, &capability);
-    if (code == CGX_MPI_SUCCESS && site->state == CGX_SITE_COMPRESSED)
+    if (code == CGX_MPI_SUCCESS && site->shared.state == CGX_SITE_COMPRESSED)
         code = cgx_weigh_next(state, site, &way);
     if (code != CGX_MPI_SUCCESS)
         return code;
-    if (site->state == CGX_SITE_COMPRESSED && way == CGX_WAY_EXACT)
+    if (site->shared.state == CGX_SITE_COMPRESSED && way == CGX_WAY_EXACT)
         return leave_faster(record, state, site);
-    if (site->state == CGX_SITE_COMPRESSED) {
+    if (site->shared.state == CGX_SITE_COMPRESSED) {
         if (!asks)
             capability = cgx_request_capability(record->request);
         return cgx_compress(record, state, site, &capability);
     }
     /* If ranks are undecided, the next window begins. */
-    if (asks && site->state != CGX_SITE_DECLINED && !cgx_callsite_waits(site) &&
+    if (asks && site->shared.state != CGX_SITE_DECLINED && !cgx_callsite_waits(&site->shared) &&
         cgx_decide_looks(site))
         return cgx_look_exact(record, state, reason_of(site), site, !capability.refusal);
     return cgx_exact(record, reason_of(site));

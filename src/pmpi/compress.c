@@ -81,7 +81,7 @@ static void note(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_rea
 {
     struct cgx_site_note note = {.event = CGX_EVENT_RAN, .reason = refusal};
 
-    cgx_site_history_conclude(&site->history, coll, outcome);
+    cgx_callsite_conclude_history(site, coll, outcome);
     if (outcome == CGX_OUTCOME_DONE) {
         cgx_positions_quantised(state, site, coll);
         cgx_look_ran(coll, state, site);
@@ -138,7 +138,7 @@ int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
                             .rank = (unsigned)state->rank,
                             .schedule = schedule,
                             .scratch = &state->work->scratch,
-                            .turn = site->runs,
+                            .turn = site->shared.runs,
                             .call = state->calls++,
                             .input = cgx_request_input(record->request),
                             .output = record->request->recvbuf};
@@ -150,11 +150,11 @@ int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
     coll.vote = vote_of(capability);
     if (cgx_config_observes())
         code = cgx_trial_begin(state, &coll, &capability->refusal);
-    /* Positions of which one sum was compressed may not be the step's yet. */
-    if (code == CGX_MPI_SUCCESS && site->key.position != CGX_POSITION_NONE && site->runs > 0)
-        code = cgx_site_history_attach(&site->history, &coll);
+    if (code == CGX_MPI_SUCCESS)
+        code = cgx_decide_histories(state, site, &coll);
     if (code != CGX_MPI_SUCCESS)
-        return fail(state, code, "MPI could not agree on memory");
+        return code;
+    cgx_callsite_attach_history(site, &coll);
     if (cgx_decide_guards(site) && !cgx_config_observes())
         cgx_look_prepare(record->request, state, site, &coll);
     cgx_positions_set_steps(state, site, &coll);

@@ -186,7 +186,7 @@ static void look_at_sum(const struct elements *sum, const struct input *input,
     if (look != CGX_LOOK_ODD)
         cgx_sizes_add(&site->inputs.sizes, input->size);
     if (look <= CGX_LOOK_GRADIENT)
-        cgx_range_add(&cgx_comm_kind(state, site)->sizes, input->size);
+        cgx_range_add(&state->sizes[site->key.type], input->size);
 }
 
 int cgx_look_exact(struct cgx_record *record, struct cgx_comm *state, enum cgx_reason reason,
@@ -233,7 +233,7 @@ void cgx_look_prepare(const struct cgx_request *request, struct cgx_comm *state,
                       struct cgx_callsite *site, struct cgx_coll *coll)
 {
     const struct elements input = input_of(request, site->dtype);
-    const bool unseen = !site->clear && cgx_config()->warmup > 0;
+    const bool unseen = !site->shared.clear && cgx_config()->warmup > 0;
 
     coll->looks = true;
     if (coll->vote != CGX_ABLE)
@@ -244,12 +244,12 @@ void cgx_look_prepare(const struct cgx_request *request, struct cgx_comm *state,
     coll->inputs = &site->inputs;
     coll->traits.unseen = unseen;
     if (site->key.position == CGX_POSITION_NONE || site->inputs.sizes.count == 0)
-        coll->traits.range = &cgx_comm_kind(state, site)->sizes;
+        coll->traits.range = &state->sizes[site->key.type];
     coll->traits.symmetric = unseen && is_symmetric(&input);
 }
 
 void cgx_look_ran(const struct cgx_coll *coll, struct cgx_comm *state, struct cgx_callsite *site)
 {
     cgx_sizes_add(&site->inputs.sizes, coll->size);
-    cgx_range_add(&cgx_comm_kind(state, site)->sizes, coll->size);
+    cgx_range_add(&state->sizes[site->key.type], coll->size);
 }

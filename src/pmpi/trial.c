@@ -10,9 +10,9 @@
 #include "codec/backend.h"
 #include "codec/bucket.h"
 #include "codec/squares.h"
+#include "comm/ballot.h"
 #include "cuda/memory.h"
 #include "cuda/pinned_pool.h"
-#include "mpi/errors.h"
 #include "pmpi/exact.h"
 #include "util/float_state.h"
 
@@ -37,7 +37,7 @@ static void *take(struct cgx_reserved **memory, struct cgx_backend *backend, siz
 
 int cgx_trial_begin(struct cgx_comm *state, struct cgx_coll *coll, enum cgx_reason *refusal)
 {
-    int together = 0;
+    uint32_t together = 0;
 
     if (coll->vote == CGX_ABLE) {
         coll->output = take(&state->trial, coll->decoder, bytes_of(coll));
@@ -46,7 +46,7 @@ int cgx_trial_begin(struct cgx_comm *state, struct cgx_coll *coll, enum cgx_reas
             *refusal = CGX_REASON_NO_MEMORY;
         }
     }
-    return cgx_errors_least(state->comm, &together, 1);
+    return cgx_ballot(state, CGX_BALLOT_START, NULL, &together, 1);
 }
 
 /* ---- the exact sum ---- */

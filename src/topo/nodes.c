@@ -4,6 +4,7 @@
 #include "topo/nodes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "util/hash.h"
 
@@ -19,23 +20,25 @@ void cgx_nodes_free(struct cgx_nodes *nodes)
         free(nodes);
 }
 
-struct keyed {
+struct cgx_keyed_rank {
     int key;
     unsigned rank;
 };
 
 static int by_key(const void *left, const void *right)
 {
-    const struct keyed *a = left, *b = right;
+    const struct cgx_keyed_rank *a = left, *b = right;
 
     if (a->key != b->key)
         return a->key < b->key ? -1 : 1;
     return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-/* Numbers the nodes. In SORTED the ranks of equal keys are together, in ascending order. */
-static void number_nodes(struct cgx_nodes *nodes, const struct keyed *sorted)
+/* Numbers the nodes. In sorted the ranks of equal keys are together, in ascending order. */
+static void number_nodes(struct cgx_nodes *nodes)
 {
+    const struct cgx_keyed_rank *sorted = nodes->sorted;
+
     /* Until the second loop, node[] is the lowest rank of each rank's node. */
     for (unsigned i = 0; i < nodes->ranks; i++) {
         unsigned before = i > 0 ? sorted[i - 1].rank : 0;
@@ -65,29 +68,36 @@ static void place_members(struct cgx_nodes *nodes)
         nodes->members[nodes->first[nodes->node[rank]] + nodes->local[rank]] = rank;
 }
 
+void cgx_nodes_place(struct cgx_nodes *nodes, const int *keys)
+{
+    const size_t n = nodes->ranks;
+
+    memset(nodes->first, 0, (n + 1) * sizeof *nodes->first);
+    nodes->nodes = nodes->most = 0;
+    for (unsigned rank = 0; rank < n; rank++)
+        nodes->sorted[rank] =
+            (struct cgx_keyed_rank){.key = keys ? keys[rank] : (int)rank, .rank = rank};
+    qsort(nodes->sorted, n, sizeof *nodes->sorted, by_key);
+    number_nodes(nodes);
+    place_members(nodes);
+    nodes->hash = cgx_hash(CGX_HASH_START, nodes->node, n * sizeof *nodes->node);
+}
+
 struct cgx_nodes *cgx_nodes_create(const int *keys, unsigned ranks)
 {
     const size_t n = ranks;
-    struct cgx_nodes *nodes = calloc(1, sizeof *nodes + (4 * n + 1) * sizeof(unsigned));
-    struct keyed *sorted = calloc(n, sizeof *sorted);
+    struct cgx_nodes *nodes = calloc(1, sizeof *nodes + n * sizeof(struct cgx_keyed_rank) +
+                                            (4 * n + 1) * sizeof(unsigned));
 
-    if (!nodes || !sorted) {
-        free(nodes);
-        free(sorted);
+    if (!nodes)
         return NULL;
-    }
     nodes->users = 1;
     nodes->ranks = ranks;
-    nodes->node = (unsigned *)(nodes + 1);
+    nodes->sorted = (struct cgx_keyed_rank *)(nodes + 1);
+    nodes->node = (unsigned *)(nodes->sorted + n);
     nodes->local = nodes->node + n;
     nodes->members = nodes->local + n;
     nodes->first = nodes->members + n;
-    for (unsigned rank = 0; rank < ranks; rank++)
-        sorted[rank] = (struct keyed){.key = keys ? keys[rank] : (int)rank, .rank = rank};
-    qsort(sorted, n, sizeof *sorted, by_key);
-    number_nodes(nodes, sorted);
-    place_members(nodes);
-    nodes->hash = cgx_hash(CGX_HASH_START, nodes->node, n * sizeof *nodes->node);
-    free(sorted);
+    cgx_nodes_place(nodes, keys);
     return nodes;
 }

@@ -12,16 +12,19 @@ struct cgx_nodes {
     unsigned users; /* reference count */
     unsigned ranks;
     unsigned nodes;
-    unsigned least, most;   /* members of the smallest and the largest node */
-    uint32_t hash;          /* of the partition */
-    unsigned *node, *local; /* by rank: its node, and its number there */
-    unsigned *first;        /* by node, with an end: index of its first member in ... */
-    unsigned *members;      /* ... the ranks, node by node */
+    unsigned least, most;          /* members of the smallest and the largest node */
+    uint32_t hash;                 /* of the partition */
+    unsigned *node, *local;        /* by rank: its node, and its number there */
+    unsigned *first;               /* by node, with an end: index of its first member in ... */
+    unsigned *members;             /* ... the ranks, node by node */
+    struct cgx_keyed_rank *sorted; /* room */
 };
 
 /* Ranks with equal KEYS share a node; KEYS of NULL: each rank is a node. NULL if memory is
  * short. */
 struct cgx_nodes *cgx_nodes_create(const int *keys, unsigned ranks);
+/* Places the ranks of NODES, which has one user, anew; without further memory. */
+void cgx_nodes_place(struct cgx_nodes *nodes, const int *keys);
 /* Adds a user; each user must free it. */
 struct cgx_nodes *cgx_nodes_share(struct cgx_nodes *nodes);
 void cgx_nodes_free(struct cgx_nodes *nodes);

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Memory runs out on one rank, at each allocation of the library from the first call on a
- * communicator on, or in MPI_Comm_set_info: "memory_faults [small]". Every call is right on all
- * ranks, and compressed on all or on none; with CGX_ENABLE=observe every call is exact. Linked with
- * the library's objects, with the allocating functions wrapped. */
+ * communicator on, or in MPI_Comm_set_info: "memory_faults [small|step]". Every call is right on
+ * all ranks, and compressed on all or on none; with CGX_ENABLE=observe every call is exact. Linked
+ * with the library's objects, with the allocating functions wrapped. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,11 +50,21 @@ WRAPPED(void *, cgx_sparse_map, size_t bytes)
     return fails() ? NULL : __real_cgx_sparse_map(bytes);
 }
 
-enum { COUNT = 20000, FEWER = 1500, CALLS = 20 };
+enum { COUNT = 20000, FEWER = 1500, CALLS = 20, SUMS = 3 };
 static float input[COUNT], exact[COUNT], result[COUNT];
 
 /* Whether the first sums on a communicator are of fewer elements. */
 static bool begins_small;
+
+/* Whether sums are those of a step, each larger than the one before. */
+static bool in_steps;
+
+static int count_of(int call)
+{
+    if (in_steps)
+        return COUNT / SUMS * (call % SUMS + 1);
+    return begins_small && call < 2 ? FEWER : COUNT;
+}
 
 static bool observes;
 
@@ -86,9 +96,7 @@ static bool calls_right(MPI_Comm comm, int faulty, bool *compressed)
 
     for (int call = 0; call < CALLS; call++) {
         armed = check_rank == faulty && !failed && left >= 0;
-        right = is_right(comm, begins_small && call < 2 ? FEWER : COUNT, (float)(1 << call),
-                         compressed) &&
-                right;
+        right = is_right(comm, count_of(call), (float)(1 << call), compressed) && right;
         armed = false;
         right = check_same(result, sizeof result, MPI_COMM_WORLD) && right;
     }
@@ -185,11 +193,15 @@ int main(int argc, char **argv)
     int tried = 0, first = 0, later = 0;
 
     check_begin(&argc, &argv);
-    begins_small = argc > 1;
+    begins_small = argc > 1 && strcmp(argv[1], "small") == 0;
+    in_steps = argc > 1 && strcmp(argv[1], "step") == 0;
     observes = check_set("CGX_ENABLE", "observe");
     srand((unsigned)check_rank + 1);
     for (size_t i = 0; i < COUNT; i++)
         input[i] = (float)rand() / (float)RAND_MAX * 2 - 1;
+    /* Rules that cannot be read would keep all sums exact. */
+    if (in_steps)
+        MPI_Allreduce(MPI_IN_PLACE, exact, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     for (int faulty = 0; faulty < check_size; faulty += check_size - 1) {
         for (tried = 0; test_allocation(tried, faulty); tried++)
             ;

@@ -3,10 +3,10 @@
 
 /* An MPI call of the library fails on one rank: "transport_faults CALL NTH RANK RETURN NOTES".
  * CALL: isend, irecv or testsome, whose NTH call from the second compressed sum on fails on RANK,
- * or allgather or split, whose NTH call fails. With RETURN 1 the communicator returns errors,
- * otherwise they are fatal. Each rank writes what it finds to the file NOTES.rank, since a launcher
- * that kills a job drops output: "wrong" if a call that reported success gave a wrong sum, "error"
- * if a call reported an error, and "end". */
+ * or allgather, ballot or split, whose NTH call fails. With RETURN 1 the communicator returns
+ * errors, otherwise they are fatal. Each rank writes what it finds to the file NOTES.rank, since a
+ * launcher that kills a job drops output: "wrong" if a call that reported success gave a wrong sum,
+ * "error" if a call reported an error, and "end". */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +16,18 @@
 
 #include "faults/call_faults.h"
 
+/* Whether the call comes before a compressed sum, when the duplicate does not know of it. */
+static int is_before(const char *what)
+{
+    return strcmp(what, "allgather") == 0 || strcmp(what, "ballot") == 0;
+}
+
 /* The sum from which on calls are counted; -1 is that of the duplicate. */
 static int first_counted(const char *what)
 {
     if (strcmp(what, "split") == 0)
         return -1;
-    return strcmp(what, "allgather") == 0 ? 0 : 1;
+    return is_before(what) ? 0 : 1;
 }
 
 /* A sum of ones, which is exact whatever the width. */
@@ -68,7 +74,7 @@ int main(int argc, char **argv)
         fputs("no fault\n", notes);
     if (code != MPI_SUCCESS) {
         fputs("error\n", notes);
-        if (strcmp(what, "allgather") != 0)
+        if (!is_before(what))
             sum_is_wrong(twin, buffer, count, size, &other);
         fputs(other == MPI_SUCCESS ? "apart\n" : "together\n", notes);
         fclose(notes);

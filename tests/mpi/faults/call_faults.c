@@ -1,8 +1,11 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
+#define _GNU_SOURCE
+
 #include "call_faults.h"
 
+#include <dlfcn.h>
 #include <mpi.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -79,6 +82,19 @@ int PMPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, vo
     if (fails("allgather"))
         return MPI_ERR_OTHER;
     return MPI_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+}
+
+/* Of a ballot: the other ranks have the joint words. */
+int PMPI_Allreduce(const void *from, void *to, int n, MPI_Datatype datatype, MPI_Op op,
+                   MPI_Comm comm)
+{
+    int (*real)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
+    bool failed = datatype == MPI_UINT32_T && fails("ballot");
+    int code;
+
+    *(void **)&real = dlsym(RTLD_NEXT, "PMPI_Allreduce");
+    code = real(from, to, n, datatype, op, comm);
+    return failed ? MPI_ERR_OTHER : code;
 }
 
 /* The other ranks have a communicator, without this one. */

@@ -4,6 +4,10 @@
 /* The states that a call site comes to, the same on all ranks. */
 #include "comm/callsite.h"
 
+#include "codec/backend.h"
+#include "comm/ballot.h"
+#include "mpi/config.h"
+
 #include "lib/tap.h"
 
 static void note(struct cgx_callsite *site, enum cgx_site_event event)
@@ -46,11 +50,12 @@ static const struct {
 /* A site in STATE, and how far it is there. Its next look is in its window already. */
 static struct cgx_callsite site_in(enum cgx_site_state in, bool last, bool looks)
 {
-    struct cgx_callsite site = {.state = in, .history.agreed = in == CGX_SITE_COMPRESSED};
+    struct cgx_callsite site = {.shared.state = in,
+                                .shared.history.agreed = in == CGX_SITE_COMPRESSED};
 
     if (in == CGX_SITE_LOOKED_AT || looks)
         site.window.looks = last ? CGX_LOOK_WINDOW : 1;
-    site.held = in == CGX_SITE_COMPRESSED && last ? 2 : 0;
+    site.shared.held = in == CGX_SITE_COMPRESSED && last ? 2 : 0;
     return site;
 }
 
@@ -67,14 +72,17 @@ static void test_transitions(void)
 
             cgx_callsite_note(&once, &notes[i].note);
             cgx_callsite_note(&last, &notes[i].note);
-            right = right && letters[once.state] == notes[i].once[in] &&
-                    letters[last.state] == notes[i].last[in] && !once.pending &&
-                    last.pending == looks &&
-                    (once.state == in || once.window.looks == 0 || looks) &&
-                    once.history.agreed == (in == CGX_SITE_COMPRESSED && once.state == in) &&
-                    last.history.agreed == (in == CGX_SITE_COMPRESSED && last.state == in);
+            right = right && letters[once.shared.state] == notes[i].once[in] &&
+                    letters[last.shared.state] == notes[i].last[in] && !once.shared.pending &&
+                    last.shared.pending == looks &&
+                    (once.shared.state == in || once.window.looks == 0 || looks) &&
+                    once.shared.history.agreed ==
+                        (in == CGX_SITE_COMPRESSED && once.shared.state == in) &&
+                    last.shared.history.agreed ==
+                        (in == CGX_SITE_COMPRESSED && last.shared.state == in);
             if (!right)
-                diag("from %c: %c, %c", letters[in], letters[once.state], letters[last.state]);
+                diag("from %c: %c, %c", letters[in], letters[once.shared.state],
+                     letters[last.shared.state]);
             cgx_callsite_drop(&once);
             cgx_callsite_drop(&last);
         }
@@ -89,10 +97,13 @@ static void test_transitions(void)
 /* What ranks must have in common. */
 static bool is_alike(const struct cgx_callsite *a, const struct cgx_callsite *b)
 {
-    return a->state == b->state && a->declined.wait == b->declined.wait &&
-           a->blocked.wait == b->blocked.wait && a->unknown.wait == b->unknown.wait &&
-           a->pending == b->pending && a->clear == b->clear && a->suspect == b->suspect &&
-           a->held == b->held && a->window.looks == b->window.looks;
+    return a->shared.state == b->shared.state &&
+           a->shared.declined.wait == b->shared.declined.wait &&
+           a->shared.blocked.wait == b->shared.blocked.wait &&
+           a->shared.unknown.wait == b->shared.unknown.wait &&
+           a->shared.pending == b->shared.pending && a->shared.clear == b->shared.clear &&
+           a->shared.suspect == b->shared.suspect && a->shared.held == b->shared.held &&
+           a->window.looks == b->window.looks;
 }
 
 /* A look that finds FOUND, in memory if there is any. */
@@ -106,39 +117,109 @@ static void look(struct cgx_callsite *site, enum cgx_look found, bool has_memory
     site->window.state += cgx_look_is_state(found);
 }
 
-/* Two ranks with the same events, of which one has other reasons, findings and memory. */
+/* What a rank has of a communicator with one site. */
+enum { RANKS = 3 };
+struct rank {
+    struct cgx_comm_shared comm;
+    struct cgx_callsite site;
+};
+
+static uint32_t drawn = 1;
+
+static uint32_t draw(uint32_t below)
+{
+    drawn = drawn * 1664525 + 1013904223;
+    return (drawn >> 16) % below;
+}
+
+/* Event N of the site, as it is at rank R, which has other reasons, findings and memory than the
+ * others.
+ */
+static void take(struct rank *rank, int r, const struct cgx_site_note *event)
+{
+    struct cgx_site_note note = *event;
+
+    note.reason = r == 1 ? CGX_REASON_NO_MEMORY : CGX_REASON_NONE;
+    if (note.event == CGX_EVENT_LOOKED)
+        look(&rank->site, r == 0 ? CGX_LOOK_GRADIENT : CGX_LOOK_STILL, r != 2);
+    cgx_callsite_note(&rank->site, &note);
+}
+
+/* A compressed call with a history, if there is one. What came of it is LOST on one rank alone, or
+ * the same on all. */
+static void run(struct rank *rank, int r, enum cgx_outcome outcome)
+{
+    static const struct cgx_schedule schedule = {
+        .plan = {.count = 1024, .bucket_size = 1024, .has_history = true}};
+    struct cgx_coll coll = {.schedule = &schedule, .encoder = cgx_backend_host(), .vote = r == 1};
+
+    coll.decoder = coll.encoder;
+    coll.has_history = rank->site.shared.history.agreed;
+    cgx_callsite_conclude_history(
+        &rank->site, &coll, outcome == CGX_OUTCOME_DONE && r == 2 ? CGX_OUTCOME_LOST : outcome);
+}
+
+/* What the sequence of calls and ballots say, the same to all ranks. */
+static void tell(struct rank *rank, uint32_t what, bool yes)
+{
+    bool *facts[] = {&rank->comm.large,         &rank->comm.tables,
+                     &rank->comm.compares,      &rank->comm.connected,
+                     &rank->site.shared.served, &rank->site.shared.looks,
+                     &rank->site.shared.weighs, &rank->site.shared.history.wanted};
+
+    *facts[what] = yes;
+}
+
+/* Ranks with the same events, of which each has other facts of its own. */
 static void test_ranks(void)
 {
-    struct cgx_callsite here = {0}, there = {0};
-    bool alike = true, reached[CGX_SITE_STATES] = {false};
-    uint32_t random = 1;
+    static const enum cgx_outcome outcomes[] = {CGX_OUTCOME_DONE, CGX_OUTCOME_DONE,
+                                                CGX_OUTCOME_HELD, CGX_OUTCOME_UNRECOVERABLE};
+    struct rank ranks[RANKS] = {0};
+    bool alike = true, reached[CGX_SITE_STATES] = {false}, due[CGX_BALLOT_KINDS] = {false};
 
-    for (int i = 0; i < 100000; i++) {
-        struct cgx_site_note mine, other;
+    for (int i = 0; i < 200000; i++) {
+        const struct cgx_site_note *event = &notes[draw(NOTES)].note;
+        enum cgx_outcome outcome = outcomes[draw(4)];
+        uint32_t what = draw(8), kind = draw(4);
+        bool yes = draw(2), forgets = draw(100) == 0, all = draw(4);
 
-        reached[here.state] = true;
-        if (i % 100 == 0) {
-            cgx_callsite_drop(&here);
-            cgx_callsite_drop(&there);
+        for (int r = 0; r < RANKS; r++) {
+            if (forgets)
+                cgx_callsite_drop(&ranks[r].site);
+            ranks[r].site.key.position = 1;
+            if (kind == 0)
+                take(&ranks[r], r, event);
+            else if (kind == 1)
+                run(&ranks[r], r, outcome);
+            else if (kind == 2)
+                tell(&ranks[r], what, yes);
+            else if (cgx_ballot_due(&ranks[r].comm, &ranks[r].site.shared) == CGX_BALLOT_HISTORY)
+                cgx_callsite_agree_history(&ranks[r].site, all);
+            else
+                cgx_callsite_due(&ranks[r].site);
         }
-        random = random * 1664525 + 1013904223;
-        mine = other = notes[(random >> 16) % NOTES].note;
-        other.reason = (random >> 8) % 2 ? CGX_REASON_NONE : CGX_REASON_NO_MEMORY;
-        if (mine.event == CGX_EVENT_LOOKED) {
-            look(&here, CGX_LOOK_GRADIENT, true);
-            look(&there, CGX_LOOK_STILL, false);
+        reached[ranks[0].site.shared.state] = true;
+        for (int r = 0; r < RANKS; r++) {
+            alike = alike && is_alike(&ranks[0].site, &ranks[r].site);
+            for (int known = 0; known < 2; known++) {
+                enum cgx_ballot_kind here, there;
+
+                here = cgx_ballot_due(&ranks[0].comm, known ? &ranks[0].site.shared : NULL);
+                there = cgx_ballot_due(&ranks[r].comm, known ? &ranks[r].site.shared : NULL);
+                alike = alike && here == there;
+                due[here] = true;
+            }
         }
-        cgx_callsite_note(&here, &mine);
-        cgx_callsite_note(&there, &other);
-        alike =
-            alike && cgx_callsite_due(&here) == cgx_callsite_due(&there) && is_alike(&here, &there);
-        reached[here.state] = true;
     }
+    ok(alike, "whatever happens, all ranks hold the same, and the same ballots");
     for (int i = 0; i < CGX_SITE_STATES; i++)
-        alike = alike && reached[i];
-    ok(alike, "whatever happens, two ranks hold the same, in all states");
-    cgx_callsite_drop(&here);
-    cgx_callsite_drop(&there);
+        ok(reached[i], "in state %d", i);
+    for (int i = 0; i < CGX_BALLOT_KINDS; i++)
+        if (i != CGX_BALLOT_REACHED && i != CGX_BALLOT_START)
+            ok(due[i], "and at ballot %d", i);
+    for (int r = 0; r < RANKS; r++)
+        cgx_callsite_drop(&ranks[r].site);
 }
 
 /* ---- waits ---- */
@@ -195,7 +276,7 @@ static void test_waits(void)
        "where nothing could be said, after 1, 2, 4, ... 100 calls");
     puzzle(&site);
     note(&site, CGX_EVENT_AGREED);
-    ok(site.state == CGX_SITE_COMPRESSED && cgx_callsite_due(&site), "then they may agree");
+    ok(site.shared.state == CGX_SITE_COMPRESSED && cgx_callsite_due(&site), "then they may agree");
     cgx_callsite_drop(&site);
 }
 
@@ -206,27 +287,39 @@ static void test_held(void)
     struct cgx_callsite site = {0};
 
     judge(&site, CGX_LOOK_GRADIENT);
-    ok(site.state == CGX_SITE_COMPRESSED && site.clear, "a window of gradients clears a site");
+    ok(site.shared.state == CGX_SITE_COMPRESSED && site.shared.clear,
+       "a window of gradients clears a site");
     note(&site, CGX_EVENT_HELD);
     note(&site, CGX_EVENT_HELD);
     note(&site, CGX_EVENT_RAN);
     note(&site, CGX_EVENT_HELD);
     note(&site, CGX_EVENT_HELD);
-    ok(site.state == CGX_SITE_COMPRESSED && site.runs == 1,
+    ok(site.shared.state == CGX_SITE_COMPRESSED && site.shared.runs == 1,
        "two held calls in a row change nothing");
     cgx_sizes_add(&site.inputs.sizes, 1);
     note(&site, CGX_EVENT_HELD);
-    ok(site.state == CGX_SITE_NEW && !site.clear && site.suspect && site.inputs.sizes.count == 0,
+    ok(site.shared.state == CGX_SITE_NEW && !site.shared.clear && site.shared.suspect &&
+           site.inputs.sizes.count == 0,
        "the third begins anew, without the sizes before");
     judge(&site, CGX_LOOK_GRADIENT);
-    ok(site.clear && !site.suspect, "until a window shows gradients again");
+    ok(site.shared.clear && !site.shared.suspect, "until a window shows gradients again");
     judge(&site, CGX_LOOK_ALIKE);
-    ok(!site.clear, "state takes that back");
+    ok(!site.shared.clear, "state takes that back");
     cgx_callsite_drop(&site);
+}
+
+/* Settings are read without an MPI. */
+static int is_initialized(int *flag)
+{
+    *flag = 0;
+    return CGX_MPI_SUCCESS;
 }
 
 int main(void)
 {
+    static const struct cgx_mpi mpi = {.Initialized = is_initialized};
+
+    atomic_store(&cgx_mpi_found, &mpi);
     test_transitions();
     test_ranks();
     test_waits();

@@ -32,21 +32,21 @@ static void test_memory(void)
     unsigned kept = 0;
 
     for (uint64_t i = 1; i <= CGX_LRU_PLACES; i++)
-        find(i << 14)->state = CGX_SITE_COMPRESSED;
+        find(i << 14)->shared.state = CGX_SITE_COMPRESSED;
     for (uint64_t i = 1; i <= CGX_LRU_PLACES; i++)
-        kept += find(i << 14)->state == CGX_SITE_COMPRESSED;
+        kept += find(i << 14)->shared.state == CGX_SITE_COMPRESSED;
     ok(kept == CGX_LRU_PLACES, "a thousand counts are remembered, whatever they are");
     for (uint64_t count = 1000; count < 4000; count++)
-        find_once(count)->state = CGX_SITE_NEW;
-    ok(find(unused)->state == CGX_SITE_COMPRESSED, "sums that come once push out none");
+        find_once(count)->shared.state = CGX_SITE_NEW;
+    ok(find(unused)->shared.state == CGX_SITE_COMPRESSED, "sums that come once push out none");
     for (uint64_t count = 1000; count < 200000; count++) {
         find(count);
         find(used);
     }
-    ok(find(used)->state == CGX_SITE_COMPRESSED, "one in use is never forgotten");
-    ok(find(unused)->state == CGX_SITE_NEW, "one long unused is, and comes back as new");
+    ok(find(used)->shared.state == CGX_SITE_COMPRESSED, "one in use is never forgotten");
+    ok(find(unused)->shared.state == CGX_SITE_NEW, "one long unused is, and comes back as new");
     cgx_callsites_clear(state.callsites);
-    ok(find(used)->state == CGX_SITE_NEW, "an empty table has new sites alone");
+    ok(find(used)->shared.state == CGX_SITE_NEW, "an empty table has new sites alone");
 }
 
 /* A step of sums of two counts, of which the second comes twice. */
@@ -69,19 +69,19 @@ static void test_positions(void)
     take_steps();
     ok(cgx_recurrence_period(state.stream.recurrence) == PERIOD, "there is a step");
     site = cgx_callsites_find(&state, &key, true);
-    site->state = CGX_SITE_COMPRESSED;
+    site->shared.state = CGX_SITE_COMPRESSED;
     key.position = 2;
     other = cgx_callsites_find(&state, &key, true);
-    ok(other->state == CGX_SITE_NEW, "equal calls at two positions are two sites");
-    ok(find(key.count)->state == CGX_SITE_NEW, "and so is one whose position is not known");
+    ok(other->shared.state == CGX_SITE_NEW, "equal calls at two positions are two sites");
+    ok(find(key.count)->shared.state == CGX_SITE_NEW, "and so is one whose position is not known");
     for (uint64_t count = 1000; count < 200000; count++)
         find(count);
     key.position = 1;
-    ok(cgx_callsites_find(&state, &key, true) == site && site->state == CGX_SITE_COMPRESSED,
+    ok(cgx_callsites_find(&state, &key, true) == site && site->shared.state == CGX_SITE_COMPRESSED,
        "no other call takes the place of a position's");
     cgx_recurrence_set_step(state.stream.recurrence, 2 * PERIOD);
     take_steps();
-    ok(cgx_callsites_find(&state, &key, true)->state == CGX_SITE_NEW,
+    ok(cgx_callsites_find(&state, &key, true)->shared.state == CGX_SITE_NEW,
        "where positions have got another meaning they are new");
     ok(!other->used, "and what others had is freed, though their sums may not come again");
     cgx_recurrence_free(state.stream.recurrence);
@@ -93,7 +93,7 @@ static bool is_clear_at(uint32_t position, uint64_t count)
 {
     const struct cgx_callsite_key key = {.count = count, .position = position};
 
-    return cgx_callsites_find(&state, &key, true)->clear;
+    return cgx_callsites_find(&state, &key, true)->shared.clear;
 }
 
 static void show_at(uint32_t position, uint64_t count, enum cgx_look look)
@@ -173,7 +173,7 @@ static void test_step_sizes(void)
 
     state.places.nodes = state.places.flat = nodes;
     lost.schedule = placed.schedule = cgx_callsites_schedule(&state, site);
-    site->runs = CGX_STEP_YOUNG;
+    site->shared.runs = CGX_STEP_YOUNG;
     site->step_size.mean = 1e-6;
     state.step.size.mean = 1;
     cgx_positions_set_steps(&state, site, &lost);

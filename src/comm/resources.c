@@ -1,0 +1,271 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "comm/resources.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "comm/ballot.h"
+#include "comm/callsites.h"
+#include "comm/connect.h"
+#include "comm/placement.h"
+#include "comm/private_comm.h"
+#include "mpi/errors.h"
+#include "util/integers.h"
+
+/* Calls of a kind until ranks ask each other again, and until they try again to send payloads from
+ * device to device. */
+#define FIRST_RETRY 4
+#define MOST_RETRY 64
+#define FIRST_SUSPENSION 16
+#define MOST_SUSPENSION 1024
+
+/* ---- votes ---- */
+
+enum { VOTE, TYPE }; /* a word and a pair */
+
+static enum cgx_vote vote_of(enum cgx_reason refusal)
+{
+    if (refusal == CGX_REASON_NONE)
+        return CGX_ABLE;
+    if (cgx_reason_is_unrecoverable(refusal))
+        return CGX_UNRECOVERABLE;
+    return cgx_reason_is_of_call(refusal) ? CGX_UNSUITED : CGX_DECLINED;
+}
+
+/* The least of each word counts, so votes are in descending order. */
+void cgx_resources_vote(const struct cgx_callsite *site, const struct cgx_capability *capability,
+                        uint32_t *words)
+{
+    words[VOTE] = CGX_UNRECOVERABLE - vote_of(capability->refusal);
+    cgx_ballot_pair(words + TYPE, site->dtype);
+}
+
+enum cgx_vote cgx_resources_joint(const uint32_t *words)
+{
+    const enum cgx_vote vote = (enum cgx_vote)(CGX_UNRECOVERABLE - words[VOTE]);
+
+    return vote == CGX_ABLE && !cgx_ballot_is_one(words + TYPE) ? CGX_DECLINED : vote;
+}
+
+/* ---- what calls need ---- */
+
+/* Whether calls of KIND, which used to go from device to device, may try that again. */
+static bool may_resume_p2p(const struct cgx_kind *kind)
+{
+    return !kind->by_device && kind->p2p_suspended.next > 0 && kind->p2p_suspended.wait == 0;
+}
+
+bool cgx_resources_suffice(struct cgx_comm *state, struct cgx_callsite *site)
+{
+    const struct cgx_kind *kind = cgx_comm_kind(state, site);
+
+    site->shared.served =
+        kind->agreed && !may_resume_p2p(kind) &&
+        cgx_needs_fit(&cgx_callsites_schedule(state, site)->needs, &state->work->reserved);
+    return site->shared.served;
+}
+
+/* The memory that SITE's calls need and, unless a rank could not compress them before, that of the
+ * other sums of the step; if ranks had reserved too little before, enough for calls that are larger
+ * by half. */
+static struct cgx_needs find_needs(struct cgx_comm *state, struct cgx_callsite *site)
+{
+    const struct cgx_needs *reserved = &state->work->reserved;
+    struct cgx_needs more,
+        needs = cgx_needs_most(&cgx_callsites_schedule(state, site)->needs, reserved);
+
+    if (site->shared.declined.next == 0 && site->key.position != CGX_POSITION_NONE) {
+        more = cgx_callsites_step_needs(state);
+        needs = cgx_needs_most(&needs, &more);
+    }
+    if (reserved->slots == 0 || cgx_needs_fit(&needs, reserved))
+        return needs;
+    more = cgx_callsites_needs(state, site->dtype, site->key.count + site->key.count / 2);
+    return cgx_needs_most(&needs, &more);
+}
+
+/* ---- where ranks are, and a private communicator ---- */
+
+/* After the ballot, with the joint WORDS: ranks find their places, which PLACING and READY are for.
+ * Returns the code of the communicator's error handler. */
+static int find_places(struct cgx_comm *state, struct cgx_placing *placing, bool ready)
+{
+    int code = cgx_placement_end(state, placing, ready);
+
+    if (code == CGX_MPI_SUCCESS)
+        return code;
+    code = cgx_errors_raise_code(state->comm, code, "MPI could not find the nodes");
+    cgx_private_break(state, code);
+    return code;
+}
+
+/* Says that no rank can compress calls, as this one for REASON unless it has another. */
+static void decline(struct cgx_capability *capability, enum cgx_reason reason, enum cgx_vote *vote)
+{
+    if (!capability->refusal)
+        capability->refusal = reason;
+    *vote = (enum cgx_vote)cgx_larger(*vote, CGX_DECLINED);
+}
+
+/* Finds and makes what is missing. *VOTE becomes that of all ranks: if they are able they have a
+ * private communicator, of which a rank may lack its part if it is new. */
+static int offer(struct cgx_comm *state, const struct cgx_callsite *site,
+                 struct cgx_capability *capability, enum cgx_vote *vote)
+{
+    enum { ON_HOST = CGX_VOTE_WORDS, PLACES, PRIVATE, WORDS = PRIVATE + CGX_PRIVATE_WORDS };
+    struct cgx_placing placing;
+    struct cgx_private_offer mine;
+    uint32_t words[WORDS];
+    bool wanted, met;
+    int code;
+
+    cgx_placement_begin(state, &placing);
+    cgx_private_offer(state, &mine, words + PRIVATE);
+    cgx_resources_vote(site, capability, words);
+    words[ON_HOST] = cgx_capability_is_on_host(capability);
+    words[PLACES] = placing.ready;
+    code = cgx_ballot(state, CGX_BALLOT_OFFER, &site->key, words, WORDS);
+    met = code == CGX_MPI_SUCCESS;
+    *vote = cgx_resources_joint(words);
+    if (!met)
+        cgx_placement_end(state, &placing, false);
+    else
+        code = find_places(state, &placing, words[PLACES]);
+    if (!state->places.nodes)
+        decline(capability, CGX_REASON_NODES, vote);
+    wanted = code == CGX_MPI_SUCCESS && *vote == CGX_ABLE &&
+             !cgx_placement_make_small(state, &site->key);
+    if (!cgx_private_take(state, &mine, words + PRIVATE, wanted, words[ON_HOST]) && wanted)
+        decline(capability, CGX_REASON_COMMUNICATORS, vote);
+    return code;
+}
+
+/* ---- memory, backends and connections ---- */
+
+/* Obtains what this rank needs for the calls and sets NEEDS to the memory among that; if something
+ * is missing, CAPABILITY gets the reason. */
+static void obtain(struct cgx_comm *state, struct cgx_callsite *site,
+                   struct cgx_capability *capability, struct cgx_needs *needs)
+{
+    *needs = (struct cgx_needs){0};
+    if (capability->refusal)
+        return;
+    state->work->scratch.local_peers = cgx_connect_local_peers(state);
+    *needs = find_needs(state, site);
+    if (cgx_scratch_reserve(&state->work->scratch, needs) != CGX_OK) {
+        capability->refusal = CGX_REASON_NO_MEMORY;
+        return;
+    }
+    cgx_capability_get_backends(state, capability);
+}
+
+/* Some rank lacks its part of the new private communicator: all free theirs, with the memory that
+ * they have for it, whose file would stay open. */
+static void give_back(struct cgx_comm *state)
+{
+    cgx_private_put(state);
+    cgx_scratch_release(&state->alone.scratch);
+}
+
+/* Suspends device to device for calls of KIND if it has failed. */
+static void suspend_p2p(struct cgx_kind *kind, bool was_by_device)
+{
+    if (!kind->by_device && (was_by_device || kind->p2p_suspended.next > 0))
+        cgx_backoff_fail(&kind->p2p_suspended, FIRST_SUSPENSION, MOST_SUSPENSION);
+}
+
+/* Connects ranks that can serve the call, as VOTE says. If they cannot, some may have new staging
+ * memory all the same: in the place of what ranks use, or to be freed until they ask again, since
+ * its file would stay open. */
+static int connect(struct cgx_comm *state, struct cgx_kind *kind, enum cgx_vote vote,
+                   struct cgx_connecting *connecting, uint32_t *words)
+{
+    const bool was_by_device = kind->by_device;
+    int code;
+
+    if (vote != CGX_ABLE && state->work->reserved.slots == 0) {
+        cgx_scratch_release(&state->work->scratch);
+        return CGX_MPI_SUCCESS;
+    }
+    code = cgx_connect(state, connecting, words, &kind->by_device);
+    if (code == CGX_MPI_SUCCESS)
+        suspend_p2p(kind, was_by_device);
+    return code;
+}
+
+/* Gets what this rank lacks; *ALL becomes the joint answer, NEEDS the memory that is there then. */
+static int have(struct cgx_comm *state, struct cgx_callsite *site,
+                struct cgx_capability *capability, struct cgx_needs *needs, struct cgx_answer *all)
+{
+    enum { WHOLE = CGX_VOTE_WORDS, DATA, CONNECT = DATA + CGX_LOOK_WORDS };
+    uint32_t words[CONNECT + CGX_CONNECT_WORDS] = {0};
+    struct cgx_connecting connecting;
+    int code;
+
+    obtain(state, site, capability, needs);
+    cgx_resources_vote(site, capability, words);
+    words[WHOLE] = state->private.comm != NULL;
+    memcpy(words + DATA, all->data, sizeof all->data);
+    cgx_connect_begin(state, cgx_capability_backend(capability), &connecting, words + CONNECT);
+    code = cgx_ballot(state, CGX_BALLOT_HAVE, &site->key, words, CONNECT + CGX_CONNECT_WORDS);
+    all->vote = cgx_resources_joint(words);
+    if (code == CGX_MPI_SUCCESS && words[WHOLE])
+        code = connect(state, cgx_comm_kind(state, site), all->vote, &connecting, words + CONNECT);
+    cgx_connect_end(&connecting);
+    if (code != CGX_MPI_SUCCESS)
+        return code;
+    memcpy(all->data, words + DATA, sizeof all->data);
+    if (!words[WHOLE]) {
+        give_back(state);
+        decline(capability, CGX_REASON_COMMUNICATORS, &all->vote);
+    }
+    return code;
+}
+
+/* ---- all of it ---- */
+
+/* Records what ranks agreed for SITE's kind of calls. Votes of other kinds are about the call's
+ * buffers and say nothing of it. */
+static void note_kind(struct cgx_comm *state, const struct cgx_callsite *site,
+                      const struct cgx_needs *needs, enum cgx_vote vote)
+{
+    struct cgx_kind *kind = cgx_comm_kind(state, site);
+
+    if (vote == CGX_ABLE) {
+        kind->agreed = true;
+        state->work->reserved = cgx_needs_most(needs, &state->work->reserved);
+    } else if (vote == CGX_DECLINED && !kind->agreed) {
+        cgx_backoff_fail(&kind->retry, FIRST_RETRY, MOST_RETRY);
+    }
+}
+
+int cgx_resources_get(struct cgx_comm *state, struct cgx_callsite *site,
+                      struct cgx_capability *capability, struct cgx_answer *all)
+{
+    struct cgx_needs needs = {0};
+    uint64_t local_byte_ps;
+    int code = CGX_MPI_SUCCESS;
+
+    all->vote = CGX_ABLE;
+    if (!state->shared.connected)
+        code = offer(state, site, capability, &all->vote);
+    if (code == CGX_MPI_SUCCESS && cgx_placement_make_small(state, &site->key)) {
+        capability->refusal = CGX_REASON_SMALL;
+        all->vote = CGX_DECLINED;
+        return code;
+    }
+    if (code == CGX_MPI_SUCCESS && all->vote != CGX_ABLE)
+        note_kind(state, site, &needs, all->vote);
+    /* Ranks that agree may have found meanwhile that the network is slower; if the schedule for
+     * that needs more memory, they go on to obtain it. */
+    for (bool again = all->vote == CGX_ABLE; code == CGX_MPI_SUCCESS && again;) {
+        local_byte_ps = state->places.network.local_byte_ps;
+        code = have(state, site, capability, &needs, all);
+        if (code == CGX_MPI_SUCCESS)
+            note_kind(state, site, &needs, all->vote);
+        again = all->vote == CGX_ABLE && local_byte_ps != state->places.network.local_byte_ps;
+    }
+    return code;
+}

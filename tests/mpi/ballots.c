@@ -1,0 +1,213 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Counts the collective calls that the library makes of its own before a step of sums is steady:
+ * "ballots SUMS STEPS [rising]". A step has SUMS sums of gradients, of one size or of RISING ones.
+ * Prints the calls of each sum that has any and, at the end, "all N most N last N": the calls of
+ * all sums, the most of one sum, and the number of the last sum that has any. Without arguments
+ * rank 0 is at another ballot than the others. Linked with the library's objects. */
+#define _GNU_SOURCE
+
+#include <dlfcn.h>
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "comm/ballot.h"
+#include "lib/check.h"
+#include "lib/comms.h"
+#include "mpi/stall.h"
+
+enum { LEAST = 20000, MOST = 400000 };
+
+static int met;
+
+/* The next function of that name. */
+static void *next(const char *name)
+{
+    void *found = dlsym(RTLD_NEXT, name);
+
+    if (!found)
+        abort();
+    return found;
+}
+
+int PMPI_Allreduce(const void *from, void *to, int n, MPI_Datatype datatype, MPI_Op op,
+                   MPI_Comm comm)
+{
+    int (*real)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
+
+    *(void **)&real = next("PMPI_Allreduce");
+    met += datatype != MPI_FLOAT;
+    return real(from, to, n, datatype, op, comm);
+}
+
+int PMPI_Allgather(const void *from, int n, MPI_Datatype datatype, void *to, int each,
+                   MPI_Datatype type, MPI_Comm comm)
+{
+    met++;
+    return MPI_Allgather(from, n, datatype, to, each, type, comm);
+}
+
+int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *made)
+{
+    met++;
+    return MPI_Comm_split(comm, color, key, made);
+}
+
+int PMPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made)
+{
+    met++;
+    return MPI_Comm_split_type(comm, type, key, info, made);
+}
+
+int PMPI_Sendrecv(const void *from, int n, MPI_Datatype datatype, int to, int tag, void *into,
+                  int most, MPI_Datatype type, int source, int source_tag, MPI_Comm comm,
+                  MPI_Status *status)
+{
+    met++;
+    return MPI_Sendrecv(from, n, datatype, to, tag, into, most, type, source, source_tag, comm,
+                        status);
+}
+
+static void fill(float *values, int count, unsigned seed)
+{
+    for (int i = 0; i < count; i++) {
+        int sum = 0;
+
+        for (int k = 0; k < 4; k++) {
+            seed = seed * 1664525 + 1013904223;
+            sum += (int)(seed >> 16 & 0xff);
+        }
+        values[i] = (float)(sum - 510);
+    }
+}
+
+static void work(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+}
+
+/* ---- counting ---- */
+
+static void count(int sums, int steps, bool rising)
+{
+    int all = 0, most = 0, last = 0, number = 0;
+    static float values[MOST];
+
+    for (int step = 0; step < steps; step++) {
+        work();
+        for (int i = 0; i < sums; i++) {
+            int count = rising ? LEAST + (MOST - LEAST) / sums * i : LEAST;
+            int before = met;
+
+            fill(values, count, (unsigned)((step * sums + i) * check_size + check_rank) * 7919);
+            MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+            number++;
+            if (met == before)
+                continue;
+            all += met - before;
+            most = met - before > most ? met - before : most;
+            last = number;
+            if (check_rank == 0)
+                printf("# sum %d: %d\n", number, met - before);
+        }
+    }
+    if (check_rank == 0)
+        printf("# all %d most %d last %d\n", all, most, last);
+    check(all > 0, "ranks meet");
+}
+
+/* ---- different ballots ---- */
+
+enum { WORDS = 100 };
+
+struct held {
+    const char *name;
+    enum cgx_ballot_kind kind;
+    uint32_t before; /* ballots */
+    struct cgx_callsite_key about;
+    size_t words;
+};
+
+static const struct held usual = {"", CGX_BALLOT_STEP, 7, {.count = 20000, .position = 1}, WORDS};
+
+/* What rank 0 does, or one of many. */
+static const struct held others[] = {
+    {"another kind", CGX_BALLOT_OFFER, 7, {.count = 20000, .position = 1}, WORDS},
+    {"the next ballot", CGX_BALLOT_STEP, 8, {.count = 20000, .position = 1}, WORDS},
+    {"a sum of another size", CGX_BALLOT_STEP, 7, {.count = 30000, .position = 1}, WORDS},
+    {"another position", CGX_BALLOT_STEP, 7, {.count = 20000, .position = 2}, WORDS},
+    {"fewer words", CGX_BALLOT_STEP, 7, {.count = 20000, .position = 1}, 1},
+};
+
+static int raised;
+
+static void on_error(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    (void)code;
+    raised++;
+}
+
+/* Holds a ballot in which rank ODD is at ODD_ONE. *RIGHT: the words are the least of all ranks'. */
+static int hold(const struct held *odd_one, int odd, int *broken, bool *right)
+{
+    const struct held *held = check_rank == odd ? odd_one : &usual;
+    MPI_Comm comm = comms_new();
+    struct cgx_comm state = {.comm = (cgx_mpi_comm)(uintptr_t)comm, .shared.ballots = held->before};
+    uint32_t words[WORDS];
+    MPI_Errhandler handler;
+    int code;
+
+    MPI_Comm_create_errhandler(on_error, &handler);
+    MPI_Comm_set_errhandler(comm, handler);
+    for (int i = 0; i < WORDS; i++)
+        words[i] = (uint32_t)(i % check_size == check_rank ? i : 1000);
+    raised = 0;
+    cgx_stall_sum(1, held->about.count, state.comm);
+    code = cgx_ballot(&state, held->kind, &held->about, words, held->words);
+    *right = true;
+    for (int i = 0; i < WORDS; i++)
+        *right = *right && words[i] == (uint32_t)i;
+    *broken = state.broken;
+    MPI_Errhandler_free(&handler);
+    MPI_Comm_free(&comm);
+    return code;
+}
+
+static void meet(void)
+{
+    bool right;
+    float one = 1;
+    int broken;
+
+    /* In its first call the library finds the MPI. */
+    MPI_Allreduce(MPI_IN_PLACE, &one, 1, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    check(check_everywhere(hold(&usual, 0, &broken, &right) == MPI_SUCCESS && right && !raised &&
+                               broken == MPI_SUCCESS,
+                           MPI_COMM_WORLD),
+          "at one ballot: all ranks have the least of each word");
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        for (int odd = 0; odd < check_size; odd += check_size - 1) {
+            int code = hold(&others[i], odd, &broken, &right);
+
+            check(check_everywhere(code != MPI_SUCCESS && broken == code && raised == 1,
+                                   MPI_COMM_WORLD),
+                  "rank %d is at %s: an error on all ranks", odd, others[i].name);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    check_begin(&argc, &argv);
+    if (argc > 2)
+        count(atoi(argv[1]), atoi(argv[2]), argc > 3 && strcmp(argv[3], "rising") == 0);
+    else
+        meet();
+    return check_end();
+}
