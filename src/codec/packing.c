@@ -82,13 +82,13 @@ struct course {
     size_t bytes; /* size of the packed data, or its limit when packing */
 };
 
-static bool has(const struct course *course, size_t bytes)
+static bool has_room(const struct course *course, size_t bytes)
 {
     return bytes <= course->bytes - course->at;
 }
 
 /* Copies BYTES at offset AT of the payload, which are sent. */
-static void carry(struct course *course, size_t at, size_t bytes)
+static void carry_bytes(struct course *course, size_t at, size_t bytes)
 {
     memcpy(course->to + (course->unpacks ? at : course->at),
            course->from + (course->unpacks ? course->at : at), bytes);
@@ -96,7 +96,7 @@ static void carry(struct course *course, size_t at, size_t bytes)
 }
 
 /* Skips BYTES at offset AT of the payload, which are not sent; unpacking sets them to BYTE. */
-static void omit(const struct course *course, size_t at, size_t bytes, unsigned char byte)
+static void omit_bytes(const struct course *course, size_t at, size_t bytes, unsigned char byte)
 {
     if (course->unpacks)
         memset(course->to + at, byte, bytes);
@@ -113,11 +113,11 @@ static void move_headers(struct course *course, const struct cgx_blocks *blocks,
         size_t header = at + k * CGX_BUCKET_HEADER_BYTES;
 
         if (cgx_blocks_bits(blocks, map, k) != 0)
-            carry(course, header, CGX_BUCKET_HEADER_BYTES);
+            carry_bytes(course, header, CGX_BUCKET_HEADER_BYTES);
         else
-            omit(course, header, CGX_BUCKET_HEADER_BYTES, 0);
+            omit_bytes(course, header, CGX_BUCKET_HEADER_BYTES, 0);
     }
-    carry(course, at + headers, blocks->offset[0] - headers);
+    carry_bytes(course, at + headers, blocks->offset[0] - headers);
 }
 
 /* Moves a bucket's codes in one plane, at offset AT of the payload: COUNT blocks of BYTES. Blocks
@@ -132,9 +132,9 @@ static void move_codes(struct course *course, size_t count, uint64_t bits, size_
 
         run = run < count ? run : count;
         if (sent)
-            carry(course, at, run * bytes);
+            carry_bytes(course, at, run * bytes);
         else
-            omit(course, at, run * bytes, zero);
+            omit_bytes(course, at, run * bytes, zero);
         at += run * bytes;
         count -= run;
         bits = run < 64 ? bits >> run : 0;
@@ -157,7 +157,7 @@ static void move_piece(struct course *course, const struct cgx_blocks *blocks,
                        at + blocks->offset[i] + k * blocks->each * blocks->bytes[i],
                        blocks->bytes[i],
                        cgx_blocks_zero(blocks->encoding, cgx_blocks_header(headers, k), i));
-        carry(course, at + end, next - end);
+        carry_bytes(course, at + end, next - end);
     }
 }
 
@@ -168,20 +168,20 @@ static const unsigned char *take_map(struct course *course, const struct cgx_blo
 {
     const unsigned char *map = (course->unpacks ? course->from : course->to) + course->at;
 
-    if (!has(course, blocks->map))
+    if (!has_room(course, blocks->map))
         return NULL;
     if (!course->unpacks)
         cgx_blocks_map(blocks, course->from + at, course->to + course->at);
     else if (!cgx_blocks_is_map(blocks, map))
         return NULL;
-    return has(course, cgx_blocks_packed(blocks, map)) ? map : NULL;
+    return has_room(course, cgx_blocks_packed(blocks, map)) ? map : NULL;
 }
 
 /* The bytes that are sent of PIECE, at offset AT of the payload; 0 if its head is missing or
  * invalid. */
 static size_t used_of(const struct course *course, const struct cgx_piece *piece, size_t at)
 {
-    if (!has(course, sizeof(struct cgx_uniform_head)))
+    if (!has_room(course, sizeof(struct cgx_uniform_head)))
         return 0;
     return cgx_uniform_used(course->from + (course->unpacks ? course->at : at), piece->count);
 }
@@ -197,23 +197,23 @@ static bool move_used(struct course *course, const struct cgx_extent *extent)
 
         if (!cgx_encoding_quantiser(piece->bits)->varies)
             continue;
-        if (!has(course, at - done))
+        if (!has_room(course, at - done))
             return false;
-        carry(course, done, at - done);
+        carry_bytes(course, done, at - done);
         used = used_of(course, piece, at);
-        if (used == 0 || !has(course, used))
+        if (used == 0 || !has_room(course, used))
             return false;
-        carry(course, at, used);
+        carry_bytes(course, at, used);
         done = at + cgx_uniform_bytes(piece->count);
     }
-    if (!has(course, all - done))
+    if (!has_room(course, all - done))
         return false;
-    carry(course, done, all - done);
+    carry_bytes(course, done, all - done);
     return true;
 }
 
 /* Packs or unpacks EXTENT. Returns false if the packed data is invalid, or would be too large. */
-static bool move(struct course *course, const struct cgx_extent *extent)
+static bool move_pieces(struct course *course, const struct cgx_extent *extent)
 {
     size_t done = 0, all = extent->end - extent->begin;
 
@@ -227,9 +227,9 @@ static bool move(struct course *course, const struct cgx_extent *extent)
 
         if (cgx_encoding_is_exact(piece->bits))
             continue;
-        if (!has(course, at - done))
+        if (!has_room(course, at - done))
             return false;
-        carry(course, done, at - done);
+        carry_bytes(course, done, at - done);
         blocks = cgx_blocks_of(piece, extent->bucket_size);
         map = take_map(course, &blocks, at);
         if (!map)
@@ -238,9 +238,9 @@ static bool move(struct course *course, const struct cgx_extent *extent)
         move_piece(course, &blocks, map, at);
         done = at + blocks.end;
     }
-    if (!has(course, all - done))
+    if (!has_room(course, all - done))
         return false;
-    carry(course, done, all - done);
+    carry_bytes(course, done, all - done);
     return true;
 }
 
@@ -249,7 +249,7 @@ size_t cgx_pack(const struct cgx_extent *extent, const unsigned char *payload,
 {
     struct course course = {.from = payload, .to = packed, .bytes = cgx_packed_most(extent)};
 
-    return move(&course, extent) ? course.at : 0;
+    return move_pieces(&course, extent) ? course.at : 0;
 }
 
 enum cgx_status cgx_unpack(const struct cgx_extent *extent, const unsigned char *packed,
@@ -257,7 +257,7 @@ enum cgx_status cgx_unpack(const struct cgx_extent *extent, const unsigned char 
 {
     struct course course = {.unpacks = true, .from = packed, .to = payload, .bytes = bytes};
 
-    if (bytes > cgx_packed_most(extent) || !move(&course, extent) || course.at != bytes)
+    if (bytes > cgx_packed_most(extent) || !move_pieces(&course, extent) || course.at != bytes)
         return CGX_ERR_FORMAT;
     return CGX_OK;
 }

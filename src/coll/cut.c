@@ -55,8 +55,8 @@ static size_t lay_pieces(const struct cgx_plan *plan, struct cgx_segment segment
 }
 
 /* Lays out the parts of slice NUMBER in BLOCK from offset AT on; returns their end. */
-static size_t lay(const struct cgx_schedule *schedule, unsigned number, struct cgx_block block,
-                  size_t at, struct walk *walk, struct cgx_cut *cut)
+static size_t lay_parts(const struct cgx_schedule *schedule, unsigned number,
+                        struct cgx_block block, size_t at, struct walk *walk, struct cgx_cut *cut)
 {
     for (uint32_t place = block.first; place < block.end; place++) {
         uint64_t chunk = cgx_program_chunk(&schedule->program, place);
@@ -80,7 +80,7 @@ static size_t lay(const struct cgx_schedule *schedule, unsigned number, struct c
 }
 
 /* Moves the parts in BLOCK BY bytes on. */
-static void move(struct cgx_cut *cut, struct cgx_block block, size_t by)
+static void move_parts(struct cgx_cut *cut, struct cgx_block block, size_t by)
 {
     for (uint32_t place = block.first; place < block.end; place++)
         cut->part[place].at += by;
@@ -107,10 +107,10 @@ void cgx_cut_slice(const struct cgx_schedule *schedule, unsigned number, bool le
     cut->slice = number;
     cut->lends = lends;
     cut->part[0].piece = 0;
-    at = lay(schedule, number, others, 0, &walk, cut);
-    end = lay(schedule, number, own, at, &walk, cut);
+    at = lay_parts(schedule, number, others, 0, &walk, cut);
+    end = lay_parts(schedule, number, own, at, &walk, cut);
     if (lends)
-        move(cut, own, most - end);
+        move_parts(cut, own, most - end);
     else
         at = end;
     cut->end = at;

@@ -149,7 +149,7 @@ static int post_first(struct cgx_exchange *exchange, int direction)
 
 /* Records that the fragment in SLOT is complete and posts the transfer's next one there. If there
  * is none, SLOT has no owner. */
-static int advance(struct cgx_exchange *exchange, size_t slot, const void *status)
+static int advance_transfer(struct cgx_exchange *exchange, size_t slot, const void *status)
 {
     const struct cgx_mpi *mpi = exchange->transports.mpi;
     struct cgx_transfer *transfer = exchange->owners[slot];
@@ -193,7 +193,7 @@ static void close_gaps(struct cgx_exchange *exchange)
 }
 
 /* Polls MPI and returns an error if the communicator has failed. No message has this tag. */
-static int probe(const struct cgx_transports *by)
+static int probe_failure(const struct cgx_transports *by)
 {
     int flag;
 
@@ -216,14 +216,14 @@ static int advance_fragments(struct cgx_exchange *exchange, int *done)
     int code = CGX_MPI_SUCCESS;
 
     if (is_revoked(mpi, exchange->transports.comm))
-        code = probe(&exchange->transports);
+        code = probe_failure(&exchange->transports);
     if (code != CGX_MPI_SUCCESS)
         return code;
     code = mpi->Testsome((int)exchange->nfragments, exchange->requests, done, exchange->indices,
                          exchange->statuses);
     for (int i = 0; code == CGX_MPI_SUCCESS && i < *done; i++)
-        code = advance(exchange, (size_t)exchange->indices[i],
-                       exchange->statuses + (size_t)i * mpi->status_bytes);
+        code = advance_transfer(exchange, (size_t)exchange->indices[i],
+                                exchange->statuses + (size_t)i * mpi->status_bytes);
     if (code != CGX_MPI_SUCCESS)
         return cgx_mpi_error_of(mpi, code, *done, exchange->statuses);
     if (*done > 0)
@@ -250,7 +250,7 @@ static int query_revoked(const struct cgx_transports *by)
 {
     if (is_revoked(by->mpi, by->caller))
         by->mpi->Comm_revoke(by->comm);
-    return probe(by);
+    return probe_failure(by);
 }
 
 enum cgx_status cgx_exchange_begin(struct cgx_exchange *exchange,
@@ -299,7 +299,7 @@ enum cgx_status cgx_exchange_poll(struct cgx_exchange *exchange, bool *complete)
     else if (left > 0 && shared == 0)
         /* MPI must progress. Testsome without requests may not poll, nor may a probe that finds a
          * message, such as one of the next stage. */
-        code = probe(by);
+        code = probe_failure(by);
     exchange->idle++;
     if (shared > 0 || done > 0) {
         exchange->idle = 0;
@@ -329,7 +329,7 @@ static bool is_under_way(const struct cgx_exchange *exchange, const struct cgx_t
     return found;
 }
 
-static void warn(const struct cgx_exchange *exchange)
+static void warn_of_stall(const struct cgx_exchange *exchange)
 {
     int peers[MOST_NAMED];
     size_t npeers = 0, length;
@@ -363,7 +363,7 @@ void cgx_exchange_rest(struct cgx_exchange *exchange)
 
     if (exchange->idle > POLLS_BEFORE_SLEEP && exchange->idle % POLLS_BEFORE_LOOK == 0 &&
         cgx_stall_due(&exchange->stall))
-        warn(exchange);
+        warn_of_stall(exchange);
     if (exchange->idle > POLLS_BEFORE_SLEEP && !has_processors)
         nanosleep(&nap, NULL);
     else if (exchange->idle > (has_processors && exchange->nfragments == 0 ? POLLS_BEFORE_LATE_YIELD

@@ -23,7 +23,7 @@ static bool may_pack(const struct cgx_slice *slice, unsigned peer)
 
 /* Packs the message of BLOCK if that pays, as it does if pieces vary; returns whether it is packed.
  * All peers are sent the same message. */
-static bool pack(struct cgx_slice *slice, struct cgx_block block)
+static bool pack_message(struct cgx_slice *slice, struct cgx_block block)
 {
     const struct cgx_scratch *scratch = slice->coll->scratch;
     const struct cgx_extent extent = cgx_slice_extent(slice, block);
@@ -48,7 +48,7 @@ static bool pack(struct cgx_slice *slice, struct cgx_block block)
 
 /* Unpacks the message of TRANSFER in place. The exchange is over, so the space for packed messages
  * is free. */
-static bool unpack(const struct cgx_slice *slice, const struct cgx_transfer *transfer)
+static bool unpack_message(const struct cgx_slice *slice, const struct cgx_transfer *transfer)
 {
     const struct cgx_extent extent = cgx_slice_extent(slice, transfer->block);
     unsigned char *payload = transfer->data + CGX_MESSAGE_HEADER_BYTES;
@@ -63,7 +63,8 @@ static bool unpack(const struct cgx_slice *slice, const struct cgx_transfer *tra
 
 /* Copies the message of TRANSFER from FROM, in the segment of a local peer; of pieces that vary,
  * only the bytes in use. */
-static void copy(const void *state, const struct cgx_transfer *transfer, const unsigned char *from)
+static void copy_message(const void *state, const struct cgx_transfer *transfer,
+                         const unsigned char *from)
 {
     const struct cgx_slice *slice = state;
     const struct cgx_extent extent = cgx_slice_extent(slice, transfer->block);
@@ -115,7 +116,7 @@ static uint8_t flags_of(const struct cgx_slice *slice)
 }
 
 /* Writes the message header of TRANSFER, which is sent. */
-static void seal(struct cgx_slice *slice, struct cgx_transfer *transfer)
+static void seal_message(struct cgx_slice *slice, struct cgx_transfer *transfer)
 {
     bool present = slice->vote == CGX_ABLE && !slice->lost;
     const struct cgx_plan *plan = &slice->coll->schedule->plan;
@@ -128,7 +129,8 @@ static void seal(struct cgx_slice *slice, struct cgx_transfer *transfer)
 
     if (slice->number == 0 && cgx_slice_is_early(slice))
         memcpy(header.sketch, slice->coll->sketch.signs, sizeof header.sketch);
-    if (present && may_pack(slice, (unsigned)transfer->peer) && pack(slice, transfer->block)) {
+    if (present && may_pack(slice, (unsigned)transfer->peer) &&
+        pack_message(slice, transfer->block)) {
         header.flags = CGX_MESSAGE_PACKED;
         header.bytes = slice->packed.bytes;
         transfer->data = slice->packed.message;
@@ -139,7 +141,7 @@ static void seal(struct cgx_slice *slice, struct cgx_transfer *transfer)
 }
 
 /* Lists the message of STEP, unless it is empty. */
-static void list(struct cgx_slice *slice, const struct cgx_program_step *step)
+static void list_message(struct cgx_slice *slice, const struct cgx_program_step *step)
 {
     const struct cgx_cut *cut = &slice->slot->cut;
     struct cgx_transfer *transfer = &slice->coll->scratch->transfers[slice->ntransfers];
@@ -157,7 +159,7 @@ static void list(struct cgx_slice *slice, const struct cgx_program_step *step)
     transfer->varies = cgx_slice_varies(slice, step->block) && may_pack(slice, step->peer);
     transfer->direction = step->sends ? CGX_TRANSFER_SEND : CGX_TRANSFER_RECEIVE;
     if (step->sends)
-        seal(slice, transfer);
+        seal_message(slice, transfer);
 }
 
 /* The number of the round's messages between a pair of ranks: it has a place for each kind of level
@@ -183,7 +185,7 @@ enum cgx_status cgx_slice_post(struct cgx_slice *slice)
                                               .pace = coll->pace,
                                               .shm = coll->shm,
                                               .puller = cgx_slice_puller(slice),
-                                              .copier = {slice, copy}};
+                                              .copier = {slice, copy_message}};
 
     slice->ntransfers = 0;
     slice->packed = (struct cgx_packed){0};
@@ -191,7 +193,7 @@ enum cgx_status cgx_slice_post(struct cgx_slice *slice)
     for (unsigned i = 0; i + 2 < 2 * size; i++) {
         const struct cgx_program_step step = cgx_program_message(program, slice->round, i);
 
-        list(slice, &step);
+        list_message(slice, &step);
     }
     return cgx_exchange_begin(coll->scratch->exchange, &transports, coll->scratch->transfers,
                               slice->ntransfers);
@@ -211,7 +213,7 @@ static bool is_expected(const struct cgx_slice *slice, const struct cgx_transfer
         header->plan != slice->coll->state.hash)
         return false;
     if (header->flags == CGX_MESSAGE_PACKED)
-        return header->bytes == payload && unpack(slice, transfer);
+        return header->bytes == payload && unpack_message(slice, transfer);
     return header->flags != 0 || (transfer->filled == transfer->bytes && header->bytes == payload);
 }
 
@@ -238,7 +240,7 @@ static void log_unexpected(const struct cgx_slice *slice, const struct cgx_trans
             slice->seq & 0xFFFFu, (unsigned)header->plan, (unsigned)slice->coll->state.hash);
 }
 
-static void take(struct cgx_slice *slice, const struct cgx_transfer *transfer)
+static void read_message(struct cgx_slice *slice, const struct cgx_transfer *transfer)
 {
     struct cgx_message header = {0};
     bool expected = is_expected(slice, transfer, &header);
@@ -271,7 +273,7 @@ enum cgx_status cgx_slice_poll(struct cgx_slice *slice, bool *complete)
     slice->heard = slice->agreeing = slice->zeros = 0;
     for (size_t i = 0; i < slice->ntransfers; i++) {
         if (scratch->transfers[i].direction == CGX_TRANSFER_RECEIVE)
-            take(slice, &scratch->transfers[i]);
+            read_message(slice, &scratch->transfers[i]);
     }
     if (slice->unpulled && cgx_slice_is_early(slice))
         cgx_slice_give_up(slice);

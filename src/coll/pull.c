@@ -27,8 +27,8 @@ static void copy_heads(const struct cgx_extent *extent, const unsigned char *fro
     }
 }
 
-static void pull(void *state, const struct cgx_transfer *transfer,
-                 const struct cgx_shm_message *message)
+static void pull_message(void *state, const struct cgx_transfer *transfer,
+                         const struct cgx_shm_message *message)
 {
     struct cgx_slice *slice = state;
     struct cgx_backend *encoder = slice->coll->encoder;
@@ -57,7 +57,7 @@ static void pull(void *state, const struct cgx_transfer *transfer,
                            transfer->data + header + shown.offset, shown.bytes);
 }
 
-static void settle(void *state)
+static void settle_pulls(void *state)
 {
     struct cgx_slice *slice = state;
     struct cgx_backend *encoder = slice->coll->encoder;
@@ -70,7 +70,7 @@ struct cgx_puller cgx_slice_puller(struct cgx_slice *slice)
 {
     if (slice->pull == CGX_PULL_NONE)
         return (struct cgx_puller){0};
-    return (struct cgx_puller){.state = slice, .pull = pull, .settle = settle};
+    return (struct cgx_puller){.state = slice, .pull = pull_message, .settle = settle_pulls};
 }
 
 void cgx_slice_publish(struct cgx_slice *slice)

@@ -51,7 +51,7 @@ static bool end_backends(const struct cgx_coll *coll)
 
 /* Takes this rank's look at its input. If that is no gradient, the call is done exactly on all
  * ranks. */
-static void look(struct cgx_coll *coll)
+static void look_at_input(struct cgx_coll *coll)
 {
     const struct cgx_plan *plan = &coll->schedule->plan;
     const struct cgx_strided runs =
@@ -76,7 +76,7 @@ static void look(struct cgx_coll *coll)
     }
 }
 
-static void start_next(struct cgx_coll *coll)
+static void start_next_slice(struct cgx_coll *coll)
 {
     unsigned number = coll->state.started++;
 
@@ -84,7 +84,7 @@ static void start_next(struct cgx_coll *coll)
 }
 
 /* Records SLICE, whose work is over, in the timeline. */
-static void trace(const struct cgx_slice *slice)
+static void trace_slice(const struct cgx_slice *slice)
 {
     if (slice->begun != 0)
         cgx_trace_record((struct cgx_trace_event){.begin = slice->begun,
@@ -103,7 +103,7 @@ static bool is_by_host(const struct cgx_coll *coll)
 }
 
 /* Progresses only the messages of the current slice. */
-static void move_on(void *state)
+static void progress_messages(void *state)
 {
     struct cgx_coll *coll = state;
     bool complete;
@@ -114,9 +114,9 @@ static void move_on(void *state)
 
 /* Does the next piece of work: decodes the last finished slice or, if that is done, starts the
  * slice after the current one, in the same slot. Returns false if no work is left. */
-static bool catch_up(struct cgx_coll *coll)
+static bool do_put_off_work(struct cgx_coll *coll)
 {
-    const struct cgx_meanwhile meanwhile = {move_on, coll};
+    const struct cgx_meanwhile meanwhile = {progress_messages, coll};
     struct cgx_slice *undecoded = coll->state.undecoded;
 
     if (!undecoded && (coll->state.started >= coll->schedule->slices ||
@@ -125,10 +125,10 @@ static bool catch_up(struct cgx_coll *coll)
     coll->state.meanwhile = slice_of(coll, coll->state.slice)->formed ? &meanwhile : NULL;
     coll->state.undecoded = NULL;
     if (!undecoded) {
-        start_next(coll);
+        start_next_slice(coll);
     } else {
         coll->state.lost |= cgx_slice_decode(undecoded) != CGX_OK;
-        trace(undecoded);
+        trace_slice(undecoded);
     }
     coll->state.meanwhile = NULL;
     return true;
@@ -136,7 +136,7 @@ static bool catch_up(struct cgx_coll *coll)
 
 static void catch_up_all(struct cgx_coll *coll)
 {
-    while (catch_up(coll))
+    while (do_put_off_work(coll))
         ;
 }
 
@@ -183,7 +183,7 @@ static void add_quantised(struct cgx_coll *coll, const struct cgx_slice *slice)
 }
 
 /* Takes the results of SLICE, whose rounds are over; returns the outcome so far. */
-static enum cgx_outcome conclude(struct cgx_coll *coll, struct cgx_slice *slice)
+static enum cgx_outcome conclude_slice(struct cgx_coll *coll, struct cgx_slice *slice)
 {
     coll->state.lent |= slice->lent;
     if (slice->vote == CGX_UNRECOVERABLE)
@@ -225,7 +225,7 @@ static void take_up(struct cgx_coll *coll, unsigned number)
     slice->held |= coll->state.held;
 }
 
-static enum cgx_outcome finish(struct cgx_coll *coll, enum cgx_outcome outcome)
+static enum cgx_outcome finish_call(struct cgx_coll *coll, enum cgx_outcome outcome)
 {
     int64_t ended;
 
@@ -275,7 +275,7 @@ static bool begin_leaving(struct cgx_coll *coll)
 }
 
 /* Returns whether that wait is over. */
-static bool leave(struct cgx_coll *coll, enum cgx_outcome *outcome)
+static bool poll_leaving(struct cgx_coll *coll, enum cgx_outcome *outcome)
 {
     bool complete;
 
@@ -310,9 +310,9 @@ void cgx_coll_begin(struct cgx_coll *coll)
     coll->sketch = cgx_sketch_empty();
     coll->size = 0;
     begin_backends(coll);
-    look(coll);
+    look_at_input(coll);
     coll->state.puts_off = is_by_host(coll);
-    start_next(coll);
+    start_next_slice(coll);
     take_up(coll, 0);
 }
 
@@ -322,28 +322,28 @@ bool cgx_coll_poll(struct cgx_coll *coll, enum cgx_outcome *outcome)
     bool complete;
 
     if (coll->state.leaves)
-        return leave(coll, outcome);
+        return poll_leaving(coll, outcome);
     *outcome = CGX_OUTCOME_BROKEN;
     if (!coll->state.failed && cgx_slice_advance(slice, &complete) == CGX_OK) {
         if (!complete) {
             /* The slice before is decoded during the first rounds. The next one is encoded during
              * the last ones or, behind the first slice, at once. */
             if (coll->state.undecoded || slice->number == 0 || !cgx_slice_is_early(slice))
-                catch_up(coll);
+                do_put_off_work(coll);
             return false;
         }
         catch_up_all(coll);
-        *outcome = conclude(coll, slice);
+        *outcome = conclude_slice(coll, slice);
     }
     coll->sent += slice->sent;
     if (coll->state.undecoded != slice)
-        trace(slice);
+        trace_slice(slice);
     if (*outcome == CGX_OUTCOME_DONE && slice->number + 1 < coll->schedule->slices) {
         take_up(coll, slice->number + 1);
         return false;
     }
     coll->code = cgx_exchange_code(coll->scratch->exchange);
-    *outcome = finish(coll, *outcome);
+    *outcome = finish_call(coll, *outcome);
     coll->state.outcome = *outcome;
     coll->state.leaves = begin_leaving(coll);
     return !coll->state.leaves;

@@ -142,7 +142,7 @@ struct cgx_shm *cgx_shm_create(const struct cgx_nodes *nodes, unsigned rank)
     return shm;
 }
 
-static void detach(struct peer *peer)
+static void detach_peer(struct peer *peer)
 {
     if (peer->front)
         munmap((void *)peer->front, peer->bytes);
@@ -154,7 +154,7 @@ void cgx_shm_free(struct cgx_shm *shm)
     if (!shm)
         return;
     for (unsigned i = 0; i < shm->npeers; i++)
-        detach(&shm->local_peers[i]);
+        detach_peer(&shm->local_peers[i]);
     free(shm);
 }
 
@@ -182,13 +182,13 @@ static int open_handle(const struct cgx_shared_handle *handle)
 }
 
 /* Attaches to PEER's segment. NPEERS: of the node. */
-static enum cgx_status attach(struct peer *peer, const struct cgx_shared_handle *handle,
-                              unsigned npeers)
+static enum cgx_status attach_peer(struct peer *peer, const struct cgx_shared_handle *handle,
+                                   unsigned npeers)
 {
     void *memory;
     int file;
 
-    detach(peer);
+    detach_peer(peer);
     if (handle->bytes < front_bytes(npeers))
         return CGX_ERR_INVALID;
     file = open_handle(handle);
@@ -220,7 +220,7 @@ enum cgx_status cgx_shm_attach(struct cgx_shm *shm, const struct cgx_shared *seg
 
         if (i == shm->self || (peer->front && peer->cookie == handle->cookie))
             continue;
-        if (handle->bytes == 0 || attach(peer, handle, shm->npeers) != CGX_OK)
+        if (handle->bytes == 0 || attach_peer(peer, handle, shm->npeers) != CGX_OK)
             return CGX_ERR_INVALID;
     }
     return shm->front ? CGX_OK : CGX_ERR_INVALID;

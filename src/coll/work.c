@@ -20,13 +20,13 @@ void cgx_slice_give_up(struct cgx_slice *slice)
 /* ---- sums ---- */
 
 /* Whether the sum of ROUND, a block of the slice, stays on the device. */
-static bool stays(const struct cgx_slice *slice, unsigned round)
+static bool sum_stays(const struct cgx_slice *slice, unsigned round)
 {
     return slice->pull == CGX_PULL_DEVICE && cgx_slice_is_local(slice, round);
 }
 
 /* Copies the payload of EXTENT to the host. What varies the device has shown already. */
-static enum cgx_status fetch(const struct cgx_slice *slice, const struct cgx_extent *extent)
+static enum cgx_status fetch_sum(const struct cgx_slice *slice, const struct cgx_extent *extent)
 {
     struct cgx_backend *encoder = slice->coll->encoder;
     size_t i = 0;
@@ -115,7 +115,7 @@ void cgx_slice_sum(struct cgx_slice *slice, unsigned round)
                              .history = coll->history,
                              .meanwhile = coll->state.meanwhile};
     if (coll->encoder->ops->run(coll->encoder, slice->slot_number, &work) != CGX_OK ||
-        (!stays(slice, round) && fetch(slice, &extent) != CGX_OK))
+        (!sum_stays(slice, round) && fetch_sum(slice, &extent) != CGX_OK))
         cgx_slice_give_up(slice);
     if (is_input)
         cgx_trace_span(CGX_TRACE_ENCODE, begun, slice->number, slice->slot_number);

@@ -9,8 +9,8 @@
 #include "cuda/device_backend.h"
 #include "cuda/work.h"
 
-static enum cgx_status create(struct cgx_cuda_backends **all, CUcontext context,
-                              const struct cgx_area *area)
+static enum cgx_status create_backends(struct cgx_cuda_backends **all, CUcontext context,
+                                       const struct cgx_area *area)
 {
     struct cgx_cuda_backends *made = calloc(1, sizeof *made);
     enum cgx_status status;
@@ -33,7 +33,7 @@ static enum cgx_status create(struct cgx_cuda_backends **all, CUcontext context,
 }
 
 /* Local peers' memory must be closed before the rest is released. */
-static bool release(struct cgx_cuda_backends *backend)
+static bool release_backends(struct cgx_cuda_backends *backend)
 {
     bool unpinned;
 
@@ -44,7 +44,7 @@ static bool release(struct cgx_cuda_backends *backend)
 }
 
 /* Returns the backend of CONTEXT or NULL. Releases those before it whose contexts are gone. */
-static struct cgx_cuda_backends *find(struct cgx_cuda_backends **all, CUcontext context)
+static struct cgx_cuda_backends *find_backends(struct cgx_cuda_backends **all, CUcontext context)
 {
     struct cgx_cuda_backends **link = all;
 
@@ -53,7 +53,7 @@ static struct cgx_cuda_backends *find(struct cgx_cuda_backends **all, CUcontext 
 
         if (cgx_exported_is_gone(found->work.memory)) {
             *link = found->next;
-            release(found);
+            release_backends(found);
         } else if (found->work.context == context) {
             return found;
         } else {
@@ -72,9 +72,9 @@ enum cgx_status cgx_cuda_backend(struct cgx_cuda_backends **all, const struct cg
 
     if (status != CGX_OK)
         return status;
-    found = find(all, context);
+    found = find_backends(all, context);
     if (!found) {
-        status = create(all, context, area);
+        status = create_backends(all, context, area);
         found = *all;
     }
     if (status == CGX_OK)
@@ -89,7 +89,7 @@ bool cgx_cuda_backends_free(struct cgx_cuda_backends *all)
     while (all) {
         struct cgx_cuda_backends *next = all->next;
 
-        unpinned &= release(all);
+        unpinned &= release_backends(all);
         all = next;
     }
     return unpinned;

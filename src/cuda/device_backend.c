@@ -21,13 +21,13 @@ static struct cgx_cuda_backends *self(struct cgx_backend *backend)
     return (struct cgx_cuda_backends *)(void *)backend;
 }
 
-static void leave(void)
+static void leave_device(void)
 {
     cgx_cuda_leave();
     cgx_green_end();
 }
 
-static enum cgx_status begin(struct cgx_backend *backend)
+static enum cgx_status device_begin(struct cgx_backend *backend)
 {
     struct cgx_cuda_backends *mine = self(backend);
     CUstream compute = mine->work.streams[CGX_STREAM_COMPUTE];
@@ -50,20 +50,20 @@ static enum cgx_status begin(struct cgx_backend *backend)
     }
     mine->work.begun = status == CGX_OK;
     if (status != CGX_OK)
-        leave();
+        leave_device();
     return status;
 }
 
-static void end(struct cgx_backend *backend)
+static void device_end(struct cgx_backend *backend)
 {
     self(backend)->work.begun = false;
-    leave();
+    leave_device();
 }
 
 /* ---- copies and waiting ---- */
 
-static enum cgx_status fetch(struct cgx_backend *backend, unsigned number, unsigned char *data,
-                             size_t bytes)
+static enum cgx_status device_fetch(struct cgx_backend *backend, unsigned number,
+                                    unsigned char *data, size_t bytes)
 {
     struct cgx_cuda_work *work = &self(backend)->work;
     struct cgx_cuda_slot *slot = &work->slots[number];
@@ -86,8 +86,8 @@ static enum cgx_status fetch(struct cgx_backend *backend, unsigned number, unsig
 
 /* Queues a copy of BYTES to the mirror of DATA. A copy that fails is tried once more, since there
  * is no other way to get payloads of local peers. */
-static void bring(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
-                  const struct cgx_cuda_place *from, const unsigned char *data, size_t bytes)
+static void queue_copy(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
+                       const struct cgx_cuda_place *from, const unsigned char *data, size_t bytes)
 {
     CUdeviceptr to = cgx_cuda_mirrored(slot, data);
     enum cgx_status status = cgx_cuda_work_enter(work);
@@ -104,17 +104,17 @@ static void bring(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
         slot->store_failed = true;
 }
 
-static void store(struct cgx_backend *backend, unsigned number, const unsigned char *data,
-                  size_t bytes)
+static void device_store(struct cgx_backend *backend, unsigned number, const unsigned char *data,
+                         size_t bytes)
 {
     struct cgx_cuda_work *work = &self(backend)->work;
 
     if (bytes > 0)
-        bring(work, &work->slots[number], &(struct cgx_cuda_place){.host = data}, data, bytes);
+        queue_copy(work, &work->slots[number], &(struct cgx_cuda_place){.host = data}, data, bytes);
 }
 
-static void pull(struct cgx_backend *backend, unsigned number, unsigned peer, size_t offset,
-                 const unsigned char *data, size_t bytes)
+static void device_pull(struct cgx_backend *backend, unsigned number, unsigned peer, size_t offset,
+                        const unsigned char *data, size_t bytes)
 {
     struct cgx_cuda_work *work = &self(backend)->work;
     struct cgx_cuda_slot *slot = &work->slots[number];
@@ -122,13 +122,13 @@ static void pull(struct cgx_backend *backend, unsigned number, unsigned peer, si
 
     slot->pulled = true;
     if (cgx_cuda_peer_at(work, peer, offset, bytes, &from))
-        bring(work, slot, &from, data, bytes);
+        queue_copy(work, slot, &from, data, bytes);
     else
         slot->store_failed = true;
 }
 
-static bool borrow(struct cgx_backend *backend, unsigned number, unsigned peer, size_t offset,
-                   const unsigned char *data, size_t bytes)
+static bool device_borrow(struct cgx_backend *backend, unsigned number, unsigned peer,
+                          size_t offset, const unsigned char *data, size_t bytes)
 {
     struct cgx_cuda_work *work = &self(backend)->work;
     struct cgx_cuda_slot *slot = &work->slots[number];
@@ -148,7 +148,7 @@ static bool borrow(struct cgx_backend *backend, unsigned number, unsigned peer, 
     return true;
 }
 
-static enum cgx_status settle(const struct cgx_cuda_mark *mark, CUstream stream)
+static enum cgx_status wait_for_mark(const struct cgx_cuda_mark *mark, CUstream stream)
 {
     return mark->recorded ? CGX_CUDA_CALL(cuEventSynchronize, mark->event)
                           : CGX_CUDA_CALL(cuStreamSynchronize, stream);
@@ -162,7 +162,7 @@ static enum cgx_status settle_all(const struct cgx_cuda_work *work, struct cgx_c
         return status;
     for (int i = 0; i < CGX_STREAMS; i++) {
         struct cgx_cuda_mark *mark = &slot->marks[i];
-        enum cgx_status settled = mark->pending ? settle(mark, work->streams[i]) : CGX_OK;
+        enum cgx_status settled = mark->pending ? wait_for_mark(mark, work->streams[i]) : CGX_OK;
 
         mark->pending = false;
         status = status == CGX_OK ? settled : status;
@@ -171,7 +171,7 @@ static enum cgx_status settle_all(const struct cgx_cuda_work *work, struct cgx_c
     return status;
 }
 
-static enum cgx_status wait(struct cgx_backend *backend, unsigned number)
+static enum cgx_status device_wait(struct cgx_backend *backend, unsigned number)
 {
     struct cgx_cuda_work *work = &self(backend)->work;
     struct cgx_cuda_slot *slot = &work->slots[number];
@@ -193,7 +193,7 @@ static enum cgx_status wait(struct cgx_backend *backend, unsigned number)
     return status;
 }
 
-static bool lost(struct cgx_backend *backend)
+static bool device_lost(struct cgx_backend *backend)
 {
     struct cgx_cuda_work *work = &self(backend)->work;
     bool alive = cgx_cuda_work_enter(work) == CGX_OK;
@@ -229,14 +229,15 @@ static enum cgx_status fetch_shown(struct cgx_backend *backend, unsigned slot,
         const struct cgx_piece *piece = &request->pieces[i];
 
         if (cgx_encoding_quantiser(piece->bits)->varies)
-            status = fetch(backend, slot, out + piece->offset, cgx_uniform_bytes(piece->count));
+            status =
+                device_fetch(backend, slot, out + piece->offset, cgx_uniform_bytes(piece->count));
     }
     return status;
 }
 
 /* Decoding must not fail on one rank alone, so the processor decodes what the kernels cannot. */
-static enum cgx_status run(struct cgx_backend *backend, unsigned slot,
-                           const struct cgx_work *request)
+static enum cgx_status device_run(struct cgx_backend *backend, unsigned slot,
+                                  const struct cgx_work *request)
 {
     struct cgx_cuda_work *work = &self(backend)->work;
     enum cgx_status status = cgx_cuda_work_enter(work);
@@ -251,7 +252,7 @@ static enum cgx_status run(struct cgx_backend *backend, unsigned slot,
     if (request->operation != CGX_DECODE)
         return status;
     if (status != CGX_OK) {
-        status = wait(backend, slot);
+        status = device_wait(backend, slot);
         if (status == CGX_OK)
             status = cgx_cuda_decode_on_host(work, slot, request, launched);
     }
@@ -271,7 +272,7 @@ struct device_reserved {
     struct cgx_exported *memory; /* never shared with other processes */
 };
 
-static void drop(struct cgx_reserved *reserved)
+static void drop_reserved(struct cgx_reserved *reserved)
 {
     struct device_reserved *mine = (struct device_reserved *)(void *)reserved;
     struct cgx_exported *memory = mine->memory;
@@ -286,7 +287,8 @@ static void drop(struct cgx_reserved *reserved)
 
 static const struct device_reserved *device_reserved(const struct cgx_reserved *reserved)
 {
-    return reserved->drop == drop ? (const struct device_reserved *)(const void *)reserved : NULL;
+    return reserved->drop == drop_reserved ? (const struct device_reserved *)(const void *)reserved
+                                           : NULL;
 }
 
 static bool has_reserved(struct cgx_backend *backend, const struct cgx_reserved *reserved)
@@ -319,8 +321,8 @@ static bool has_room(struct cgx_backend *backend, size_t bytes)
     return status == CGX_OK && bytes + reserved <= (left + reserved) / ROOM;
 }
 
-static enum cgx_status reserve(struct cgx_backend *backend, size_t bytes,
-                               struct cgx_reserved **reserved)
+static enum cgx_status device_reserve(struct cgx_backend *backend, size_t bytes,
+                                      struct cgx_reserved **reserved)
 {
     const struct cgx_cuda_work *work = &self(backend)->work;
     struct device_reserved *made = calloc(1, sizeof *made);
@@ -340,7 +342,8 @@ static enum cgx_status reserve(struct cgx_backend *backend, size_t bytes,
     cgx_cuda_leave();
     if (status != CGX_OK)
         goto free_made;
-    made->base = (struct cgx_reserved){(void *)(uintptr_t)made->memory->address, bytes, drop};
+    made->base =
+        (struct cgx_reserved){(void *)(uintptr_t)made->memory->address, bytes, drop_reserved};
     atomic_fetch_add(&reserved_bytes, bytes);
     *reserved = &made->base;
     return CGX_OK;
@@ -349,7 +352,7 @@ free_made:
     return status;
 }
 
-static enum cgx_status clear(struct cgx_backend *backend, struct cgx_reserved *reserved)
+static enum cgx_status device_clear(struct cgx_backend *backend, struct cgx_reserved *reserved)
 {
     const struct cgx_cuda_work *work = &self(backend)->work;
     enum cgx_status status = cgx_cuda_work_enter(work);
@@ -364,17 +367,17 @@ static enum cgx_status clear(struct cgx_backend *backend, struct cgx_reserved *r
 /* ---- the operations ---- */
 
 const struct cgx_backend_ops cgx_cuda_ops = {.name = cgx_cuda_backend_name,
-                                             .begin = begin,
-                                             .end = end,
+                                             .begin = device_begin,
+                                             .end = device_end,
                                              .read = read_runs,
-                                             .run = run,
-                                             .fetch = fetch,
-                                             .store = store,
-                                             .pull = pull,
-                                             .borrow = borrow,
-                                             .wait = wait,
+                                             .run = device_run,
+                                             .fetch = device_fetch,
+                                             .store = device_store,
+                                             .pull = device_pull,
+                                             .borrow = device_borrow,
+                                             .wait = device_wait,
                                              .has_room = has_room,
-                                             .reserve = reserve,
+                                             .reserve = device_reserve,
                                              .has_reserved = has_reserved,
-                                             .clear = clear,
-                                             .lost = lost};
+                                             .clear = device_clear,
+                                             .lost = device_lost};

@@ -130,7 +130,7 @@ struct cgx_fate {
     float constant; /* if no grid; 0 if poisoned */
 };
 
-CGX_DEVICE struct cgx_fate decide(struct cgx_range range, uint32_t bits)
+CGX_DEVICE struct cgx_fate decide_fate(struct cgx_range range, uint32_t bits)
 {
     struct cgx_fate fate = {false, {0, 0, 0}, CGX_BUCKET_POISON, 0};
 
@@ -189,7 +189,7 @@ CGX_DEVICE void encode_bucket(const struct cgx_kernel_args &args, const struct c
                               const struct cgx_place *place, struct cgx_range range,
                               const cgx_values values)
 {
-    struct cgx_fate fate = decide(range, tile->bits);
+    struct cgx_fate fate = decide_fate(range, tile->bits);
     struct cgx_parts parts[CGX_GROUPS] = {};
 
     if (place->thread == 0 && place->count > 0)

@@ -51,7 +51,7 @@ bool cgx_exported_is_gone(const struct cgx_exported *exported)
 
 /* Takes memory of BYTES in CONTEXT off the list, or returns NULL. Memory that has gone with its
  * context leaves the list too, since another context may get the same handle. */
-static struct cgx_exported *find(CUcontext context, size_t bytes)
+static struct cgx_exported *take_unused(CUcontext context, size_t bytes)
 {
     struct cgx_exported **link = &unused, *found = NULL;
 
@@ -75,8 +75,8 @@ static struct cgx_exported *find(CUcontext context, size_t bytes)
     return found;
 }
 
-static enum cgx_status create(CUcontext context, size_t bytes, bool shared,
-                              struct cgx_exported **created)
+static enum cgx_status create_exported(CUcontext context, size_t bytes, bool shared,
+                                       struct cgx_exported **created)
 {
     struct cgx_exported *made = calloc(1, sizeof *made);
     enum cgx_status status;
@@ -108,10 +108,10 @@ enum cgx_status cgx_exported_take(CUcontext context, size_t bytes, bool shared,
 
     if (shared) {
         bytes = round_up(bytes);
-        found = find(context, bytes);
+        found = take_unused(context, bytes);
     }
     if (!found)
-        return create(context, bytes, shared, taken);
+        return create_exported(context, bytes, shared, taken);
     *taken = found;
     return CGX_OK;
 }

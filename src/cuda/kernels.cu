@@ -10,7 +10,7 @@
 
 /* ---- ranges of a payload ---- */
 
-CGX_DEVICE void ranges(const struct cgx_kernel_args &args)
+CGX_DEVICE void copy_ranges(const struct cgx_kernel_args &args)
 {
     __shared__ uint32_t found;
 
@@ -24,7 +24,7 @@ CGX_DEVICE void ranges(const struct cgx_kernel_args &args)
 
     const struct cgx_kernel_range *range = &args.ranges[found];
     const uint32_t first = (blockIdx.x - range->tile) * CGX_KERNEL_RANGE_TILE;
-    const uint32_t count = limit(first, range->words, CGX_KERNEL_RANGE_TILE);
+    const uint32_t count = count_within(first, range->words, CGX_KERNEL_RANGE_TILE);
     const uint32_t *from = (const uint32_t *)(args.payload + range->offset) + first;
     uint32_t *to = (uint32_t *)((unsigned char *)args.buffer + range->to) + first;
 
@@ -194,9 +194,9 @@ CGX_DEVICE void reduce(const struct cgx_kernel_args &args, uint32_t number = blo
     CGX_KERNEL(cgx_reduce_uniform_##type, 4, reduce_uniform<cgx_type_##type, NOTHING>)            \
     CGX_KERNEL(cgx_reduce_uniform_##type##_history, 4, reduce_uniform<cgx_type_##type, HISTORY>)
 
-CGX_KERNEL(cgx_begin, CGX_BLOCKS, begin)
-CGX_KERNEL(cgx_heads, CGX_BLOCKS, heads)
-CGX_KERNEL(cgx_ranges, CGX_BLOCKS, ranges)
+CGX_KERNEL(cgx_begin, CGX_BLOCKS, write_step)
+CGX_KERNEL(cgx_heads, CGX_BLOCKS, write_heads)
+CGX_KERNEL(cgx_ranges, CGX_BLOCKS, copy_ranges)
 CGX_KERNELS_OF(float32)
 CGX_KERNELS_OF(float16)
 CGX_KERNELS_OF(bfloat16)

@@ -38,7 +38,7 @@ static size_t sources_bytes(const struct cgx_work *request)
     return (request->nsources * sizeof(CUdeviceptr) + 15) / 16 * 16;
 }
 
-static bool has(const struct cgx_cuda_borrowed *borrowed, const unsigned char *data)
+static bool is_borrowed(const struct cgx_cuda_borrowed *borrowed, const unsigned char *data)
 {
     return data >= borrowed->data && data < borrowed->data + borrowed->bytes;
 }
@@ -46,10 +46,10 @@ static bool has(const struct cgx_cuda_borrowed *borrowed, const unsigned char *d
 CUdeviceptr cgx_cuda_find(const struct cgx_cuda_slot *slot, const unsigned char *data,
                           const struct cgx_cuda_borrowed **last)
 {
-    for (size_t i = 0; i < slot->nborrowed && !(*last && has(*last, data)); i++)
+    for (size_t i = 0; i < slot->nborrowed && !(*last && is_borrowed(*last, data)); i++)
         *last = &slot->borrowed[i];
-    return *last && has(*last, data) ? (*last)->there + (CUdeviceptr)(data - (*last)->data)
-                                     : cgx_cuda_mirrored(slot, data);
+    return *last && is_borrowed(*last, data) ? (*last)->there + (CUdeviceptr)(data - (*last)->data)
+                                             : cgx_cuda_mirrored(slot, data);
 }
 
 bool cgx_cuda_put(struct cgx_cuda_table *table, size_t *at, const void *value, size_t bytes)
@@ -147,7 +147,7 @@ static void *shown_to(const struct cgx_cuda_slot *slot, const struct cgx_work *r
 }
 
 /* Whether kernels write what REQUEST shows to the staging memory. */
-static bool shows(const struct cgx_cuda_slot *slot, const struct cgx_work *request)
+static bool shows_bytes(const struct cgx_cuda_slot *slot, const struct cgx_work *request)
 {
     return request->shows && slot->there != 0;
 }
@@ -176,7 +176,8 @@ static struct cgx_kernel_args args_of(const struct cgx_cuda_slot *slot,
                                     .nsources = (uint32_t)request->nsources,
                                     .bucket_size = coding->bucket_size,
                                     .key = cgx_call_key(coding->call),
-                                    .shown = shows(slot, request) ? shown_to(slot, request) : NULL,
+                                    .shown =
+                                        shows_bytes(slot, request) ? shown_to(slot, request) : NULL,
                                     .step = coding->step,
                                     .error = coding->error,
                                     .floor = coding->floor,

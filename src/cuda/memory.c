@@ -34,7 +34,8 @@ struct answers {
 enum { ATTRIBUTES = 5 };
 
 /* Queries all attributes at once or, if the driver refuses that, one by one. */
-static void get(const struct cgx_cuda *cuda, CUdeviceptr address, struct answers *answers)
+static void query_attributes(const struct cgx_cuda *cuda, CUdeviceptr address,
+                             struct answers *answers)
 {
     CUpointer_attribute attributes[ATTRIBUTES] = {
         CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_CONTEXT,
@@ -53,7 +54,7 @@ static void get(const struct cgx_cuda *cuda, CUdeviceptr address, struct answers
 
 /* Queries the type first: most buffers are ordinary memory, for which the driver has no type, and a
  * query of one attribute is faster. */
-static struct cgx_pointer ask(const struct cgx_cuda *cuda, const void *address)
+static struct cgx_pointer classify_pointer(const struct cgx_cuda *cuda, const void *address)
 {
     struct cgx_pointer pointer = {.memory = CGX_MEMORY_HOST};
     struct answers answers;
@@ -68,7 +69,7 @@ static struct cgx_pointer ask(const struct cgx_cuda *cuda, const void *address)
         pointer.memory = CGX_MEMORY_DEVICE;
     if (code != CUDA_SUCCESS || type == 0)
         return pointer;
-    get(cuda, (CUdeviceptr)(uintptr_t)address, &answers);
+    query_attributes(cuda, (CUdeviceptr)(uintptr_t)address, &answers);
     /* The type of managed memory may depend on where it is at the moment. */
     if (answers.managed)
         pointer.memory = CGX_MEMORY_MANAGED;
@@ -86,7 +87,7 @@ struct cgx_pointer cgx_cuda_pointer(const void *address)
 {
     const struct cgx_cuda *cuda = cgx_cuda();
 
-    return cuda ? ask(cuda, address) : (struct cgx_pointer){.memory = CGX_MEMORY_HOST};
+    return cuda ? classify_pointer(cuda, address) : (struct cgx_pointer){.memory = CGX_MEMORY_HOST};
 }
 
 /* Whether BYTE is mapped: for memory mapped by hand (cuMemMap), the range of an allocation is the

@@ -100,7 +100,7 @@ static void log_why(void)
         cgx_log(CGX_LOG_INFO, "the kernels do not run on this device: its sums stay exact");
 }
 
-static enum cgx_status load(struct cgx_cuda_module *module)
+static enum cgx_status load_kernels(struct cgx_cuda_module *module)
 {
     enum cgx_status status = CGX_CUDA_CALL(cuModuleLoadData, &module->module, cgx_cuda_kernels);
 
@@ -129,7 +129,7 @@ static unsigned long long current_id(void)
 
 /* Returns the module of CONTEXT with this ID, or NULL. Modules of earlier contexts with the same
  * handle have gone with these; they leave the list when they have no users. */
-static struct cgx_cuda_module *find(CUcontext context, unsigned long long id)
+static struct cgx_cuda_module *find_module(CUcontext context, unsigned long long id)
 {
     struct cgx_cuda_module **link = &modules, *found = NULL;
 
@@ -148,11 +148,11 @@ static struct cgx_cuda_module *find(CUcontext context, unsigned long long id)
     return found;
 }
 
-static enum cgx_status create(CUcontext context, unsigned long long id,
-                              struct cgx_cuda_module **created)
+static enum cgx_status create_module(CUcontext context, unsigned long long id,
+                                     struct cgx_cuda_module **created)
 {
     struct cgx_cuda_module *made = calloc(1, sizeof *made);
-    enum cgx_status status = made ? load(made) : CGX_ERR_NOMEM;
+    enum cgx_status status = made ? load_kernels(made) : CGX_ERR_NOMEM;
 
     if (status != CGX_OK) {
         free(made);
@@ -166,16 +166,16 @@ static enum cgx_status create(CUcontext context, unsigned long long id,
     return CGX_OK;
 }
 
-static enum cgx_status take(CUcontext context, bool may_load, struct cgx_cuda_module **module)
+static enum cgx_status get_module(CUcontext context, bool may_load, struct cgx_cuda_module **module)
 {
     unsigned long long id = current_id();
     struct cgx_cuda_module *found;
     enum cgx_status status = CGX_OK;
 
     pthread_mutex_lock(&lock);
-    found = find(context, id);
+    found = find_module(context, id);
     if (!found)
-        status = may_load ? create(context, id, &found) : CGX_ERR_INVALID;
+        status = may_load ? create_module(context, id, &found) : CGX_ERR_INVALID;
     if (status == CGX_OK) {
         found->users++;
         *module = found;
@@ -186,12 +186,12 @@ static enum cgx_status take(CUcontext context, bool may_load, struct cgx_cuda_mo
 
 enum cgx_status cgx_cuda_module_take(CUcontext context, struct cgx_cuda_module **module)
 {
-    return take(context, true, module);
+    return get_module(context, true, module);
 }
 
 enum cgx_status cgx_cuda_module_find(CUcontext context, struct cgx_cuda_module **module)
 {
-    return take(context, false, module);
+    return get_module(context, false, module);
 }
 
 void cgx_cuda_module_give(struct cgx_cuda_module *module, bool entered)

@@ -42,7 +42,7 @@ static void name_device(struct cgx_cuda_handle *to)
 
 /* Writes a cookie in front of the mirrors. A peer that opens other memory in its place finds no
  * such cookie. */
-static enum cgx_status mark(struct cgx_cuda_work *work)
+static enum cgx_status mark_mirrors(struct cgx_cuda_work *work)
 {
     CUstream up = work->streams[CGX_STREAM_UP];
     uint64_t cookie = cgx_cookie();
@@ -84,7 +84,7 @@ enum cgx_status cgx_cuda_export(struct cgx_backend *backend, struct cgx_cuda_han
         return CGX_ERR_DEVICE;
     status = CGX_CUDA_CALL(cuIpcGetMemHandle, &handle, work->memory->address);
     if (status == CGX_OK && work->cookie == 0)
-        status = mark(work);
+        status = mark_mirrors(work);
     name_device(to);
     cgx_cuda_leave();
     if (status != CGX_OK)

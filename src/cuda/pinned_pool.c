@@ -51,7 +51,7 @@ static CUresult is_pinned(const struct block *block)
 
 /* A block that the driver refuses to pin is used unpinned. A block stays near the device for which
  * it was first pinned: processes with several devices are rare, and only speed depends on it. */
-static void pin(const struct block *block)
+static void pin_block(const struct block *block)
 {
     if (is_pinned(block) == CUDA_SUCCESS)
         return;
@@ -61,7 +61,7 @@ static void pin(const struct block *block)
 }
 
 /* False: BLOCK's pages may still be pinned, and BLOCK stays. */
-static bool destroy(struct block *block)
+static bool destroy_block(struct block *block)
 {
     if (is_pinned(block) != CUDA_ERROR_INVALID_VALUE && !cgx_cuda_unpin(block->memory))
         return false;
@@ -81,13 +81,13 @@ static void unlink_block(const struct block *block)
     *link = block->next;
 }
 
-static void push(struct block *block)
+static void push_block(struct block *block)
 {
     block->next = blocks;
     blocks = block;
 }
 
-static struct block *create(size_t bytes)
+static struct block *create_block(size_t bytes)
 {
     struct block *block = calloc(1, sizeof *block);
 
@@ -100,7 +100,7 @@ static struct block *create(size_t bytes)
         free(block);
         return NULL;
     }
-    push(block);
+    push_block(block);
     return block;
 }
 
@@ -151,12 +151,12 @@ enum cgx_status cgx_pinned_take(const struct cgx_pointer *where, size_t bytes, v
     pthread_mutex_lock(&lock);
     block = find_free(bytes);
     if (!block)
-        block = create(bytes);
+        block = create_block(bytes);
     if (block)
         block->taken = true;
     pthread_mutex_unlock(&lock);
     if (block) {
-        pin(block);
+        pin_block(block);
         *memory = block->memory;
     } else {
         status = CGX_ERR_NOMEM;
@@ -179,7 +179,7 @@ void cgx_pinned_give(const struct cgx_pointer *where, void *memory)
     }
     unlink_block(block);
     block->taken = false;
-    push(block);
+    push_block(block);
     excess = unlink_excess();
     pthread_mutex_unlock(&lock);
     if (!excess)
@@ -187,10 +187,10 @@ void cgx_pinned_give(const struct cgx_pointer *where, void *memory)
     entered = cgx_cuda_enter(where) == CGX_OK;
     for (; excess; excess = next) {
         next = excess->next;
-        if (destroy(excess))
+        if (destroy_block(excess))
             continue;
         pthread_mutex_lock(&lock);
-        push(excess);
+        push_block(excess);
         pthread_mutex_unlock(&lock);
     }
     if (entered)

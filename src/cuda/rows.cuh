@@ -36,7 +36,7 @@ CGX_DEVICE struct cgx_row_place find_row_place(const struct cgx_rows *rows)
      * all code that follows. */
     place.bucket = __shfl_sync(CGX_WARP, threadIdx.x / 32, 0);
     place.lane = threadIdx.x % 32;
-    place.count = limit(place.bucket * CGX_ROWS, rows->count, CGX_ROWS);
+    place.count = count_within(place.bucket * CGX_ROWS, rows->count, CGX_ROWS);
     return place;
 }
 

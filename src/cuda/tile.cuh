@@ -117,7 +117,7 @@ CGX_DEVICE const struct cgx_tile *find_tile(const struct cgx_kernel_args &args, 
     return &found;
 }
 
-CGX_DEVICE uint32_t limit(uint32_t start, uint32_t end, uint32_t most)
+CGX_DEVICE uint32_t count_within(uint32_t start, uint32_t end, uint32_t most)
 {
     uint32_t count = end <= start ? 0 : end - start;
 
@@ -150,13 +150,13 @@ CGX_DEVICE struct cgx_place place_in(const struct cgx_tile *tile, uint32_t bucke
         place.reads[i] = (place.at + i * place.stride) / CGX_GROUP;
     }
     if (!place.is_whole) {
-        place.count = limit(place.bucket * bucket_size, tile->count, bucket_size);
+        place.count = count_within(place.bucket * bucket_size, tile->count, bucket_size);
         place.groups = 0;
 #pragma unroll
         for (int i = 0; i < CGX_GROUPS; i++) {
             uint32_t start = place.thread * CGX_GROUP + i * place.stride;
 
-            place.counts[i] = limit(start, place.count, CGX_GROUP);
+            place.counts[i] = count_within(start, place.count, CGX_GROUP);
             if (start / CGX_CODES_MULTIPLE * CGX_CODES_MULTIPLE < place.count)
                 place.groups++;
             else

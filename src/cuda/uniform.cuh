@@ -280,7 +280,7 @@ template <class Type, enum kept KEPT>
 CGX_DEVICE void add_some(const struct cgx_kernel_args &args, const struct cgx_uniform_tile *tile,
                          const struct cgx_row_place *place, uint32_t first, float *sums)
 {
-    const uint32_t count = limit(first, args.nsources, CGX_UNIFORM_SOURCES);
+    const uint32_t count = count_within(first, args.nsources, CGX_UNIFORM_SOURCES);
     const struct cgx_uniform_source *found = find_sources(tile, args.sources + first, count);
 
     if (place->count == 0)

@@ -241,7 +241,7 @@ CGX_DEVICE uint32_t bits_of_masks(uint32_t form, uint32_t count)
 }
 
 /* Adds BITS at bit AT of ROOM, which must have zeros there. */
-CGX_DEVICE void put(uint32_t *room, uint32_t at, uint32_t bits)
+CGX_DEVICE void put_bits(uint32_t *room, uint32_t at, uint32_t bits)
 {
     const uint32_t rest = bits >> 1 >> (31 - at % 32);
 

@@ -61,7 +61,7 @@ CGX_DEVICE double squares_of(const struct cgx_kernel_args &args,
 }
 
 /* Writes the step of the block's piece. */
-CGX_DEVICE void begin(const struct cgx_kernel_args &args)
+CGX_DEVICE void write_step(const struct cgx_kernel_args &args)
 {
     const struct cgx_kernel_piece *piece = &args.pieces[blockIdx.x];
     const double count = (double)piece->count, error = (double)args.error;
@@ -126,7 +126,7 @@ CGX_DEVICE double add_squares(const struct cgx_kernel_args &args,
 #pragma unroll 8
     for (uint32_t i = threadIdx.x; i < groups; i += CGX_UNIFORM_SUMS) {
         const uint32_t count =
-            limit(i * CGX_UNIFORM_GROUP, (uint32_t)piece->count, CGX_UNIFORM_GROUP);
+            count_within(i * CGX_UNIFORM_GROUP, (uint32_t)piece->count, CGX_UNIFORM_GROUP);
         const double energy = (double)marks[i / CGX_KERNEL_GROUPS].squares[i % CGX_KERNEL_GROUPS] -
                               (double)count * noise;
 
@@ -149,7 +149,7 @@ CGX_DEVICE void clear_marks(const struct cgx_kernel_args &args,
 }
 
 /* Sets the bytes of PIECE from offset BEGIN to END, less than 32, to 0. */
-CGX_DEVICE void clear(unsigned char *piece, uint64_t begin, uint64_t end)
+CGX_DEVICE void clear_bytes(unsigned char *piece, uint64_t begin, uint64_t end)
 {
     if (begin + threadIdx.x % 32 < end)
         piece[begin + threadIdx.x % 32] = 0;
@@ -176,11 +176,11 @@ CGX_DEVICE void write_head(const struct cgx_kernel_args &args, unsigned char *at
                            const struct cgx_uniform_layout *layout,
                            const struct cgx_uniform_quantised *all, uint64_t words, uint32_t key)
 {
-    clear(at, layout->ends + layout->groups * sizeof(uint32_t), layout->exponents);
-    clear(at, layout->exponents + layout->groups, layout->kinds);
-    clear(at, layout->kinds + layout->groups * sizeof(uint64_t), layout->words);
-    clear(at, layout->words + words * sizeof(uint64_t),
-          layout->words + cgx_uniform_aligned(words * sizeof(uint64_t)));
+    clear_bytes(at, layout->ends + layout->groups * sizeof(uint32_t), layout->exponents);
+    clear_bytes(at, layout->exponents + layout->groups, layout->kinds);
+    clear_bytes(at, layout->kinds + layout->groups * sizeof(uint64_t), layout->words);
+    clear_bytes(at, layout->words + words * sizeof(uint64_t),
+                layout->words + cgx_uniform_aligned(words * sizeof(uint64_t)));
     if (threadIdx.x == 0) {
         if (args.step != 0)
             *(float *)at = args.step;
@@ -192,7 +192,7 @@ CGX_DEVICE void write_head(const struct cgx_kernel_args &args, unsigned char *at
 }
 
 /* Completes the block's piece: its head, and the zeros behind each part. Clears its marks. */
-CGX_DEVICE void heads(const struct cgx_kernel_args &args)
+CGX_DEVICE void write_heads(const struct cgx_kernel_args &args)
 {
     const struct cgx_kernel_piece *piece = &args.pieces[blockIdx.x];
     const struct cgx_uniform_layout layout = cgx_uniform_layout_of(piece->count);
@@ -213,8 +213,8 @@ CGX_DEVICE void heads(const struct cgx_kernel_args &args)
     __syncthreads();
     show_entries(at, layout.words, args.shown + piece->offset);
     if (threadIdx.x < 32)
-        clear(args.shown + piece->offset, layout.words + words * sizeof(uint64_t),
-              layout.words + cgx_uniform_aligned(words * sizeof(uint64_t)));
+        clear_bytes(args.shown + piece->offset, layout.words + words * sizeof(uint64_t),
+                    layout.words + cgx_uniform_aligned(words * sizeof(uint64_t)));
 }
 
 #endif

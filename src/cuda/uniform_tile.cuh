@@ -42,8 +42,8 @@ CGX_DEVICE const struct cgx_uniform_tile *find_uniform_tile(const struct cgx_ker
             found->words = cgx_uniform_most_words(piece->count);
             found->layout = cgx_uniform_layout_of(piece->count);
             found->rows.first = piece->first + (uint64_t)found->index * CGX_KERNEL_TILE;
-            found->rows.count =
-                limit(found->index * CGX_KERNEL_TILE, (uint32_t)piece->count, CGX_KERNEL_TILE);
+            found->rows.count = count_within(found->index * CGX_KERNEL_TILE, (uint32_t)piece->count,
+                                             CGX_KERNEL_TILE);
         }
     }
     __syncthreads();

@@ -39,7 +39,7 @@ static bool reports_here(int level)
     return true;
 }
 
-static void report(void *context, int level, const char *message)
+static void report_setting(void *context, int level, const char *message)
 {
     (void)context;
     cgx_log_set_level((enum cgx_log_level)settings.log_level);
@@ -113,7 +113,7 @@ static void read_settings(void)
     static const char *const buffers[] = {"device", "host", "all"};
 
     cgx_world_exists();
-    cgx_settings_parse(is_secure() ? NULL : environ, report, NULL, &settings);
+    cgx_settings_parse(is_secure() ? NULL : environ, report_setting, NULL, &settings);
     cgx_log_set_level((enum cgx_log_level)settings.log_level);
     if (is_secure() && cgx_world_rank() <= 0)
         cgx_log(CGX_LOG_INFO,

@@ -56,7 +56,8 @@ static struct place place_of_sum(void)
     return place;
 }
 
-static void warn(const struct cgx_stall *stall, const char *ranks, const struct place *place)
+static void warn_of_stall(const struct cgx_stall *stall, const char *ranks,
+                          const struct place *place)
 {
     cgx_log(CGX_LOG_WARN,
             "waited %lld s for %s in %s: a slow rank is no fault, but ranks that sum different "
@@ -82,7 +83,7 @@ void cgx_stall_warn(const struct cgx_stall *stall, const char *ranks)
 {
     const struct place place = place_of_sum();
 
-    warn(stall, ranks, &place);
+    warn_of_stall(stall, ranks, &place);
 }
 
 /* ---- waits in MPI ---- */
@@ -119,7 +120,7 @@ static bool find_due(struct wait *due, bool *any)
 }
 
 /* Ends when nobody waits after a nap: in steady state the library has no thread. */
-static void *watch(void *unused)
+static void *watch_stalls(void *unused)
 {
     static const struct timespec nap = {.tv_sec = 1};
     struct wait due;
@@ -129,7 +130,8 @@ static void *watch(void *unused)
     while (any) {
         nanosleep(&nap, NULL);
         while (find_due(&due, &any))
-            warn(&due.stall, "other ranks", &due.place); /* stderr may block: without the lock */
+            warn_of_stall(&due.stall, "other ranks",
+                          &due.place); /* stderr may block: without the lock */
     }
     return NULL;
 }
@@ -143,7 +145,7 @@ static bool start_watch(void)
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    started = pthread_create(&thread, NULL, watch, NULL) == 0;
+    started = pthread_create(&thread, NULL, watch_stalls, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (started)
         pthread_detach(thread);

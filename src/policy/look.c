@@ -48,14 +48,14 @@ const struct cgx_look_words cgx_looks[CGX_LOOKS] = {
 
 /* ---- sizes ---- */
 
-static bool counts(double size)
+static bool is_usable_size(double size)
 {
     return size > 0 && isfinite(size);
 }
 
 void cgx_sizes_add(struct cgx_sizes *sizes, double size)
 {
-    if (!counts(size))
+    if (!is_usable_size(size))
         return;
     sizes->last[sizes->next] = size;
     sizes->next = (sizes->next + 1) % CGX_LOOK_KEPT;
@@ -64,7 +64,7 @@ void cgx_sizes_add(struct cgx_sizes *sizes, double size)
 
 void cgx_range_add(struct cgx_range *range, double size)
 {
-    if (!counts(size))
+    if (!is_usable_size(size))
         return;
     if (!(range->least > 0) || size < range->least)
         range->least = size;
@@ -144,7 +144,7 @@ struct cgx_kept *cgx_kept_create(size_t elements)
     return kept;
 }
 
-static void keep(struct cgx_kept *kept, const float *values, double size)
+static void keep_sample(struct cgx_kept *kept, const float *values, double size)
 {
     uint16_t *to = kept->values + kept->next * kept->elements;
 
@@ -155,7 +155,7 @@ static void keep(struct cgx_kept *kept, const float *values, double size)
     kept->count += kept->count < CGX_LOOK_KEPT;
 }
 
-static float sum_of(const float lanes[LANES])
+static float sum_lanes(const float lanes[LANES])
 {
     float a = (lanes[0] + lanes[4]) + (lanes[2] + lanes[6]);
     float b = (lanes[1] + lanes[5]) + (lanes[3] + lanes[7]);
@@ -171,7 +171,7 @@ static float squares_of(const float *values, size_t count)
     for (size_t i = 0; i < count; i += LANES)
         for (size_t k = 0; k < LANES; k++)
             lanes[k] += values[i + k] * values[i + k];
-    return sum_of(lanes);
+    return sum_lanes(lanes);
 }
 
 /* Likewise, of what they differ by from BEFORE times SCALE. */
@@ -185,7 +185,7 @@ static float changes_of(const float *values, const uint16_t *before, size_t coun
 
             lanes[k] += change * change;
         }
-    return sum_of(lanes);
+    return sum_lanes(lanes);
 }
 
 /* A power of two that values of mean square SIZE are multiplied by, so that squares neither
@@ -222,8 +222,8 @@ static void scale_sample(const float *values, size_t count, double size, struct 
 }
 
 /* Takes to CHANGE the sample that was kept AGO calls before. */
-static void compare(const struct cgx_kept *kept, unsigned ago, const struct scaled *scaled,
-                    double size, float least, struct change *change)
+static void compare_samples(const struct cgx_kept *kept, unsigned ago, const struct scaled *scaled,
+                            double size, float least, struct change *change)
 {
     const size_t group = kept->elements / GROUPS;
     const size_t place = (kept->next + CGX_LOOK_KEPT - ago) % CGX_LOOK_KEPT;
@@ -260,8 +260,8 @@ static struct change change_of(struct cgx_kept *kept, const float *values, doubl
     if (kept->count > 0)
         scale_sample(values, kept->elements, size, &scaled);
     for (unsigned ago = 1; ago <= kept->count; ago++)
-        compare(kept, ago, &scaled, size, least, &change);
-    keep(kept, values, size);
+        compare_samples(kept, ago, &scaled, size, least, &change);
+    keep_sample(kept, values, size);
     return change;
 }
 
@@ -289,8 +289,8 @@ static bool take_odd(struct cgx_window *window, double size)
 }
 
 /* What a sum of SIZE, sampled as VALUES, shows beside the sums before it. */
-static enum cgx_look judge(struct cgx_window *window, const float *values, double size,
-                           bool symmetric)
+static enum cgx_look judge_sum(struct cgx_window *window, const float *values, double size,
+                               bool symmetric)
 {
     bool blind = window->kept->count < BLIND;
     struct change change = change_of(window->kept, values, size, STILL);
@@ -312,14 +312,14 @@ enum cgx_look cgx_window_look(struct cgx_window *window, const struct cgx_sample
     enum cgx_look look;
 
     window->looks++;
-    if (!counts(size) || !window->kept)
+    if (!is_usable_size(size) || !window->kept)
         return CGX_LOOK_UNKNOWN;
     if (traits->placed) {
         cgx_sizes_add(&window->all, size);
         if (take_odd(window, size))
             return CGX_LOOK_ODD;
     }
-    look = judge(window, sample->values, size, traits->symmetric);
+    look = judge_sum(window, sample->values, size, traits->symmetric);
     window->alike += traits->alike;
     window->gradient += look == CGX_LOOK_GRADIENT;
     if (cgx_look_is_state(look)) {
@@ -334,7 +334,7 @@ static bool is_third(const struct cgx_window *window, unsigned looks)
     return 3 * looks >= cgx_window_length(window) - BLIND;
 }
 
-static enum cgx_look conclude(const struct cgx_window *window)
+static enum cgx_look conclude_window(const struct cgx_window *window)
 {
     if (is_third(window, window->state))
         return window->found;
@@ -347,7 +347,7 @@ enum { WORD_LEAST, WORD_GREATEST, WORD_ALIKE };
 
 void cgx_window_vote(const struct cgx_window *window, uint32_t words[CGX_LOOK_WORDS])
 {
-    words[WORD_LEAST] = (uint32_t)conclude(window);
+    words[WORD_LEAST] = (uint32_t)conclude_window(window);
     words[WORD_GREATEST] = CGX_LOOKS - words[WORD_LEAST];
     words[WORD_ALIKE] = window->alike;
 }
@@ -382,7 +382,7 @@ enum cgx_look cgx_inputs_look(struct cgx_inputs *inputs, const struct cgx_sample
     const struct cgx_range own = range_of(&inputs->sizes), *range = traits->range;
     struct change change;
 
-    if (!counts(size))
+    if (!is_usable_size(size))
         return CGX_LOOK_UNKNOWN;
     change = change_of(inputs->kept, input->values, size, STILL_INPUT);
     if (traits->unseen && traits->symmetric)

@@ -35,7 +35,7 @@ static bool is_power(uint32_t n)
     return n > 0 && (n & (n - 1)) == 0;
 }
 
-static enum cgx_way other(enum cgx_way way)
+static enum cgx_way other_way(enum cgx_way way)
 {
     return way == CGX_WAY_EXACT ? CGX_WAY_COMPRESSED : CGX_WAY_EXACT;
 }
@@ -43,21 +43,21 @@ static enum cgx_way other(enum cgx_way way)
 bool cgx_worth_is_due(const struct cgx_worth *worth)
 {
     return worth->tries &&
-           (is_power(worth->times[other(worth->way)].count) || worth->steady == ENOUGH);
+           (is_power(worth->times[other_way(worth->way)].count) || worth->steady == ENOUGH);
 }
 
 /* Makes room for the time of a sum. */
-static void enter(struct cgx_times *times)
+static void make_room(struct cgx_times *times)
 {
     times->last[times->count++ % CGX_TIMES] = CGX_TIME_UNKNOWN;
 }
 
 void cgx_worth_look(struct cgx_worth *worth)
 {
-    enter(&worth->times[CGX_WAY_EXACT]);
+    make_room(&worth->times[CGX_WAY_EXACT]);
 }
 
-static void begin(struct cgx_worth *worth, const struct cgx_worth *neighbour)
+static void begin_class(struct cgx_worth *worth, const struct cgx_worth *neighbour)
 {
     const uint32_t exact = worth->times[CGX_WAY_EXACT].count;
 
@@ -75,7 +75,7 @@ static void begin_try(struct cgx_worth *worth)
 {
     worth->tries = true;
     worth->steady = 0;
-    worth->times[other(worth->way)].count = 0;
+    worth->times[other_way(worth->way)].count = 0;
 }
 
 enum cgx_way cgx_worth_next(struct cgx_worth *worth, const struct cgx_worth *neighbour,
@@ -84,11 +84,11 @@ enum cgx_way cgx_worth_next(struct cgx_worth *worth, const struct cgx_worth *nei
     enum cgx_way way;
 
     if (!worth->begun)
-        begin(worth, neighbour);
+        begin_class(worth, neighbour);
     if (!worth->tries && worth->wait == 0)
         begin_try(worth);
-    way = worth->tries ? other(worth->way) : worth->way;
-    enter(&worth->times[way]);
+    way = worth->tries ? other_way(worth->way) : worth->way;
+    make_room(&worth->times[way]);
     worth->young = way == CGX_WAY_COMPRESSED && age < CGX_STEP_YOUNG ? CGX_STEP_YOUNG - age : 0;
     worth->unmeasured = !worth->tries && worth->young > 0;
     if (worth->tries)
@@ -118,7 +118,7 @@ void cgx_worth_vote(const struct cgx_worth *worth, int32_t words[CGX_WORTH_WORDS
                sizeof worth->times[way].last);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_times(const void *a, const void *b)
 {
     int32_t x, y;
 
@@ -131,14 +131,14 @@ struct summary {
     uint64_t quarter, median; /* 0: no time is known; QUARTER: a quarter of all times are less */
 };
 
-static struct summary summarise(const struct cgx_worth *worth, enum cgx_way way,
-                                const int32_t words[CGX_WORTH_WORDS])
+static struct summary summarise_times(const struct cgx_worth *worth, enum cgx_way way,
+                                      const int32_t words[CGX_WORTH_WORDS])
 {
     size_t count = cgx_smaller(worth->times[way].count, CGX_TIMES);
     int32_t sorted[CGX_TIMES];
 
     memcpy(sorted, words + (size_t)way * CGX_TIMES, sizeof sorted);
-    qsort(sorted, count, sizeof sorted[0], compare);
+    qsort(sorted, count, sizeof sorted[0], compare_times);
     while (count > 0 && sorted[count - 1] == CGX_TIME_UNKNOWN)
         count--;
     if (count == 0)
@@ -155,7 +155,7 @@ static bool is_above(struct summary one, struct summary two, uint64_t hundredths
 
 /* The hundredths that sums of a try, the last of which is YOUNG, take if they are as fast as later
  * ones. */
-static uint64_t allowance(uint32_t young)
+static uint64_t try_allowance(uint32_t young)
 {
     return 100 + (uint64_t)(YOUNGEST - 100) * young / CGX_STEP_YOUNG;
 }
@@ -173,9 +173,9 @@ static uint32_t wait_after(const struct cgx_worth *worth, uint64_t usual, uint64
 
 struct cgx_verdict cgx_worth_judge(struct cgx_worth *worth, const int32_t words[CGX_WORTH_WORDS])
 {
-    const enum cgx_way trial = other(worth->way);
-    const struct summary now = summarise(worth, worth->way, words);
-    const struct summary tried = summarise(worth, trial, words);
+    const enum cgx_way trial = other_way(worth->way);
+    const struct summary now = summarise_times(worth, worth->way, words);
+    const struct summary tried = summarise_times(worth, trial, words);
     const uint32_t count = worth->times[trial].count;
     const uint64_t limit = count > 2          ? LONGER
                            : count == 2       ? LONGER_2
@@ -186,7 +186,8 @@ struct cgx_verdict cgx_worth_judge(struct cgx_worth *worth, const int32_t words[
     verdict.medians[worth->way] = now.median;
     verdict.medians[trial] = tried.median;
     if (tried.median > 0 && now.median > 0) {
-        verdict.ends = verdict.ends || is_above(tried, now, limit * allowance(worth->young) / 100);
+        verdict.ends =
+            verdict.ends || is_above(tried, now, limit * try_allowance(worth->young) / 100);
         verdict.changes = verdict.ends && is_above(now, tried, 10000 / SHORTER);
     }
     if (!verdict.ends)
@@ -195,8 +196,9 @@ struct cgx_verdict cgx_worth_judge(struct cgx_worth *worth, const int32_t words[
     if (verdict.changes)
         worth->wait = wait_after(worth, tried.median, now.median, 1);
     else
-        worth->wait = wait_after(worth, now.median, tried.median * 100 / allowance(worth->young),
-                                 (uint32_t)cgx_smaller(count, ENOUGH));
+        worth->wait =
+            wait_after(worth, now.median, tried.median * 100 / try_allowance(worth->young),
+                       (uint32_t)cgx_smaller(count, ENOUGH));
     worth->longer = (uint32_t)cgx_smaller(GROWTH * worth->longer, MOST_WAIT);
     if (verdict.changes)
         worth->way = trial;

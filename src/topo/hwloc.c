@@ -24,7 +24,7 @@ static struct cgx_hwloc table;
 static bool opened;
 static pthread_once_t open_once = PTHREAD_ONCE_INIT;
 
-static bool resolve(void *library, const char *name, void *function)
+static bool resolve_function(void *library, const char *name, void *function)
 {
     void *address = dlsym(library, name);
 
@@ -53,7 +53,8 @@ static void open_hwloc(void)
         return;
     }
     opened = true;
-#define RESOLVE(function) opened = resolve(library, "hwloc_" #function, &table.function) && opened;
+#define RESOLVE(function) \
+    opened = resolve_function(library, "hwloc_" #function, &table.function) && opened;
     CGX_HWLOC_FUNCTIONS(RESOLVE)
 #undef RESOLVE
     opened = opened && MAJOR(table.get_api_version()) == MAJOR(HWLOC_API_VERSION);
@@ -75,8 +76,8 @@ static void leave_drivers_alone(hwloc_topology_t topology)
                                       harmful[i]);
 }
 
-static int load(hwloc_topology_t topology, enum cgx_topo_source source, const char *text,
-                enum cgx_topo_detail detail)
+static int load_topology(hwloc_topology_t topology, enum cgx_topo_source source, const char *text,
+                         enum cgx_topo_detail detail)
 {
     if ((source == CGX_TOPO_SYNTHETIC && table.topology_set_synthetic(topology, text) != 0) ||
         (source == CGX_TOPO_XML && table.topology_set_xml(topology, text) != 0) ||
@@ -100,7 +101,7 @@ enum cgx_status cgx_topo_load(enum cgx_topo_source source, const char *text,
     if (!new_topo || table.topology_init(&new_topo->topology) != 0)
         goto free_topo;
     new_topo->hwloc = &table;
-    if (load(new_topo->topology, source, text, detail) != 0) {
+    if (load_topology(new_topo->topology, source, text, detail) != 0) {
         status = errno == ENOMEM ? CGX_ERR_NOMEM : CGX_ERR_INVALID;
         goto destroy_topology;
     }

@@ -91,7 +91,7 @@ static void release_signal(const struct cgx_output *output)
 }
 
 /* Takes over FILE, which is negative if opening it failed. On failure FILE is closed. */
-static bool begin(struct cgx_output *output, int file)
+static bool begin_file(struct cgx_output *output, int file)
 {
     output->stream = file >= 0 ? fdopen(file, "w") : NULL;
     if (output->stream)
@@ -111,7 +111,7 @@ bool cgx_output_begin(struct cgx_output *output, const char *path)
         close(file);
         file = -1;
     }
-    return begin(output, file);
+    return begin_file(output, file);
 }
 
 bool cgx_output_end(struct cgx_output *output)
@@ -144,7 +144,7 @@ static bool begin_beside(struct cgx_output *output, const char *path, char **nam
     if (!*name)
         return false;
     snprintf(*name, bytes, "%s.%016" PRIx64, path, cgx_cookie());
-    return begin(output, open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, PERMISSIONS));
+    return begin_file(output, open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, PERMISSIONS));
 }
 
 static bool write_to(struct cgx_output *output, cgx_output_writer *write, const void *state)

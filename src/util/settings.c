@@ -109,7 +109,7 @@ static enum cgx_defaults defaults_of(const struct cgx_settings *settings)
     return settings->history == CGX_HISTORY_NEVER ? CGX_DEFAULTS_NO_HISTORY : CGX_DEFAULTS_USUAL;
 }
 
-static uint64_t load(const struct cgx_key *row, const struct cgx_settings *settings)
+static uint64_t load_value(const struct cgx_key *row, const struct cgx_settings *settings)
 {
     const unsigned char *fields = (const unsigned char *)settings;
     uint64_t value = 0;
@@ -219,7 +219,7 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
 static void put_word(const struct cgx_key *row, const struct cgx_settings *settings,
                      uint32_t words[CGX_SETTINGS_WORDS])
 {
-    uint64_t value = load(row, settings);
+    uint64_t value = load_value(row, settings);
 
     if (row->about.slot != 0)
         words[row->about.slot] =
@@ -246,14 +246,14 @@ const char *cgx_settings_slot_name(size_t slot)
 
 /* ---- printing ---- */
 
-static void ignore(void *context, int level, const char *message)
+static void ignore_message(void *context, int level, const char *message)
 {
     (void)context;
     (void)level;
     (void)message;
 }
 
-static const char *shown(const char *initial)
+static const char *shown_default(const char *initial)
 {
     return *initial == '\0' ? "unset" : initial;
 }
@@ -266,17 +266,18 @@ static void print_row(FILE *out, const struct cgx_key *row, const char *text, co
     struct cgx_settings tried;
 
     fprintf(out, "%s\n    %s\n", row->about.name, row->about.meaning);
-    fprintf(out, "    values: %s; default: %s", row->about.values, shown(row->about.initial));
+    fprintf(out, "    values: %s; default: %s", row->about.values,
+            shown_default(row->about.initial));
     for (unsigned d = CGX_DEFAULTS_USUAL + 1; d < CGX_DEFAULTS; d++)
         if (row->others[d])
             fprintf(out, "; with %s: %s", cgx_defaults_name((enum cgx_defaults)d),
-                    shown(row->others[d]));
+                    shown_default(row->others[d]));
     if (text)
         fprintf(out, "\n    now: \"%s\"%s\n", cgx_printable(text, copy),
                 cgx_key_read(row, text, &tried) ? "" : " (refused)");
     else
-        fprintf(out, "\n    now: %s (the default%s%s)\n", shown(initial), source ? " with " : "",
-                source ? source : "");
+        fprintf(out, "\n    now: %s (the default%s%s)\n", shown_default(initial),
+                source ? " with " : "", source ? source : "");
 }
 
 /* Prints ROW if TEXT sets it to something other than the default, and returns whether it did. */
@@ -290,7 +291,8 @@ static bool print_change(FILE *out, const struct cgx_key *row, const char *text,
         return false;
     fprintf(out, "%s=\"%s\" (%sdefault%s%s: %s)\n    %s\n", row->about.name,
             cgx_printable(text, copy), cgx_key_read(row, text, &tried) ? "" : "refused; ",
-            source ? " with " : "", source ? source : "", shown(initial), row->about.meaning);
+            source ? " with " : "", source ? source : "", shown_default(initial),
+            row->about.meaning);
     return true;
 }
 
@@ -300,7 +302,7 @@ void cgx_settings_print(FILE *out, char *const environment[], bool all)
     enum cgx_defaults defaults;
     bool changed = false;
 
-    cgx_settings_parse(environment, ignore, NULL, &settings);
+    cgx_settings_parse(environment, ignore_message, NULL, &settings);
     defaults = defaults_of(&settings);
     for (size_t i = 0; i < NROWS; i++) {
         const char *text = find_text(&rows[i], environment);

@@ -65,7 +65,7 @@ void cgx_trace_record(struct cgx_trace_event event)
 
 /* An outer event precedes the events within it. If both begin together, the outer one ends later;
  * if they also end together, it has the lower kind. */
-static int compare(const void *left, const void *right)
+static int compare_events(const void *left, const void *right)
 {
     const struct cgx_trace_event *a = left, *b = right;
 
@@ -88,6 +88,6 @@ const struct cgx_trace_event *cgx_trace_end(size_t *kept, uint64_t *dropped)
     *kept = all < CGX_TRACE_EVENTS ? (size_t)all : CGX_TRACE_EVENTS;
     *dropped = all - *kept;
     if (events)
-        qsort(events, *kept, sizeof *events, compare);
+        qsort(events, *kept, sizeof *events, compare_events);
     return events;
 }

@@ -83,8 +83,8 @@ static void write_bucket(const struct cgx_walk *walk, const struct cgx_bucket *b
     }
 }
 
-static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work *work,
-                              const struct cgx_bucket *bucket)
+static enum cgx_status encode_bucket(const struct cgx_walk *walk, const struct cgx_work *work,
+                                     const struct cgx_bucket *bucket)
 {
     enum cgx_dtype dtype = walk->coding->dtype;
     const unsigned char *elements = cgx_walk_element(walk, work->in, bucket->first);
@@ -109,8 +109,8 @@ static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work
 
 /* ---- decode ---- */
 
-static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work *work,
-                              const struct cgx_bucket *bucket)
+static enum cgx_status decode_bucket(const struct cgx_walk *walk, const struct cgx_work *work,
+                                     const struct cgx_bucket *bucket)
 {
     enum cgx_dtype dtype = walk->coding->dtype;
     size_t size = cgx_dtype_size(dtype);
@@ -175,8 +175,8 @@ static enum cgx_status sum_bucket(const struct cgx_walk *walk, const struct cgx_
 
 /* ---- reduce ---- */
 
-static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work *work,
-                              const struct cgx_bucket *bucket)
+static enum cgx_status reduce_bucket(const struct cgx_walk *walk, const struct cgx_work *work,
+                                     const struct cgx_bucket *bucket)
 {
     if (sum_bucket(walk, work, bucket) != CGX_OK)
         return CGX_ERR_FORMAT;
@@ -188,4 +188,5 @@ static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work
 /* ---- the family ---- */
 
 const struct cgx_host_family cgx_host_maxmin = {
-    .operations = {[CGX_ENCODE] = encode, [CGX_REDUCE] = reduce, [CGX_DECODE] = decode}};
+    .operations = {
+        [CGX_ENCODE] = encode_bucket, [CGX_REDUCE] = reduce_bucket, [CGX_DECODE] = decode_bucket}};

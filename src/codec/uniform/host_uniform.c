@@ -241,9 +241,9 @@ static size_t encode_group(const struct cgx_walk *walk, const struct cgx_bucket 
 
 /* Writes all VALUES of a group behind the groups before it. NOISE is the mean square of the errors
  * that the values already have. */
-static void quantise(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                     const struct place *place, const cgx_float32 *values, double noise,
-                     bool is_sum, unsigned char *payload)
+static void quantise_group(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                           const struct place *place, const cgx_float32 *values, double noise,
+                           bool is_sum, unsigned char *payload)
 {
     struct cgx_uniform_head head = cgx_uniform_head_of(payload + place->piece);
     float squares = walk->kernels->norm(values, CGX_UNIFORM_GROUP), part = walk->coding->floor;
@@ -268,8 +268,8 @@ static void quantise(const struct cgx_walk *walk, const struct cgx_bucket *bucke
     memcpy(payload + place->piece, &head, sizeof head);
 }
 
-static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work *work,
-                              const struct cgx_bucket *bucket)
+static enum cgx_status encode_elements(const struct cgx_walk *walk, const struct cgx_work *work,
+                                       const struct cgx_bucket *bucket)
 {
     const unsigned char *elements = cgx_walk_element(walk, work->in, bucket->first);
     const struct place place = place_of(walk, bucket);
@@ -278,17 +278,17 @@ static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work
     if (place.index == 0 && begin_piece(walk, work, &place) != CGX_OK)
         return CGX_ERR_INVALID;
     cgx_walk_prefetch(elements, bucket->count * cgx_dtype_size(walk->coding->dtype));
-    quantise(walk, bucket, &place, cgx_history_widened(walk, work, bucket, elements, room), 0,
-             false, work->out);
+    quantise_group(walk, bucket, &place, cgx_history_widened(walk, work, bucket, elements, room), 0,
+                   false, work->out);
     return CGX_OK;
 }
 
 /* ---- decode ---- */
 
 /* Decodes the group at PLACE into VALUES, all elements of its blocks, for USE. */
-static enum cgx_status restore(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                               const struct place *place, const unsigned char *payload,
-                               enum cgx_uniform_use use, cgx_float32 *values)
+static enum cgx_status restore_group(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                                     const struct place *place, const unsigned char *payload,
+                                     enum cgx_uniform_use use, cgx_float32 *values)
 {
     struct cgx_uniform_head head = cgx_uniform_head_of(payload + place->piece);
     size_t begin = begin_of(place, payload), end = end_of(place, payload);
@@ -310,8 +310,8 @@ static enum cgx_status restore(const struct cgx_walk *walk, const struct cgx_buc
     return CGX_OK;
 }
 
-static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work *work,
-                              const struct cgx_bucket *bucket)
+static enum cgx_status decode_group(const struct cgx_walk *walk, const struct cgx_work *work,
+                                    const struct cgx_bucket *bucket)
 {
     enum cgx_dtype dtype = walk->coding->dtype;
     size_t size = cgx_dtype_size(dtype);
@@ -322,7 +322,7 @@ static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work
     cgx_float32 *values = in_place ? (cgx_float32 *)elements : room;
 
     cgx_walk_prefetch(elements, bucket->count * size);
-    if (restore(walk, bucket, &place, work->in, CGX_UNIFORM_RESULT, values) != CGX_OK)
+    if (restore_group(walk, bucket, &place, work->in, CGX_UNIFORM_RESULT, values) != CGX_OK)
         return CGX_ERR_FORMAT;
     if (work->history.scales) {
         cgx_history_multiply(walk, work, bucket, values);
@@ -352,8 +352,8 @@ static void add_elements(const struct cgx_walk *walk, const struct cgx_work *wor
         walk->kernels->add(room, CGX_UNIFORM_GROUP, sum);
 }
 
-static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work *work,
-                              const struct cgx_bucket *bucket)
+static enum cgx_status reduce_group(const struct cgx_walk *walk, const struct cgx_work *work,
+                                    const struct cgx_bucket *bucket)
 {
     const struct place place = place_of(walk, bucket);
     cgx_uniform_values sum;
@@ -367,17 +367,19 @@ static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work
 
         if (elements)
             add_elements(walk, work, bucket, elements, p == 0, sum);
-        else if (restore(walk, bucket, &place, work->sources[p],
-                         p > 0 ? CGX_UNIFORM_SOURCE : CGX_UNIFORM_FIRST_SOURCE, sum) != CGX_OK)
+        else if (restore_group(walk, bucket, &place, work->sources[p],
+                               p > 0 ? CGX_UNIFORM_SOURCE : CGX_UNIFORM_FIRST_SOURCE,
+                               sum) != CGX_OK)
             return CGX_ERR_FORMAT;
     }
     for (size_t i = bucket->count; i < CGX_UNIFORM_GROUP; i++)
         sum[i] = -0.0f;
-    quantise(walk, bucket, &place, sum, noise_of(walk, work), true, work->out);
+    quantise_group(walk, bucket, &place, sum, noise_of(walk, work), true, work->out);
     return CGX_OK;
 }
 
 /* ---- the family ---- */
 
 const struct cgx_host_family cgx_host_uniform = {
-    .operations = {[CGX_ENCODE] = encode, [CGX_REDUCE] = reduce, [CGX_DECODE] = decode}};
+    .operations = {
+        [CGX_ENCODE] = encode_elements, [CGX_REDUCE] = reduce_group, [CGX_DECODE] = decode_group}};

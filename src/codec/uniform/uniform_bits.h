@@ -12,7 +12,7 @@ struct writer {
 };
 
 /* Writes the COUNT lowest bits of VALUE, 0 to 64; the others must be 0. */
-INLINE void put(struct writer *writer, uint64_t value, unsigned count)
+INLINE void put_bits(struct writer *writer, uint64_t value, unsigned count)
 {
     uint64_t word = writer->last | value << writer->bits;
     uint64_t rest = value >> 1 >> (63 - writer->bits);
@@ -29,13 +29,13 @@ struct reader {
     size_t at, end; /* in bits */
 };
 
-INLINE bool has(const struct reader *reader, size_t bits)
+INLINE bool has_bits(const struct reader *reader, size_t bits)
 {
     return bits <= reader->end - reader->at;
 }
 
 /* The 64 bits from AT on; some may be beyond the end of the group. */
-INLINE uint64_t peek(const struct reader *reader)
+INLINE uint64_t peek_bits(const struct reader *reader)
 {
     const uint64_t *words = reader->words + reader->at / 64;
     const unsigned shift = reader->at % 64;
@@ -44,9 +44,9 @@ INLINE uint64_t peek(const struct reader *reader)
 }
 
 /* Reads the next COUNT bits, 0 to 64, which must exist. */
-INLINE uint64_t get(struct reader *reader, unsigned count)
+INLINE uint64_t get_bits(struct reader *reader, unsigned count)
 {
-    uint64_t value = lowest(peek(reader), count);
+    uint64_t value = lowest(peek_bits(reader), count);
 
     reader->at += count;
     return value;

@@ -41,7 +41,7 @@ INLINE bool find_blocks(unsigned blocks, uint64_t kinds, struct reader *reader, 
         return false;
     for (unsigned b = 0; b < blocks; b++)
         count += words_of_kind[kinds >> 4 * b & 15];
-    if (!has(reader, 64 * count))
+    if (!has_bits(reader, 64 * count))
         return false;
     reader->at = 64 * count;
     all->special = 0;
@@ -80,9 +80,9 @@ static __attribute__((noinline)) bool get_specials(uint64_t kinds, struct reader
 
         if (kind == CGX_UNIFORM_NIBBLES)
             continue;
-        if (!has(reader, CGX_UNIFORM_FORM_BITS))
+        if (!has_bits(reader, CGX_UNIFORM_FORM_BITS))
             return false;
-        all->opened[b].form = (unsigned)get(reader, CGX_UNIFORM_FORM_BITS);
+        all->opened[b].form = (unsigned)get_bits(reader, CGX_UNIFORM_FORM_BITS);
         if (!may_have(kind, all->opened[b].form))
             return false;
         all->planes[b] = cgx_uniform_planes(all->opened[b].form);
@@ -95,12 +95,13 @@ static __attribute__((noinline)) bool get_specials(uint64_t kinds, struct reader
                                : cgx_uniform_has_levels(form) ? count
                                                               : 0;
 
-        if (!has(reader, (size_t)all->planes[b] * count + first))
+        if (!has_bits(reader, (size_t)all->planes[b] * count + first))
             return false;
         /* Most have three planes or fewer; how many is unpredictable. */
         for (unsigned i = 0; i < 3 || i < all->planes[b]; i++)
-            opened->masks[i] = deposit(get(reader, i < all->planes[b] ? count : 0), opened->of);
-        all->levels[1][b] = get(reader, first);
+            opened->masks[i] =
+                deposit(get_bits(reader, i < all->planes[b] ? count : 0), opened->of);
+        all->levels[1][b] = get_bits(reader, first);
     }
     for (uint32_t rest = all->special; rest != 0; rest &= rest - 1) {
         const unsigned b = (unsigned)__builtin_ctz(rest);
@@ -108,9 +109,10 @@ static __attribute__((noinline)) bool get_specials(uint64_t kinds, struct reader
         if (all->opened[b].form == CGX_UNIFORM_NIBBLES) {
             const unsigned count = 4 * count_of(all->levels[1][b]);
 
-            if (!has(reader, count))
+            if (!has_bits(reader, count))
                 return false;
-            all->levels[1][b] = deposit(get(reader, count), 15 * deposit(all->levels[1][b], EACH));
+            all->levels[1][b] =
+                deposit(get_bits(reader, count), 15 * deposit(all->levels[1][b], EACH));
         }
         all->levels[1][b] = deposit(all->levels[1][b], all->opened[b].of);
     }
@@ -132,9 +134,9 @@ static __attribute__((noinline)) bool get_deep(struct reader *reader, unsigned b
             const uint64_t bit = left & -left;
             unsigned quotient;
 
-            if (!has(reader, 8))
+            if (!has_bits(reader, 8))
                 return false;
-            quotient = LEVELS + (unsigned)get(reader, 8);
+            quotient = LEVELS + (unsigned)get_bits(reader, 8);
             if (quotient > 255)
                 return false;
             for (unsigned i = 0; i < 8; i++)
@@ -153,7 +155,7 @@ INLINE size_t get_level(struct reader *reader, unsigned blocks, size_t count,
 
     if (count > MOST_FEW) {
         for (unsigned b = 0; b < blocks; b++) {
-            here[b] = deposit(peek(reader), before[b]);
+            here[b] = deposit(peek_bits(reader), before[b]);
             reader->at += count_of(before[b]);
             ones += count_of(here[b]);
         }
@@ -176,7 +178,7 @@ INLINE bool get_levels(struct reader *reader, unsigned blocks, struct decoded *a
     for (unsigned b = 0; b < blocks; b++)
         count += count_of(all->levels[1][b]);
     for (level = 2; count != 0 && level <= LEVELS; level++) {
-        if (!has(reader, count))
+        if (!has_bits(reader, count))
             return false;
         count = get_level(reader, blocks, count, all->levels[level - 1], all->levels[level]);
     }
@@ -200,7 +202,7 @@ INLINE void take_quotients(unsigned b, const struct decoded *all, uint64_t bits[
 }
 
 /* Whether all codes of block B have as few bits as its form says. */
-INLINE bool fit(unsigned b, const struct decoded *all)
+INLINE bool codes_fit(unsigned b, const struct decoded *all)
 {
     const bool is_wide = (all->special >> b & 1) && all->opened[b].form >= CGX_UNIFORM_WIDE_FORM;
     uint64_t beyond = 0, bits[8];
@@ -219,16 +221,16 @@ static __attribute__((noinline)) bool get_holes(struct reader *reader, unsigned 
 
     for (unsigned i = 0; i < all->planes[b]; i++)
         none &= ~all->opened[b].masks[i];
-    if (!has(reader, count_of(none)))
+    if (!has_bits(reader, count_of(none)))
         return false;
-    all->opened[b].of = ~none | deposit(get(reader, count_of(none)), none);
+    all->opened[b].of = ~none | deposit(get_bits(reader, count_of(none)), none);
     return true;
 }
 
 /* ---- blocks ---- */
 
 /* The codes of block B, as k. */
-INLINE codes assemble(unsigned b, const struct decoded *all)
+INLINE codes assemble_codes(unsigned b, const struct decoded *all)
 {
     codes result = none();
     uint64_t bits[8], signs;
@@ -236,11 +238,11 @@ INLINE codes assemble(unsigned b, const struct decoded *all)
     take_quotients(b, all, bits);
     if (all->deep)
         for (unsigned i = 7; i > 2; i--)
-            result = twice(result, bits[i]);
-    result = twice(twice(result, bits[2]), bits[1]);
+            result = double_codes(result, bits[i]);
+    result = double_codes(double_codes(result, bits[2]), bits[1]);
     signs = bits[0];
     for (unsigned i = all->planes[b]; i > 0; i--) {
-        result = twice(result, signs);
+        result = double_codes(result, signs);
         signs = all->masks[b][i - 1];
     }
     return signed_by(result, signs);
@@ -264,10 +266,10 @@ static __attribute__((noinline)) void restore_wide(const struct cgx_uniform_grou
         codes result = none();
 
         for (unsigned i = 8 * half + 8; i-- > 8 * half;)
-            result = twice(result, i < planes       ? all->masks[b][i]
-                                   : i < planes + 8 ? bits[i - planes]
-                                                    : 0);
-        store(result, bytes[half]);
+            result = double_codes(result, i < planes       ? all->masks[b][i]
+                                          : i < planes + 8 ? bits[i - planes]
+                                                           : 0);
+        store_codes(result, bytes[half]);
     }
     for (uint32_t i = 0; i < CGX_UNIFORM_BLOCK; i += 16) {
         for (uint32_t lane = 0; lane < 16; lane++) {
@@ -296,7 +298,7 @@ INLINE void restore_raw(const uint64_t *words, enum cgx_uniform_use use, cgx_flo
     }
 }
 
-INLINE void fill(float value, bool add, cgx_float32 *values)
+INLINE void fill_block(float value, bool add, cgx_float32 *values)
 {
     for (unsigned i = 0; i < CGX_UNIFORM_BLOCK; i++)
         values[i] = add ? values[i] + value : value;
@@ -309,20 +311,21 @@ INLINE bool restore_block(const struct cgx_uniform_group *group, unsigned b, uns
 {
     const bool add = use == CGX_UNIFORM_SOURCE;
 
-    if ((all->deep || all->planes[b] > 4) && !fit(b, all))
+    if ((all->deep || all->planes[b] > 4) && !codes_fit(b, all))
         return false;
     if (kind <= CGX_UNIFORM_NONE)
-        restore(assemble(b, all), hash, group->step, ALL, false, use, values);
+        restore_levels(assemble_codes(b, all), hash, group->step, ALL, false, use, values);
     else if (kind >= CGX_UNIFORM_SPARSE && all->opened[b].form >= CGX_UNIFORM_WIDE_FORM)
         restore_wide(group, b, all, use, values);
     else if (kind >= CGX_UNIFORM_SPARSE)
-        restore(assemble(b, all), hash, group->step, all->opened[b].of, true, use, values);
+        restore_levels(assemble_codes(b, all), hash, group->step, all->opened[b].of, true, use,
+                       values);
     else if (kind == CGX_UNIFORM_RAW)
         restore_raw(all->masks[b], use, values);
     else if (kind == CGX_UNIFORM_POISON)
-        fill(NAN, add, values);
+        fill_block(NAN, add, values);
     else if (!add)
-        fill(use == CGX_UNIFORM_RESULT ? 0.0f : -0.0f, false, values);
+        fill_block(use == CGX_UNIFORM_RESULT ? 0.0f : -0.0f, false, values);
     return true;
 }
 
@@ -335,7 +338,7 @@ INLINE bool decode_group(const struct cgx_uniform_group *group, uint64_t kinds,
     bool good = true;
 
     for (unsigned b = 0; b < blocks; b++)
-        hashes[b] = hash(group, group->first + b);
+        hashes[b] = hash_block(group, group->first + b);
     if (!find_blocks(blocks, kinds, reader, &all) ||
         (all.special != 0 && !get_specials(kinds, reader, &all)) ||
         !get_levels(reader, blocks, &all))

@@ -65,7 +65,7 @@ INLINE size_t put_level(struct writer *writer, unsigned blocks, size_t count,
 
     if (count > 64) {
         for (unsigned b = 0; b < blocks; b++) {
-            put(writer, extract(here[b], before[b]), count_of(before[b]));
+            put_bits(writer, extract(here[b], before[b]), count_of(before[b]));
             ones += count_of(here[b]);
         }
         return ones;
@@ -74,7 +74,7 @@ INLINE size_t put_level(struct writer *writer, unsigned blocks, size_t count,
         bits |= extract(here[b], before[b]) << at % 64;
         at += count_of(before[b]);
     }
-    put(writer, bits, (unsigned)count);
+    put_bits(writer, bits, (unsigned)count);
     return count_of(bits);
 }
 
@@ -97,8 +97,8 @@ static __attribute__((noinline)) void put_escapes(struct writer *writer, unsigne
 
         memcpy(bytes, &all->codes[b], sizeof bytes);
         for (uint64_t left = all->levels[LEVELS][b]; left != 0; left &= left - 1)
-            put(writer, (uint64_t)((bytes[__builtin_ctzll(left)] >> all->parameters[b]) - LEVELS),
-                8);
+            put_bits(writer,
+                     (uint64_t)((bytes[__builtin_ctzll(left)] >> all->parameters[b]) - LEVELS), 8);
     }
 }
 
@@ -151,7 +151,7 @@ INLINE void put_planes(struct writer *writer, unsigned b, const struct encoded *
         const uint64_t mask =
             is_wide ? special->masks[i] : extract(bit_of(all->codes[b], i), special->of);
 
-        put(writer, i < planes ? mask : 0, i < planes ? special->count : 0);
+        put_bits(writer, i < planes ? mask : 0, i < planes ? special->count : 0);
     }
 }
 
@@ -159,7 +159,7 @@ INLINE void put_planes(struct writer *writer, unsigned b, const struct encoded *
 static __attribute__((noinline)) void put_specials(struct writer *writer, const struct encoded *all)
 {
     for (uint32_t rest = all->special; rest != 0; rest &= rest - 1)
-        put(writer, all->specials[__builtin_ctz(rest)].form, CGX_UNIFORM_FORM_BITS);
+        put_bits(writer, all->specials[__builtin_ctz(rest)].form, CGX_UNIFORM_FORM_BITS);
     for (uint32_t rest = all->special | all->nibbles; rest != 0; rest &= rest - 1) {
         const unsigned b = (unsigned)__builtin_ctz(rest);
         const uint64_t first = first_of(b, all);
@@ -167,15 +167,15 @@ static __attribute__((noinline)) void put_specials(struct writer *writer, const 
         if ((all->special >> b & 1) != 0)
             put_planes(writer, b, all);
         if ((all->nibbles >> b & 1) != 0)
-            put(writer, extract(nibbles_of(first), EACH), 16);
+            put_bits(writer, extract(nibbles_of(first), EACH), 16);
         else if (cgx_uniform_has_levels(all->specials[b].form))
-            put(writer, first, all->specials[b].count);
+            put_bits(writer, first, all->specials[b].count);
     }
     for (uint32_t rest = all->nibbles; rest != 0; rest &= rest - 1) {
         const uint64_t first = first_of((unsigned)__builtin_ctz(rest), all);
         const uint64_t nibbles = nibbles_of(first);
 
-        put(writer, extract(first, 15 * nibbles), 4 * count_of(nibbles));
+        put_bits(writer, extract(first, 15 * nibbles), 4 * count_of(nibbles));
     }
 }
 
@@ -184,7 +184,7 @@ static __attribute__((noinline)) void put_holes(struct writer *writer, const str
     for (uint32_t rest = all->special; rest != 0; rest &= rest - 1) {
         const struct special *special = &all->specials[__builtin_ctz(rest)];
 
-        put(writer, special->holes, special->nholes);
+        put_bits(writer, special->holes, special->nholes);
     }
 }
 
@@ -258,15 +258,15 @@ INLINE size_t encode_group(const struct cgx_uniform_group *group, const cgx_floa
     all.special = all.large = all.nibbles = 0;
     memset(all.sums, 0, sizeof all.sums);
     for (unsigned b = 0; b < blocks; b++)
-        all.codes[b] = hash(group, group->first + b);
+        all.codes[b] = hash_block(group, group->first + b);
     for (unsigned b = 0; b < blocks; b++) {
         const cgx_float32 *block = values + (size_t)CGX_UNIFORM_BLOCK * b;
 
-        all.codes[b] = quantise(block, group->inverse, all.codes[b]);
+        all.codes[b] = quantise_block(block, group->inverse, all.codes[b]);
         zeros |= (uint32_t)have_zeros(block, is_sum) << b;
     }
     for (unsigned b = 0; b < blocks; b++)
-        all.sums[b] = sum_of(all.codes[b]);
+        all.sums[b] = sum_codes(all.codes[b]);
     for (unsigned b = 0; b < BLOCKS; b++)
         all.kinds[b] = all.parameters[b] = cgx_uniform_form(all.sums[b], CGX_UNIFORM_BLOCK);
     for (unsigned b = 0; b < blocks; b++) {

@@ -25,7 +25,7 @@ typedef union {
 /* The bits of CGX_UNIFORM_MOST_CODE + 0.5f, which has a code of 8 bits. */
 #define MOST 0x42FD0000u
 
-INLINE codes hash(const struct cgx_uniform_group *group, uint32_t block)
+INLINE codes hash_block(const struct cgx_uniform_group *group, uint32_t block)
 {
     codes result;
 
@@ -39,7 +39,7 @@ INLINE codes hash(const struct cgx_uniform_group *group, uint32_t block)
 }
 
 /* In two loops without branches, which compilers make vectors of. */
-INLINE codes quantise(const cgx_float32 *values, float inverse, codes hash)
+INLINE codes quantise_block(const cgx_float32 *values, float inverse, codes hash)
 {
     uint32_t wide[CGX_UNIFORM_BLOCK];
     codes result;
@@ -57,7 +57,7 @@ INLINE codes quantise(const cgx_float32 *values, float inverse, codes hash)
     return result;
 }
 
-INLINE uint32_t sum_of(codes block)
+INLINE uint32_t sum_codes(codes block)
 {
     uint32_t sum = 0;
 
@@ -90,13 +90,13 @@ INLINE uint64_t zeros_of(const cgx_float32 *values, bool is_sum)
 }
 
 /* The lowest bits of eight bytes, which have no others, next to each other. */
-INLINE uint64_t gather(uint64_t bits)
+INLINE uint64_t gather_bits(uint64_t bits)
 {
     return bits * UINT64_C(0x0102040810204080) >> 56;
 }
 
 /* Bytes that are 1 where byte WORD of MASK has a bit. */
-INLINE uint64_t spread(uint64_t mask, unsigned word)
+INLINE uint64_t spread_mask(uint64_t mask, unsigned word)
 {
     const uint64_t bits = BYTES(mask >> 8 * word & 255) & UINT64_C(0x8040201008040201);
 
@@ -109,7 +109,7 @@ INLINE uint64_t bit_of(codes block, unsigned bit)
     uint64_t mask = 0;
 
     for (unsigned i = 0; i < WORDS; i++)
-        mask |= gather(block.words[i] >> bit % 8 & BYTES(1)) << 8 * i;
+        mask |= gather_bits(block.words[i] >> bit % 8 & BYTES(1)) << 8 * i;
     return bit < 8 ? mask : 0;
 }
 
@@ -123,7 +123,7 @@ INLINE uint64_t at_least(codes block, unsigned level)
         const uint64_t bytes = block.words[i], lower = (bytes | high) - (least & ~high);
         const uint64_t reach = (bytes & ~least) | (~(bytes ^ least) & lower);
 
-        mask |= gather(reach >> 7 & BYTES(1)) << 8 * i;
+        mask |= gather_bits(reach >> 7 & BYTES(1)) << 8 * i;
     }
     return mask;
 }
@@ -133,14 +133,14 @@ INLINE codes none(void)
     return (codes){{0}};
 }
 
-INLINE codes twice(codes block, uint64_t mask)
+INLINE codes double_codes(codes block, uint64_t mask)
 {
     for (unsigned i = 0; i < WORDS; i++)
-        block.words[i] = (block.words[i] << 1 & BYTES(254)) | spread(mask, i);
+        block.words[i] = (block.words[i] << 1 & BYTES(254)) | spread_mask(mask, i);
     return block;
 }
 
-INLINE void store(codes block, uint8_t *bytes)
+INLINE void store_codes(codes block, uint8_t *bytes)
 {
     memcpy(bytes, block.of, sizeof block.of);
 }
@@ -148,12 +148,12 @@ INLINE void store(codes block, uint8_t *bytes)
 INLINE codes signed_by(codes block, uint64_t mask)
 {
     for (unsigned i = 0; i < WORDS; i++)
-        block.words[i] ^= spread(mask, i) * 255;
+        block.words[i] ^= spread_mask(mask, i) * 255;
     return block;
 }
 
-INLINE void restore(codes k, codes hash, float step, uint64_t of, bool masked,
-                    enum cgx_uniform_use use, cgx_float32 *values)
+INLINE void restore_levels(codes k, codes hash, float step, uint64_t of, bool masked,
+                           enum cgx_uniform_use use, cgx_float32 *values)
 {
     for (uint32_t i = 0; i < CGX_UNIFORM_BLOCK; i++) {
         float level = ((float)(int8_t)k.of[i] - cgx_uniform_dither(hash.of[i])) * step;

@@ -74,7 +74,7 @@ INLINE bool quantise_wide(const struct cgx_uniform_group *group, uint32_t block,
 }
 
 /* The lowest bytes of 64 words as codes. */
-INLINE codes narrow(const uint32_t words[CGX_UNIFORM_BLOCK], unsigned shift)
+INLINE codes narrow_words(const uint32_t words[CGX_UNIFORM_BLOCK], unsigned shift)
 {
     uint8_t bytes[CGX_UNIFORM_BLOCK];
     codes result;
@@ -104,12 +104,12 @@ static bool take_wide(const struct cgx_uniform_group *group, const cgx_float32 *
     parameter = cgx_uniform_parameter(sum, special->count, 14);
     while (most >> parameter > 255)
         parameter++;
-    low = narrow(wide, 0);
-    high = narrow(wide, 8);
+    low = narrow_words(wide, 0);
+    high = narrow_words(wide, 8);
     for (unsigned p = 0; p < parameter; p++)
         special->masks[p] = extract(p < 8 ? bit_of(low, p) : bit_of(high, p - 8), special->of);
     special->form = CGX_UNIFORM_WIDE_FORM + parameter;
-    all->codes[b] = narrow(wide, parameter);
+    all->codes[b] = narrow_words(wide, parameter);
     all->parameters[b] = 0;
     all->large |= 1u << b;
     return true;

@@ -37,7 +37,7 @@ static bool read_value(struct cgx_scan *scan, const struct cgx_key *key,
 }
 
 /* Moves the value of KEY from OLD to NOW. */
-static void keep(struct cgx_hints *now, struct cgx_hints *old, const struct cgx_key *key)
+static void keep_value(struct cgx_hints *now, struct cgx_hints *old, const struct cgx_key *key)
 {
     unsigned char *field = (unsigned char *)&old->actions + key->offset;
 
@@ -79,7 +79,7 @@ struct cgx_hints *cgx_hints_parse(struct cgx_hints *hints, const char *const val
     }
     for (size_t i = 0; hints && i < CGX_HINTS; i++)
         if (!values[i])
-            keep(now, hints, &cgx_action_keys[i]);
+            keep_value(now, hints, &cgx_action_keys[i]);
     cgx_hints_free(hints);
     return now;
 }

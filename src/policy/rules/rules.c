@@ -205,7 +205,7 @@ static bool read_rule(struct cgx_scan *scan, struct rule *rule)
 
 /* ---- warnings ---- */
 
-static bool within(struct range inner, struct range outer)
+static bool is_within(struct range inner, struct range outer)
 {
     return outer.first <= inner.first && inner.last <= outer.last;
 }
@@ -217,9 +217,9 @@ static bool is_of(const struct rule *rule, const char *name)
 }
 
 /* Whether EARLIER matches every call that RULE matches. */
-static bool covers(const struct rule *earlier, const struct rule *rule)
+static bool covers_rule(const struct rule *earlier, const struct rule *rule)
 {
-    return within(rule->count, earlier->count) && within(rule->position, earlier->position) &&
+    return is_within(rule->count, earlier->count) && is_within(rule->position, earlier->position) &&
            (earlier->dtype == EVERY_DTYPE || earlier->dtype == rule->dtype) &&
            is_of(earlier, rule->communicator);
 }
@@ -246,7 +246,7 @@ static void warn_of(const struct cgx_rules *rules, const struct rule *rule, cgx_
 
     warn_of_layers(rule, warn, context);
     for (const struct rule *earlier = rules->rules; earlier < rule && (calls || step); earlier++) {
-        if (calls && earlier->of_calls && covers(earlier, rule)) {
+        if (calls && earlier->of_calls && covers_rule(earlier, rule)) {
             snprintf(message, sizeof message,
                      "the rule is never reached%s: the rule of line %u "
                      "matches all its calls",
@@ -368,7 +368,7 @@ struct cgx_override cgx_rules_override(const struct cgx_rules *rules,
     for (size_t i = 0; rules && i < rules->nrules; i++) {
         const struct rule *rule = &rules->rules[i];
 
-        if (!rule->of_calls || !covers(rule, &of_call))
+        if (!rule->of_calls || !covers_rule(rule, &of_call))
             continue;
         override = cgx_actions_override(&rule->says, call->count);
         override.rule = (unsigned)i + 1;

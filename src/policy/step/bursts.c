@@ -42,7 +42,7 @@ static void count_pauses(const struct cgx_sum_log *log, uint32_t pauses[CGX_PAUS
 
 /* The distance of the LONGER pauses, those from CUT on, from the shorter ones. A quarter as many
  * pauses may lie in between. */
-static int separate(const uint32_t pauses[CGX_PAUSES], unsigned cut, uint32_t longer)
+static int gap_between(const uint32_t pauses[CGX_PAUSES], unsigned cut, uint32_t longer)
 {
     uint32_t between = 0;
     unsigned pause = cut;
@@ -127,7 +127,7 @@ struct cgx_burst cgx_bursts_judge(const struct cgx_sum_log *log, const struct cg
         if (pauses[cut] == 0)
             continue;
         longer += pauses[cut];
-        apart = separate(pauses, cut, longer);
+        apart = gap_between(pauses, cut, longer);
         if (apart <= most)
             continue;
         find_bursts(log, sums, cut, &bursts);

@@ -84,7 +84,7 @@ static bool is_established(const struct cgx_recurrence *recurrence)
     return recurrence->evidence != CGX_EVIDENCE_NONE;
 }
 
-static void establish(struct cgx_recurrence *recurrence, enum cgx_evidence evidence)
+static void establish_steps(struct cgx_recurrence *recurrence, enum cgx_evidence evidence)
 {
     recurrence->evidence = evidence;
     recurrence->established = recurrence->calls;
@@ -103,13 +103,13 @@ static bool follow_paced(struct cgx_recurrence *recurrence, unsigned warmup)
     if (period.length == 0)
         return false;
     if (!is_established(recurrence))
-        establish(recurrence, recurrence->pace);
+        establish_steps(recurrence, recurrence->pace);
     cgx_pattern_adopt(pattern, &recurrence->sums, &recurrence->log, &period, CGX_STEP_PACED);
     recurrence->varies = false;
     return true;
 }
 
-static void search(struct cgx_recurrence *recurrence)
+static void search_steps(struct cgx_recurrence *recurrence)
 {
     const struct cgx_recurrence_rule *rule = &recurrence->rule;
     struct cgx_sum_log *log = &recurrence->log;
@@ -124,7 +124,7 @@ static void search(struct cgx_recurrence *recurrence)
     if (period.length == 0)
         return;
     if (!is_established(recurrence))
-        establish(recurrence, CGX_EVIDENCE_PERIOD);
+        establish_steps(recurrence, CGX_EVIDENCE_PERIOD);
     else if (pattern->length > 0 &&
              !cgx_pattern_gives_way(pattern, &recurrence->sums, log, &period))
         return;
@@ -150,7 +150,7 @@ static uint16_t count_sum(struct cgx_recurrence *recurrence, uint64_t key, bool 
 
 /* Once steps are known to come, every sum recurs except off-step sums of a step that is followed
  * well. */
-static bool recurs(const struct cgx_recurrence *recurrence, uint16_t sum)
+static bool sum_recurs(const struct cgx_recurrence *recurrence, uint16_t sum)
 {
     if (!is_established(recurrence))
         return false;
@@ -159,7 +159,7 @@ static bool recurs(const struct cgx_recurrence *recurrence, uint16_t sum)
 }
 
 /* Learns from a sum after it is answered, so that no answer depends on itself. */
-static void learn(struct cgx_recurrence *recurrence, uint16_t sum, bool known, bool placed)
+static void learn_sum(struct cgx_recurrence *recurrence, uint16_t sum, bool known, bool placed)
 {
     const struct cgx_pattern *pattern = &recurrence->pattern;
     struct cgx_sum_log *log = &recurrence->log;
@@ -175,7 +175,7 @@ static void learn(struct cgx_recurrence *recurrence, uint16_t sum, bool known, b
         return;
     if (log->length < SHORT_LOG || recurrence->since_search > log->length / SEARCH_PART) {
         recurrence->since_search = 0;
-        search(recurrence);
+        search_steps(recurrence);
     }
 }
 
@@ -201,9 +201,9 @@ struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uin
     sum = count_sum(recurrence, cgx_callsite_word(count, type), &known);
     if (pattern->length > 0)
         place = cgx_pattern_follow(pattern, &recurrence->sums, sum);
-    occurrence.recurs = recurs(recurrence, sum);
+    occurrence.recurs = sum_recurs(recurrence, sum);
     generation = pattern->generation;
-    learn(recurrence, sum, known, place.known);
+    learn_sum(recurrence, sum, known, place.known);
     /* A position in the previous pattern has no meaning in the new one. */
     if (pattern->generation == generation) {
         occurrence.begins_step = place.begins_step;
@@ -267,7 +267,7 @@ bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, const struct c
     size_t length = burst->length;
 
     if (burst->kind == CGX_BURST_TOTAL && !is_established(recurrence)) {
-        establish(recurrence, CGX_EVIDENCE_PAUSES);
+        establish_steps(recurrence, CGX_EVIDENCE_PAUSES);
         recurrence->varies = true;
         *latest = (struct cgx_occurrence){.recurs = true, .position = CGX_POSITION_NONE};
         return true;

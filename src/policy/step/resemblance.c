@@ -41,7 +41,7 @@ void cgx_resemblance_take(struct cgx_resemblance *resemblance, const float *valu
 enum likeness { UNKNOWN, UNLIKE, ALIKE };
 
 /* The phi coefficient of the signs of elements that are non-zero in both. */
-static enum likeness compare(const struct cgx_signs *a, const struct cgx_signs *b)
+static enum likeness compare_signs(const struct cgx_signs *a, const struct cgx_signs *b)
 {
     unsigned both[2][2] = {{0}}; /* elements by sign in A and in B */
     double n, covariance, square, scale;
@@ -66,16 +66,16 @@ static enum likeness compare(const struct cgx_signs *a, const struct cgx_signs *
 
 /* Whether the results of the latest sums but the last resemble those PERIOD before them; KNOWN sums
  * have results. */
-static bool resembles(const struct cgx_resemblance *resemblance, const struct cgx_sum_log *log,
-                      size_t period, size_t known)
+static bool results_resemble(const struct cgx_resemblance *resemblance,
+                             const struct cgx_sum_log *log, size_t period, size_t known)
 {
     size_t least = period < LEAST_PAIRS ? LEAST_PAIRS : period, pairs = 0, judged = 0, alike = 0;
 
     while (pairs < 2 * least && pairs + period < known &&
            cgx_sum_log_ago(log, pairs + 1) == cgx_sum_log_ago(log, pairs + 1 + period)) {
         size_t sum = resemblance->sums - ++pairs;
-        enum likeness likeness = compare(&resemblance->recent[sum % RECENT],
-                                         &resemblance->recent[(sum - period) % RECENT]);
+        enum likeness likeness = compare_signs(&resemblance->recent[sum % RECENT],
+                                               &resemblance->recent[(sum - period) % RECENT]);
 
         judged += likeness != UNKNOWN;
         alike += likeness == ALIKE;
@@ -91,7 +91,7 @@ uint32_t cgx_resemblance_judge(const struct cgx_resemblance *resemblance,
 
     known = known < log->length ? known : log->length;
     for (size_t period = 1; period <= CGX_RESEMBLANCE_LONGEST; period++)
-        if (resembles(resemblance, log, period, known - (known > 0)))
+        if (results_resemble(resemblance, log, period, known - (known > 0)))
             return (uint32_t)period;
     return 0;
 }
