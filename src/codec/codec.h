@@ -17,9 +17,10 @@ struct cgx_coding {
     uint32_t stream; /* which rank quantises, in which stage: the dither */
     uint32_t turn;   /* compressed calls of the same sum so far: the shift of dithers ... */
     uint32_t stage;  /* ... of what is quantised: 0 inputs, 1 sums of nodes, 2 of rows, 3 results */
-    float step;  /* of uniform quantisation (uniform/uniform.h); 0: from a piece's elements ... */
-    float error; /* ... such that the squared error is this part of their squares */
-    float floor; /* the part of its mean square that a group's error may be; 0: any */
+    float
+        step_size; /* of uniform quantisation (uniform/uniform.h); 0: from a piece's elements ... */
+    float error;   /* ... such that the squared error is this part of their squares */
+    float floor;   /* the part of its mean square that a group's error may be; 0: any */
 };
 
 /* History scaling (history.h) of all elements of the buffer, in the memory of the elements. The

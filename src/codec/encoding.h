@@ -71,7 +71,7 @@ static inline unsigned cgx_encoding_plane(unsigned encoding, int i)
 {
     unsigned width = cgx_encoding_width(encoding);
 
-    return cgx_encoding_quantiser(encoding)->varies ? 0 : cgx_plane_width(width, i);
+    return cgx_encoding_quantiser(encoding)->has_variable_size ? 0 : cgx_plane_width(width, i);
 }
 
 /* The layout of COUNT elements in ENCODING. For CGX_BITS_EXACT only bytes is meaningful; if pieces
@@ -86,7 +86,7 @@ static inline size_t cgx_encoding_bytes(unsigned encoding, unsigned bucket_size,
 {
     if (cgx_encoding_is_exact(encoding))
         return count * cgx_dtype_size(dtype);
-    if (cgx_encoding_quantiser(encoding)->varies)
+    if (cgx_encoding_quantiser(encoding)->has_variable_size)
         return count / CGX_UNIFORM_GROUP * CGX_UNIFORM_GROUP_BYTES;
     return count / 8 * cgx_encoding_width(encoding) +
            count / cgx_encoding_bucket(encoding, bucket_size) * CGX_BUCKET_HEADER_BYTES;

@@ -79,7 +79,7 @@ static void zero_padding(const struct cgx_walk *walk, const struct cgx_work *wor
     unsigned char *at = (unsigned char *)work->out + piece->offset;
     size_t end = layout->buckets * CGX_BUCKET_HEADER_BYTES;
 
-    if (cgx_encoding_quantiser(piece->bits)->varies)
+    if (cgx_encoding_quantiser(piece->bits)->has_variable_size)
         return;
     if (cgx_encoding_is_exact(piece->bits))
         end = piece->count * element_size(walk);

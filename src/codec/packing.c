@@ -9,13 +9,14 @@
  * many. */
 enum { SAMPLE_ONE_IN = 32, SAMPLE_LEAST = 8, SAMPLE_MOST = 64 };
 
-bool cgx_extent_varies(const struct cgx_extent *extent)
+bool cgx_extent_has_variable_size(const struct cgx_extent *extent)
 {
-    bool varies = false;
+    bool has_variable_size = false;
 
     for (size_t i = 0; i < extent->npieces; i++)
-        varies = varies || cgx_encoding_quantiser(extent->pieces[i].bits)->varies;
-    return varies;
+        has_variable_size =
+            has_variable_size || cgx_encoding_quantiser(extent->pieces[i].bits)->has_variable_size;
+    return has_variable_size;
 }
 
 bool cgx_runs_next(const struct cgx_extent *extent, const unsigned char *payload,
@@ -27,7 +28,7 @@ bool cgx_runs_next(const struct cgx_extent *extent, const unsigned char *payload
         const struct cgx_piece *piece = &extent->pieces[runs->piece++];
         size_t at = piece->offset - extent->begin, used;
 
-        if (!cgx_encoding_quantiser(piece->bits)->varies)
+        if (!cgx_encoding_quantiser(piece->bits)->has_variable_size)
             continue;
         next = at + cgx_uniform_bytes(piece->count);
         used = cgx_uniform_used(payload + at, piece->count);
@@ -42,7 +43,7 @@ bool cgx_packing_pays(const struct cgx_extent *extent, const unsigned char *payl
 {
     size_t total = 0, wanted, stride, next = 0, seen = 0, sent = 0;
 
-    if (cgx_extent_varies(extent))
+    if (cgx_extent_has_variable_size(extent))
         return true;
     for (size_t i = 0; i < extent->npieces; i++) {
         if (!cgx_encoding_is_exact(extent->pieces[i].bits))
@@ -195,7 +196,7 @@ static bool move_used(struct course *course, const struct cgx_extent *extent)
         const struct cgx_piece *piece = &extent->pieces[i];
         size_t at = piece->offset - extent->begin, used;
 
-        if (!cgx_encoding_quantiser(piece->bits)->varies)
+        if (!cgx_encoding_quantiser(piece->bits)->has_variable_size)
             continue;
         if (!has_room(course, at - done))
             return false;
@@ -217,7 +218,7 @@ static bool move_pieces(struct course *course, const struct cgx_extent *extent)
 {
     size_t done = 0, all = extent->end - extent->begin;
 
-    if (cgx_extent_varies(extent))
+    if (cgx_extent_has_variable_size(extent))
         return move_used(course, extent);
     for (size_t i = 0; i < extent->npieces; i++) {
         const struct cgx_piece *piece = &extent->pieces[i];

@@ -20,7 +20,7 @@ struct cgx_extent {
 };
 
 /* Whether any piece varies: then the payload is always packed. */
-bool cgx_extent_varies(const struct cgx_extent *extent);
+bool cgx_extent_has_variable_size(const struct cgx_extent *extent);
 
 /* A walk over the bytes of a payload that are in use: all but the ends of pieces that vary. */
 struct cgx_runs {
@@ -38,8 +38,8 @@ bool cgx_runs_next(const struct cgx_extent *extent, const unsigned char *payload
  * takes for the bytes saved. */
 static inline size_t cgx_packed_most(const struct cgx_extent *extent)
 {
-    return cgx_extent_varies(extent) ? extent->end - extent->begin
-                                     : (extent->end - extent->begin) / 3 * 2;
+    return cgx_extent_has_variable_size(extent) ? extent->end - extent->begin
+                                                : (extent->end - extent->begin) / 3 * 2;
 }
 
 /* Whether pieces vary, or a sample of the blocks suggests that packing pays. PAYLOAD, here and

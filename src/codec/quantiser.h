@@ -17,7 +17,7 @@ struct cgx_quantiser {
 
     /* The size of a piece depends on its elements; its layout gives the maximum, and cgx_piece_used
      * the size. It has no bucket headers. */
-    bool varies;
+    bool has_variable_size;
 };
 
 /* By enum cgx_family. */

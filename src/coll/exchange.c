@@ -134,7 +134,7 @@ static int post_first(struct cgx_exchange *exchange, int direction)
 
         if ((int)transfer->direction != direction || transfer->pending)
             continue;
-        if (transfer->varies && direction == CGX_TRANSFER_RECEIVE)
+        if (transfer->has_variable_size && direction == CGX_TRANSFER_RECEIVE)
             window = 1;
         for (size_t i = 0; i < window && transfer->posted < transfer->bytes; i++) {
             int code = post_fragment(exchange, transfer, exchange->nfragments);
@@ -160,7 +160,7 @@ static int advance_transfer(struct cgx_exchange *exchange, size_t slot, const vo
         if (code != CGX_MPI_SUCCESS)
             return code;
         transfer->filled += (size_t)count;
-        if (transfer->varies && !transfer->started) {
+        if (transfer->has_variable_size && !transfer->started) {
             transfer->started = true;
             code = post_rest(exchange, transfer);
             if (code != CGX_MPI_SUCCESS)
@@ -270,7 +270,7 @@ enum cgx_status cgx_exchange_begin(struct cgx_exchange *exchange,
     for (size_t t = 0; t < ntransfers; t++) {
         transfers[t].posted = 0;
         transfers[t].started = false;
-        if (transfers[t].varies && transfers[t].direction == CGX_TRANSFER_SEND)
+        if (transfers[t].has_variable_size && transfers[t].direction == CGX_TRANSFER_SEND)
             transfers[t].bytes = transfers[t].filled;
         if (transfers[t].direction == CGX_TRANSFER_RECEIVE)
             transfers[t].filled = 0;

@@ -72,7 +72,7 @@ static void copy_message(const void *state, const struct cgx_transfer *transfer,
     struct cgx_runs runs = {0};
     struct cgx_shown shown;
 
-    if (!slice->coll->schedule->plan.varies || transfer->filled < transfer->bytes) {
+    if (!slice->coll->schedule->plan.has_variable_size || transfer->filled < transfer->bytes) {
         memcpy(transfer->data, from, transfer->filled);
         return;
     }
@@ -93,7 +93,7 @@ static size_t sent_of(const struct cgx_slice *slice, const struct cgx_transfer *
     struct cgx_runs runs = {0};
     struct cgx_shown shown;
 
-    if (!slice->coll->schedule->plan.varies || transfer->varies)
+    if (!slice->coll->schedule->plan.has_variable_size || transfer->has_variable_size)
         return transfer->filled;
     while (cgx_runs_next(&extent, payload, &runs, &shown))
         used += shown.bytes;
@@ -141,24 +141,25 @@ static void seal_message(struct cgx_slice *slice, struct cgx_transfer *transfer)
 }
 
 /* Lists the message of STEP, unless it is empty. */
-static void list_message(struct cgx_slice *slice, const struct cgx_program_step *step)
+static void list_message(struct cgx_slice *slice, const struct cgx_program_message *message)
 {
     const struct cgx_cut *cut = &slice->slot->cut;
     struct cgx_transfer *transfer = &slice->coll->scratch->transfers[slice->ntransfers];
-    size_t at = cut->part[step->block.first].at;
+    size_t at = cut->part[message->block.first].at;
 
-    if (cgx_cut_pieces(cut, step->block) == 0)
+    if (cgx_cut_pieces(cut, message->block) == 0)
         return;
     slice->ntransfers++;
-    transfer->peer = (int)step->peer;
-    transfer->block = step->block;
-    transfer->bytes = cgx_cut_bytes(cut, step->block);
-    if (!step->sends && cgx_slice_is_early(slice))
-        at = cut->input[slice->round] + step->copy * transfer->bytes;
+    transfer->peer = (int)message->peer;
+    transfer->block = message->block;
+    transfer->bytes = cgx_cut_bytes(cut, message->block);
+    if (!message->sends && cgx_slice_is_early(slice))
+        at = cut->input[slice->round] + message->copy * transfer->bytes;
     transfer->data = slice->slot->staging + at;
-    transfer->varies = cgx_slice_varies(slice, step->block) && may_pack(slice, step->peer);
-    transfer->direction = step->sends ? CGX_TRANSFER_SEND : CGX_TRANSFER_RECEIVE;
-    if (step->sends)
+    transfer->has_variable_size =
+        cgx_slice_has_variable_size(slice, message->block) && may_pack(slice, message->peer);
+    transfer->direction = message->sends ? CGX_TRANSFER_SEND : CGX_TRANSFER_RECEIVE;
+    if (message->sends)
         seal_message(slice, transfer);
 }
 
@@ -191,9 +192,9 @@ enum cgx_status cgx_slice_post(struct cgx_slice *slice)
     slice->packed = (struct cgx_packed){0};
     slice->seq = seq_of(slice);
     for (unsigned i = 0; i + 2 < 2 * size; i++) {
-        const struct cgx_program_step step = cgx_program_message(program, slice->round, i);
+        const struct cgx_program_message message = cgx_program_message(program, slice->round, i);
 
-        list_message(slice, &step);
+        list_message(slice, &message);
     }
     return cgx_exchange_begin(coll->scratch->exchange, &transports, coll->scratch->transfers,
                               slice->ntransfers);
@@ -235,7 +236,7 @@ static void log_unexpected(const struct cgx_slice *slice, const struct cgx_trans
                  types[header->dtype], plan->count, types[plan->dtype]);
     cgx_log(CGX_LOG_ERROR,
             "%sa message of rank %d of the communicator is not what the plan says (%zu of %zu "
-            "bytes, step %u for %u, plan %08x for %08x)",
+            "bytes, number %u for %u, plan %08x for %08x)",
             differ, transfer->peer, transfer->filled, transfer->bytes, header->seq,
             slice->seq & 0xFFFFu, (unsigned)header->plan, (unsigned)slice->coll->state.hash);
 }

@@ -135,17 +135,17 @@ struct cgx_block cgx_program_input(const struct cgx_program *program, unsigned r
     return block_of(level, level->self);
 }
 
-struct cgx_program_step cgx_program_message(const struct cgx_program *program, unsigned round,
-                                            unsigned index)
+struct cgx_program_message cgx_program_message(const struct cgx_program *program, unsigned round,
+                                               unsigned index)
 {
     const struct cgx_level *level = cgx_program_level(program, round);
     bool gathers = cgx_program_gathers(program, round), sends = index % 2;
     unsigned turn = index / 2 + 1, back = sends ? turn : level->size - turn;
     unsigned member = (level->self + back) % level->size;
 
-    return (struct cgx_program_step){.sends = sends,
-                                     .peer = rank_of(program, level, member),
-                                     .block =
-                                         block_of(level, sends == gathers ? level->self : member),
-                                     .copy = member - (member > level->self)};
+    return (struct cgx_program_message){
+        .sends = sends,
+        .peer = rank_of(program, level, member),
+        .block = block_of(level, sends == gathers ? level->self : member),
+        .copy = member - (member > level->self)};
 }

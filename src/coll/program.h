@@ -139,7 +139,7 @@ struct cgx_block cgx_program_sum(const struct cgx_program *program, unsigned rou
  * behind. */
 struct cgx_block cgx_program_input(const struct cgx_program *program, unsigned round);
 
-struct cgx_program_step {
+struct cgx_program_message {
     bool sends;
     unsigned peer;
     struct cgx_block block; /* empty: there is no message */
@@ -148,8 +148,8 @@ struct cgx_program_step {
 
 /* Message INDEX, below twice the level's size - 2, of ROUND. No two members begin with the same
  * one, and messages arrive roughly in the order of their receives. */
-struct cgx_program_step cgx_program_message(const struct cgx_program *program, unsigned round,
-                                            unsigned index);
+struct cgx_program_message cgx_program_message(const struct cgx_program *program, unsigned round,
+                                               unsigned index);
 
 /* Whether ROUND gathers results, so that a flag in its messages does not reach all ranks any more.
  */

@@ -22,7 +22,7 @@ static void copy_heads(const struct cgx_extent *extent, const unsigned char *fro
     for (size_t i = 0; i < extent->npieces; i++) {
         size_t head = extent->pieces[i].offset - extent->begin + CGX_MESSAGE_HEADER_BYTES;
 
-        if (cgx_encoding_quantiser(extent->pieces[i].bits)->varies)
+        if (cgx_encoding_quantiser(extent->pieces[i].bits)->has_variable_size)
             memcpy(to + head, from + head, sizeof(struct cgx_uniform_head));
     }
 }

@@ -168,7 +168,7 @@ static void add_quantised(struct cgx_coll *coll, const struct cgx_slice *slice)
         struct cgx_uniform_head head;
         double noise;
 
-        if (!cgx_encoding_quantiser(piece->bits)->varies)
+        if (!cgx_encoding_quantiser(piece->bits)->has_variable_size)
             continue;
         head = cgx_uniform_head_of(slice->slot->staging + piece->offset);
         noise = CGX_ROUNDING_VARIANCE * stages * (double)piece->count * (double)head.step *

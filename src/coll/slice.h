@@ -86,11 +86,12 @@ static inline struct cgx_extent cgx_slice_extent(const struct cgx_slice *slice,
 }
 
 /* Whether BLOCK has pieces whose size varies. */
-static inline bool cgx_slice_varies(const struct cgx_slice *slice, struct cgx_block block)
+static inline bool cgx_slice_has_variable_size(const struct cgx_slice *slice,
+                                               struct cgx_block block)
 {
     const struct cgx_extent extent = cgx_slice_extent(slice, block);
 
-    return cgx_extent_varies(&extent);
+    return cgx_extent_has_variable_size(&extent);
 }
 
 /* Takes the worse of the slice's vote and VOTE, any rank's. */

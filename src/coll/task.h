@@ -39,7 +39,7 @@ struct cgx_coll {
     /* Of uniform quantisation, by kind of level and of results; 0: derived from each piece's
      * elements, of whose squares the squared error is then this part. FLOOR: struct cgx_coding's.
      */
-    float steps[CGX_STEP_STAGES], error, floor;
+    float step_sizes[CGX_STEP_STAGES], error, floor;
     uint32_t call;
     const void *input; /* may be the output */
     void *output;

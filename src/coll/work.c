@@ -31,7 +31,7 @@ static enum cgx_status fetch_sum(const struct cgx_slice *slice, const struct cgx
     struct cgx_backend *encoder = slice->coll->encoder;
     size_t i = 0;
 
-    while (i < extent->npieces && cgx_encoding_quantiser(extent->pieces[i].bits)->varies)
+    while (i < extent->npieces && cgx_encoding_quantiser(extent->pieces[i].bits)->has_variable_size)
         i++;
     if (i == extent->npieces)
         return CGX_OK;
@@ -101,7 +101,7 @@ void cgx_slice_sum(struct cgx_slice *slice, unsigned round)
         return;
     extent = cgx_slice_extent(slice, block);
     slice->coding.stage = is_input ? 0 : (uint32_t)kind_of(program, round);
-    slice->coding.step = coll->steps[kind_of(program, round)];
+    slice->coding.step_size = coll->step_sizes[kind_of(program, round)];
     work = (struct cgx_work){.operation = is_input ? CGX_ENCODE : CGX_REDUCE,
                              .coding = &slice->coding,
                              .pieces = is_input ? extent.pieces : list_pieces(slice, &extent),
@@ -111,7 +111,7 @@ void cgx_slice_sum(struct cgx_slice *slice, unsigned round)
                              .in = coll->input,
                              .out = slice->slot->staging +
                                     (is_input ? 0 : extent.begin - CGX_MESSAGE_HEADER_BYTES),
-                             .shows = cgx_slice_varies(slice, block),
+                             .shows = cgx_slice_has_variable_size(slice, block),
                              .history = coll->history,
                              .meanwhile = coll->state.meanwhile};
     if (coll->encoder->ops->run(coll->encoder, slice->slot_number, &work) != CGX_OK ||
@@ -168,7 +168,7 @@ void cgx_slice_store(struct cgx_slice *slice)
     at = cut->input[slice->round];
     each = cgx_cut_bytes(cut, input);
     copies = program->level[slice->round].size - 1;
-    if (!cgx_slice_varies(slice, input))
+    if (!cgx_slice_has_variable_size(slice, input))
         encoder->ops->store(encoder, slice->slot_number, slice->slot->staging + at, copies * each);
     else
         for (unsigned i = 0; i < copies; i++)
@@ -180,7 +180,7 @@ void cgx_slice_store_parts(const struct cgx_slice *slice, struct cgx_backend *ba
 {
     const struct cgx_cut *cut = &slice->slot->cut;
 
-    if (!slice->coll->schedule->plan.varies) {
+    if (!slice->coll->schedule->plan.has_variable_size) {
         backend->ops->store(backend, slice->slot_number, slice->slot->staging + begin, end - begin);
         return;
     }

@@ -228,7 +228,7 @@ static enum cgx_status fetch_shown(struct cgx_backend *backend, unsigned slot,
     for (size_t i = 0; status == CGX_OK && i < request->npieces; i++) {
         const struct cgx_piece *piece = &request->pieces[i];
 
-        if (cgx_encoding_quantiser(piece->bits)->varies)
+        if (cgx_encoding_quantiser(piece->bits)->has_variable_size)
             status =
                 device_fetch(backend, slot, out + piece->offset, cgx_uniform_bytes(piece->count));
     }

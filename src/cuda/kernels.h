@@ -104,7 +104,7 @@ struct cgx_kernel_args {
     /* Uniform quantisation: */
     struct cgx_kernel_mark *marks; /* of all tiles, after the first one */
     unsigned char *shown;
-    float step; /* 0: what begin has written, such that the relative squared error is ... */
+    float step_size; /* 0: what begin has written, such that the relative squared error is ... */
     float error;
     float floor; /* of struct cgx_coding */
     uint32_t turn, stage;

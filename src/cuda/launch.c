@@ -178,7 +178,7 @@ static struct cgx_kernel_args args_of(const struct cgx_cuda_slot *slot,
                                     .key = cgx_call_key(coding->call),
                                     .shown =
                                         shows_bytes(slot, request) ? shown_to(slot, request) : NULL,
-                                    .step = coding->step,
+                                    .step_size = coding->step_size,
                                     .error = coding->error,
                                     .floor = coding->floor,
                                     .turn = coding->turn,

@@ -115,7 +115,7 @@ CGX_DEVICE void store_group(const struct cgx_kernel_args &args, const struct cgx
 /* The step of the piece at OFFSET. */
 CGX_DEVICE float step_of(const struct cgx_kernel_args &args, uint64_t offset)
 {
-    return args.step != 0 ? args.step : *(const float *)(args.payload + offset);
+    return args.step_size != 0 ? args.step_size : *(const float *)(args.payload + offset);
 }
 
 /* The key of the piece at OFFSET, with the shifts of all payloads among the sources. */

@@ -182,8 +182,8 @@ CGX_DEVICE void write_head(const struct cgx_kernel_args &args, unsigned char *at
     clear_bytes(at, layout->words + words * sizeof(uint64_t),
                 layout->words + cgx_uniform_aligned(words * sizeof(uint64_t)));
     if (threadIdx.x == 0) {
-        if (args.step != 0)
-            *(float *)at = args.step;
+        if (args.step_size != 0)
+            *(float *)at = args.step_size;
         ((uint32_t *)at)[1] = key;
         *(uint64_t *)(at + 8) = words;
         *(uint64_t *)(at + 16) = energy_bits(all->energy);

@@ -102,12 +102,12 @@ static void add_segment(struct cgx_plan *plan, const struct cgx_segment *segment
 
     plan->nsegments++;
     plan->bytes += units * unit;
-    plan->sent += units * (quantiser->varies ? plan->unit / 8 * width : unit);
+    plan->sent += units * (quantiser->has_variable_size ? plan->unit / 8 * width : unit);
     plan->least = cgx_smaller(unit, plan->least);
     plan->widest = cgx_larger(unit, plan->widest);
-    plan->varies |= quantiser->varies;
-    if (quantiser->varies && plan->stepped == 0)
-        plan->stepped = width;
+    plan->has_variable_size |= quantiser->has_variable_size;
+    if (quantiser->has_variable_size && plan->uniform_width == 0)
+        plan->uniform_width = width;
     plan->has_history |= !cgx_encoding_is_exact(segment->encoding);
     plan->hash = hash_word(hash_word(plan->hash, segment->first), segment->encoding);
 }

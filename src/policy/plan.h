@@ -21,13 +21,13 @@ struct cgx_plan {
     size_t count;                        /* elements of the buffer, at least 1 */
     /* What follows from these: */
     size_t nsegments;
-    size_t bytes;         /* encoded, counting every unit as whole */
-    size_t sent;          /* approximately; fewer than these if pieces vary */
-    size_t least, widest; /* bytes of the smallest and of the largest unit */
-    bool varies;          /* some pieces do (quantiser.h) */
+    size_t bytes;           /* encoded, counting every unit as whole */
+    size_t sent;            /* approximately; fewer than these if pieces vary */
+    size_t least, widest;   /* bytes of the smallest and of the largest unit */
+    bool has_variable_size; /* some pieces do (quantiser.h) */
     /* The width whose error the step of uniform quantisation matches in all segments: that of the
      * first uniform segment; 0 if there is none. */
-    unsigned stepped;
+    unsigned uniform_width;
     uint32_t hash;
 };
 

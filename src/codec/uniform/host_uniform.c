@@ -118,7 +118,7 @@ static struct cgx_uniform_head head_for(const struct cgx_walk *walk, const struc
 /* Whether the piece can be encoded: with a step, and, in a sum, into none of its sources. */
 static bool may_begin(const struct cgx_walk *walk, const struct cgx_work *work)
 {
-    bool may = cgx_uniform_may(walk->coding->step, walk->coding->error);
+    bool may = cgx_uniform_may(walk->coding->step_size, walk->coding->error);
 
     for (size_t p = 0; work->operation == CGX_REDUCE && p < work->nsources; p++)
         may = may && work->sources[p] != work->out;
@@ -190,7 +190,7 @@ static enum cgx_status begin_piece(const struct cgx_walk *walk, const struct cgx
 {
     unsigned char *payload = work->out;
     struct cgx_uniform_head head;
-    float step = walk->coding->step;
+    float step = walk->coding->step_size;
 
     if (!may_begin(walk, work))
         return CGX_ERR_INVALID;

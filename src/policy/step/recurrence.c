@@ -40,7 +40,7 @@ struct cgx_recurrence {
     uint64_t established;
     uint32_t paced;         /* the step's length as all ranks found it, in large sums; 0: unknown */
     enum cgx_evidence pace; /* how all ranks found it */
-    bool varies;            /* steps are known by their total alone: their sums differ */
+    bool has_variable_size; /* steps are known by their total alone: their sums differ */
     bool logged;            /* the latest large sum is in the log */
     struct cgx_resemblance resemblance; /* of the latest sums in the log */
     struct cgx_sums sums;
@@ -105,7 +105,7 @@ static bool follow_paced(struct cgx_recurrence *recurrence, unsigned warmup)
     if (!is_established(recurrence))
         establish_steps(recurrence, recurrence->pace);
     cgx_pattern_adopt(pattern, &recurrence->sums, &recurrence->log, &period, CGX_STEP_PACED);
-    recurrence->varies = false;
+    recurrence->has_variable_size = false;
     return true;
 }
 
@@ -117,7 +117,7 @@ static void search_steps(struct cgx_recurrence *recurrence)
     unsigned warmup = is_established(recurrence) ? 0 : rule->warmup;
     struct cgx_period period;
 
-    if (follow_paced(recurrence, warmup) || (recurrence->varies && rule->step == 0))
+    if (follow_paced(recurrence, warmup) || (recurrence->has_variable_size && rule->step == 0))
         return;
     period = rule->step > 0 ? cgx_period_set(log, rule->step, warmup)
                             : cgx_period_find(log, &recurrence->sums, warmup);
@@ -268,7 +268,7 @@ bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, const struct c
 
     if (burst->kind == CGX_BURST_TOTAL && !is_established(recurrence)) {
         establish_steps(recurrence, CGX_EVIDENCE_PAUSES);
-        recurrence->varies = true;
+        recurrence->has_variable_size = true;
         *latest = (struct cgx_occurrence){.recurs = true, .position = CGX_POSITION_NONE};
         return true;
     }
