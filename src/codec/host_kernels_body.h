@@ -5,8 +5,8 @@
  * includes this must define CGX_HOST_SET, which adds the set's name to a symbol's prefix,
  * CGX_HOST_NAME, this name as a string, and the functions for which plain C is too slow:
  *   widen_float16, narrow_float16   as the members of struct cgx_host_kernels
- *   scan                            extremes of COUNT elements
- *   quantise                        COUNT elements to codes, one a byte
+ *   scan_bucket                     extremes of COUNT elements
+ *   quantise_codes                  COUNT elements to codes, one a byte
  * where COUNT is a multiple of 64 in the last two. */
 
 #include <string.h>
@@ -129,7 +129,7 @@ static struct cgx_host_range find_range(const cgx_float32 *values, size_t count)
 
     for (size_t i = whole; i < count; i++)
         extremes = cgx_extremes_with(extremes, cgx_float_bits(values[i]));
-    /* If there are negative values, the minimum is the one with the greatest bits. */
+    /* Of negative floats the least has the greatest bits. */
     range.min = cgx_bits_float(extremes.greatest >> 31 ? extremes.greatest : extremes.least);
     range.max = cgx_bits_float(extremes.signed_greatest < 0 ? extremes.least
                                                             : (uint32_t)extremes.signed_greatest);
@@ -139,7 +139,7 @@ static struct cgx_host_range find_range(const cgx_float32 *values, size_t count)
 
 /* ---- codes to bit planes ---- */
 
-/* COUNT is a multiple of 64; SHIFT selects the bits of the codes. */
+/* Here and below, COUNT is a multiple of 64 and SHIFT selects the bits of the codes. */
 
 static void pack4(const uint8_t *codes, size_t count, unsigned char *plane)
 {
@@ -207,7 +207,8 @@ static void unpack1(const unsigned char *plane, size_t count, unsigned shift, ui
     }
 }
 
-/* Packs elements FIRST to FIRST + COUNT - 1 of a bucket, then zeros up to a multiple of 64. */
+/* Packs elements FIRST to FIRST + COUNT - 1 of a bucket, then zeros up to a multiple of 64
+ * elements. */
 static void pack_codes(uint8_t *codes, size_t first, size_t count, unsigned bits,
                        unsigned char *const planes[CGX_PLANES])
 {
@@ -279,7 +280,7 @@ decode_to(const unsigned char *const codes[CGX_PLANES], size_t count, unsigned b
     }
 }
 
-/* Two copies of the loop: a single loop for both cases makes sums a tenth slower. */
+/* One loop for both cases would make sums a tenth slower. */
 static void decode_codes(const unsigned char *const codes[CGX_PLANES], size_t count, unsigned bits,
                          float u, int32_t z, bool add, cgx_float32 *values)
 {
@@ -291,7 +292,7 @@ static void decode_codes(const unsigned char *const codes[CGX_PLANES], size_t co
 
 /* ---- the set ---- */
 
-/* All kernels but those of families. */
+/* All kernels but those of single families. */
 #define HOST_KERNELS                                                                  \
     .widen = {widen_float32, widen_float16, widen_bfloat16},                          \
     .narrow = {narrow_float32, narrow_float16, narrow_bfloat16}, .add = add_elements, \

@@ -66,7 +66,7 @@ static void reduce_exact(const struct cgx_walk *walk, const struct cgx_work *wor
 
 /* ---- the walk ---- */
 
-/* By operation. */
+/* By enum cgx_operation. */
 static void (*const exact[CGX_DECODE + 1])(const struct cgx_walk *walk,
                                            const struct cgx_work *work) = {
     [CGX_ENCODE] = encode_exact, [CGX_REDUCE] = reduce_exact, [CGX_DECODE] = decode_exact};
@@ -114,7 +114,7 @@ static enum cgx_status run_piece(struct cgx_walk *walk, const struct cgx_work *w
 
 /* ---- the codec ---- */
 
-/* Runs in the codec's floating-point modes; WORK's meanwhile runs in those of CALLER. */
+/* Runs in the codec's floating-point modes, and polls WORK's meanwhile in the CALLER's. */
 static enum cgx_status run_operation(const struct cgx_host_kernels *kernels,
                                      const struct cgx_work *work, union cgx_float_state *caller)
 {
@@ -163,7 +163,7 @@ const struct cgx_codec *cgx_codec_host(void)
     static const struct cgx_codec *_Atomic fastest;
     const struct cgx_codec *codec = atomic_load_explicit(&fastest, memory_order_relaxed);
 
-    /* CPUID is slow in virtual machines, so its result is kept. Threads that race find the same
+    /* CPUID is slow in virtual machines, so its result is stored. Threads that race find the same
      * codec. */
     if (!codec) {
         codec = cgx_codec_host_named(NULL);

@@ -5,8 +5,8 @@
 
 #include "codec/blocks.h"
 
-/* A sample has about one bucket in SAMPLE_ONE_IN, but SAMPLE_LEAST to SAMPLE_MOST if there are as
- * many. */
+/* A sample takes about one bucket in SAMPLE_ONE_IN, but at least SAMPLE_LEAST and at most
+ * SAMPLE_MOST if there are as many. */
 enum { SAMPLE_ONE_IN = 32, SAMPLE_LEAST = 8, SAMPLE_MOST = 64 };
 
 bool cgx_extent_has_variable_size(const struct cgx_extent *extent)
@@ -51,7 +51,8 @@ bool cgx_packing_pays(const struct cgx_extent *extent, const unsigned char *payl
     }
     wanted = total / SAMPLE_ONE_IN;
     wanted = wanted < SAMPLE_LEAST ? SAMPLE_LEAST : wanted > SAMPLE_MOST ? SAMPLE_MOST : wanted;
-    /* An odd stride does not stay in step with table rows whose length is a power of two. */
+    /* The stride is odd, since rows of tables often have a power of two as length and would be
+     * sampled at one place. */
     stride = total / wanted | 1;
     for (size_t i = 0; i < extent->npieces; i++) {
         const struct cgx_piece *piece = &extent->pieces[i];
@@ -79,8 +80,8 @@ struct course {
     bool unpacks;
     const unsigned char *from;
     unsigned char *to;
-    size_t at;    /* position in the packed data */
-    size_t bytes; /* size of the packed data, or its limit when packing */
+    size_t at;    /* position in the packed data, in bytes */
+    size_t bytes; /* size of the packed data or, when packing, the limit of that size */
 };
 
 static bool has_room(const struct course *course, size_t bytes)
@@ -162,8 +163,8 @@ static void move_piece(struct course *course, const struct cgx_blocks *blocks,
     }
 }
 
-/* Writes the map of the piece at offset AT to the packed data, or finds it there. NULL if there is
- * no room for the packed piece, or the map is invalid. */
+/* Writes the map of the piece at offset AT to the packed data, or finds it there. NULL: there is no
+ * room for the packed piece, or the map is invalid. */
 static const unsigned char *take_map(struct course *course, const struct cgx_blocks *blocks,
                                      size_t at)
 {
@@ -178,7 +179,7 @@ static const unsigned char *take_map(struct course *course, const struct cgx_blo
     return has_room(course, cgx_blocks_packed(blocks, map)) ? map : NULL;
 }
 
-/* The bytes that are sent of PIECE, at offset AT of the payload; 0 if its head is missing or
+/* How many bytes are sent of PIECE, at offset AT of the payload; 0 if its head is missing or
  * invalid. */
 static size_t used_of(const struct course *course, const struct cgx_piece *piece, size_t at)
 {
@@ -187,7 +188,7 @@ static size_t used_of(const struct course *course, const struct cgx_piece *piece
     return cgx_uniform_used(course->from + (course->unpacks ? course->at : at), piece->count);
 }
 
-/* Does the same as `move` if some piece varies. */
+/* Like move_pieces, for payloads with pieces of variable size: moves the bytes that are in use. */
 static bool move_used(struct course *course, const struct cgx_extent *extent)
 {
     size_t done = 0, all = extent->end - extent->begin;

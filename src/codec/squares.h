@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sums over float32 in float64, for samples of buckets. The order of additions is fixed: each of
- * CGX_SQUARES_LANES lanes adds up every so many values, and then lanes are added in pairs, so that
- * processors and devices can add up lanes side by side. The caller's floating-point modes must not
+/* Sums over float32 in float64, for samples of buckets. The order of additions is fixed, so that
+ * processors and devices can add lanes side by side: each of CGX_SQUARES_LANES lanes adds every so
+ * many values, and then lanes are added in pairs. The caller's floating-point modes must not
  * matter. */
 #ifndef CGX_CODEC_SQUARES_H
 #define CGX_CODEC_SQUARES_H

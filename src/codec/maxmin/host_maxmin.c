@@ -56,7 +56,7 @@ void cgx_maxmin_levels(const struct cgx_walk *walk, const struct cgx_bucket *buc
 static void encode_constant(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                             float value, unsigned char *payload)
 {
-    value += 0.0f; /* -0 becomes +0 */
+    value += 0.0f; /* turns -0 into +0 */
     cgx_walk_header(bucket, CGX_BUCKET_CONSTANT, payload);
     cgx_walk_clear(walk, bucket, payload);
     memcpy(payload + bucket->constant, &value, sizeof value);
@@ -136,7 +136,8 @@ static enum cgx_status decode_bucket(const struct cgx_walk *walk, const struct c
 
 /* ---- sums ---- */
 
-/* Adds unquantised ELEMENTS of BUCKET to the values of the walk, or sets these if IS_FIRST. */
+/* Adds unquantised ELEMENTS of BUCKET to the walk's values, or makes them these values if IS_FIRST.
+ */
 static void add_elements(const struct cgx_walk *walk, const struct cgx_work *work,
                          const struct cgx_bucket *bucket, const void *elements, bool is_first)
 {
@@ -152,8 +153,8 @@ static void add_elements(const struct cgx_walk *walk, const struct cgx_work *wor
         walk->kernels->add(values, bucket->count, walk->values);
 }
 
-/* Sums the sources of a bucket into the values of the walk. A poisoned source has a NaN scale,
- * which makes its levels and the sum NaN. CGX_ERR_FORMAT as cgx_maxmin_scale. */
+/* Sums the sources of a bucket into the walk's values. A poisoned source has a NaN scale, which
+ * makes its levels and the sum NaN. CGX_ERR_FORMAT as from cgx_maxmin_scale. */
 static enum cgx_status sum_bucket(const struct cgx_walk *walk, const struct cgx_work *work,
                                   const struct cgx_bucket *bucket)
 {

@@ -21,7 +21,8 @@ static const struct cgx_uniform_kernels *kernels_of(const struct cgx_walk *walk)
 struct place {
     struct cgx_uniform_layout layout;
     size_t index, piece;
-    size_t end, exponent, kinds; /* offsets of the group's entries in the piece */
+    /* Offsets of what the piece stores of the group: its end, exponent and kinds. */
+    size_t end, exponent, kinds;
     unsigned blocks;
 };
 
@@ -71,7 +72,7 @@ static struct cgx_uniform_group group_of(const struct cgx_bucket *bucket, const 
 
 /* ---- elements ---- */
 
-/* How often STEP must be doubled for all finite VALUES to have a code of 8 bits. */
+/* How often STEP must be doubled so that all finite VALUES have a code of 8 bits. */
 static int32_t most_exponent(const cgx_float32 *values, float step)
 {
     float most = 0, inverse = 1.0f / step;
@@ -115,7 +116,8 @@ static struct cgx_uniform_head head_for(const struct cgx_walk *walk, const struc
     return head;
 }
 
-/* Whether the piece can be encoded: with a step, and, in a sum, into none of its sources. */
+/* Whether the piece can be encoded: there is a step size, and the result of a sum overwrites none
+ * of its sources. */
 static bool may_begin(const struct cgx_walk *walk, const struct cgx_work *work)
 {
     bool may = cgx_uniform_may(walk->coding->step_size, walk->coding->error);
@@ -143,8 +145,8 @@ static double squares_of(const struct cgx_walk *walk, const struct cgx_work *wor
     return cgx_uniform_total(walk->sums);
 }
 
-/* The step of a piece for which the ranks have none. The energy of a sum is estimated as that of
- * independent sources. */
+/* The step size of a piece for which the ranks have none. The energy of a sum is estimated as that
+ * of independent sources. */
 static float own_step(const struct cgx_walk *walk, const struct cgx_work *work)
 {
     const struct cgx_piece *piece = walk->piece;
@@ -165,8 +167,8 @@ static float own_step(const struct cgx_walk *walk, const struct cgx_work *work)
 }
 
 /* The mean square of the errors that the sources of a sum already have: each quantisation of an
- * element has a uniform error of up to half a step. Energies leave it out; otherwise steps would
- * grow for ever if sums are quantised again and again. */
+ * element has a uniform error of up to half a step. Energies leave these errors out; otherwise step
+ * sizes would grow for ever if sums are quantised again and again. */
 static double noise_of(const struct cgx_walk *walk, const struct cgx_work *work)
 {
     const struct cgx_piece *piece = walk->piece;
@@ -202,7 +204,7 @@ static enum cgx_status begin_piece(const struct cgx_walk *walk, const struct cgx
     return CGX_OK;
 }
 
-/* How many of the elements that group BUCKET has are no zeros. */
+/* The number of elements of group BUCKET that are no zeros. */
 static uint32_t count_of(const struct cgx_bucket *bucket, const cgx_float32 *values, bool is_sum)
 {
     const cgx_uint32 *bits = (const cgx_uint32 *)values;
@@ -214,8 +216,8 @@ static uint32_t count_of(const struct cgx_bucket *bucket, const cgx_float32 *val
     return (uint32_t)bucket->count - zeros;
 }
 
-/* Encodes VALUES with the least exponent from LEAST on with which they fit. At the greatest they do
- * (doc/format.md, "Room"). Returns the number of words. */
+/* Encodes VALUES with the least exponent, from LEAST on, with which they fit. With the greatest
+ * they do (doc/format.md, "Room"). Returns the number of words. */
 static size_t encode_group(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                            const struct place *place, const struct cgx_uniform_head *head,
                            const cgx_float32 *values, bool is_sum, int32_t least,
@@ -239,8 +241,8 @@ static size_t encode_group(const struct cgx_walk *walk, const struct cgx_bucket 
     return count;
 }
 
-/* Writes all VALUES of a group behind the groups before it. NOISE is the mean square of the errors
- * that the values already have. */
+/* Quantises VALUES as a group and writes it behind the groups before it. NOISE is the mean square
+ * of the errors that the values already have. */
 static void quantise_group(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                            const struct place *place, const cgx_float32 *values, double noise,
                            bool is_sum, unsigned char *payload)
@@ -261,7 +263,7 @@ static void quantise_group(const struct cgx_walk *walk, const struct cgx_bucket 
     if (place->index + 1 == place->layout.groups)
         head.energy += cgx_uniform_total(walk->sums);
     if (isnan(head.energy))
-        head.energy = (double)NAN; /* processors differ in its sign */
+        head.energy = (double)NAN; /* the sign of a NaN differs between processors */
     end = (uint32_t)head.words;
     memcpy(payload + place->end, &end, sizeof end);
     memcpy(payload + place->kinds, &kinds, sizeof kinds);
@@ -335,8 +337,8 @@ static enum cgx_status decode_group(const struct cgx_walk *walk, const struct cg
 
 /* ---- reduce ---- */
 
-/* Adds unquantised ELEMENTS to SUM, or sets SUM to them if IS_FIRST. Zeros become -0, which adds
- * nothing, not even to -0. */
+/* Adds unquantised ELEMENTS to SUM, or makes them the sum if IS_FIRST. Zeros become -0, which
+ * changes nothing that it is added to, not even -0. */
 static void add_elements(const struct cgx_walk *walk, const struct cgx_work *work,
                          const struct cgx_bucket *bucket, const unsigned char *elements,
                          bool is_first, float *sum)

@@ -4,34 +4,35 @@
 /* How all kernel sets decode a group. A set defines the symbol CGX_UNIFORM_SET and, besides what
  * uniform_encode.h needs,
  *   none               codes of 0
- *   twice              codes doubled, plus 1 where a mask has a bit
- *   store              codes as bytes, element i in byte i
+ *   double_codes       codes doubled, plus 1 where a mask has a bit
+ *   store_codes        codes as bytes, element i in byte i
  *   signed_by          k from codes without their lowest bits, which are in a mask
- *   restore            restores 64 values from such k; if MASKED, those not in OF are zeros
+ *   restore_levels     restores 64 values from such k; if MASKED, those not in OF are zeros
  *   deposit            the reverse of extract
  * Codes here are in the set's own order. */
 
-/* A block with more than codes of 8 bits: its masks, of all elements. */
+/* A block that is not codes of 8 bits alone: its masks, of all its elements. */
 struct opened {
     unsigned form;
-    uint64_t of; /* elements that are no zeros */
+    uint64_t of; /* mask of the elements that are no zeros */
     uint64_t masks[15];
 };
 
-/* A group while it is decoded, by block. */
+/* A group while it is decoded; arrays are by block. */
 struct decoded {
-    const uint64_t *masks[BLOCKS]; /* PLANES bits of the codes below the quotients */
+    const uint64_t *masks[BLOCKS]; /* PLANES masks, of the bits of codes below the quotients */
     unsigned planes[BLOCKS];
-    uint64_t levels[LEVELS + 1][BLOCKS]; /* elements that reach the level; not level 0 */
-    bool deep;                           /* some quotients are above 7 */
-    uint64_t quotients[8][BLOCKS];       /* their bits, if so */
-    uint32_t special;                    /* the blocks in OPENED */
+    /* Masks of the elements that reach each level; level 0 is not used. */
+    uint64_t levels[LEVELS + 1][BLOCKS];
+    bool deep;                     /* some quotients are above 7 */
+    uint64_t quotients[8][BLOCKS]; /* if DEEP: masks of the quotients' bits */
+    uint32_t special;              /* the blocks in OPENED */
     struct opened opened[BLOCKS];
 };
 
 /* ---- the parts of a group ---- */
 
-/* Finds the blocks in the part that is whole words. */
+/* Finds what each block has in the part that is whole words. */
 INLINE bool find_blocks(unsigned blocks, uint64_t kinds, struct reader *reader, struct decoded *all)
 {
     const uint64_t *words = reader->words;
@@ -97,7 +98,7 @@ static __attribute__((noinline)) bool get_specials(uint64_t kinds, struct reader
 
         if (!has_bits(reader, (size_t)all->planes[b] * count + first))
             return false;
-        /* Most have three planes or fewer; how many is unpredictable. */
+        /* Most blocks have three planes or fewer, and how many is unpredictable. */
         for (unsigned i = 0; i < 3 || i < all->planes[b]; i++)
             opened->masks[i] =
                 deposit(get_bits(reader, i < all->planes[b] ? count : 0), opened->of);
@@ -119,8 +120,8 @@ static __attribute__((noinline)) bool get_specials(uint64_t kinds, struct reader
     return true;
 }
 
-/* Sets all bits of all quotients, some of which are above 7: those of LEVELS, and of what goes
- * beyond the last, 8 bits for each element. */
+/* Sets the masks of all bits of all quotients, some of which are above 7: counted from LEVELS and
+ * from the 8 bits of each element beyond the last level. */
 static __attribute__((noinline)) bool get_deep(struct reader *reader, unsigned blocks,
                                                unsigned levels, struct decoded *all)
 {
@@ -147,7 +148,8 @@ static __attribute__((noinline)) bool get_deep(struct reader *reader, unsigned b
     return true;
 }
 
-/* Reads a level of COUNT bits: as many as the level before it has ones. Returns its ones. */
+/* Reads a level, of as many bits as the level before has ones: COUNT. Returns the number of its
+ * ones. */
 INLINE size_t get_level(struct reader *reader, unsigned blocks, size_t count,
                         const uint64_t *before, uint64_t *here)
 {
@@ -188,7 +190,7 @@ INLINE bool get_levels(struct reader *reader, unsigned blocks, struct decoded *a
     return !all->deep || get_deep(reader, blocks, level - 1, all);
 }
 
-/* Sets BITS to those of the quotients of block B. */
+/* Sets BITS to the masks of the bits of block B's quotients. */
 INLINE void take_quotients(unsigned b, const struct decoded *all, uint64_t bits[8])
 {
     for (unsigned i = 0; i < 8; i++)
@@ -229,7 +231,7 @@ static __attribute__((noinline)) bool get_holes(struct reader *reader, unsigned 
 
 /* ---- blocks ---- */
 
-/* The codes of block B, as k. */
+/* The codes of block B as signed integers k. */
 INLINE codes assemble_codes(unsigned b, const struct decoded *all)
 {
     codes result = none();

@@ -3,11 +3,11 @@
 
 /* How all kernel sets encode a group. A set defines INLINE, TOO_LARGE, the type `codes`, which
  * holds the codes of a block in a byte each (2k or -2k - 1 for k), element i in byte i, and
- *   hash               the bytes that give the dithers of a block, in the set's own order
- *   quantise           the codes of 64 values; TOO_LARGE or more for a value that has no code
+ *   hash_block         the bytes that give the dithers of a block, in the set's own order
+ *   quantise_block     the codes of 64 values; TOO_LARGE or more for a value that has no code
  *   have_zeros         whether one of 64 values is a zero
  *   zeros_of           a mask of the values that are zeros
- *   sum_of             the sum of codes
+ *   sum_codes          the sum of codes
  *   bit_of             a mask of the codes that have a given bit
  *   at_least           a mask of the codes that are LEVEL or more
  *   extract            the bits of a value at the ones of a mask, moved next to each other
@@ -24,7 +24,7 @@ INLINE uint64_t reaching(codes block, unsigned parameter, unsigned level)
     return level << parameter < 256 ? at_least(block, level << parameter) : 0;
 }
 
-/* Finds levels 1 to 7 of block B, without a branch for each, since it would be unpredictable. */
+/* Finds levels 1 to 7 of block B. A branch for each would be unpredictable, so there is none. */
 INLINE void take_levels(unsigned b, struct encoded *all)
 {
     const codes block = all->codes[b];
@@ -55,7 +55,8 @@ static __attribute__((noinline)) void take_more_levels(unsigned blocks, struct e
                                         : reaching(all->codes[b], all->parameters[b], level);
 }
 
-/* Writes a level, of COUNT bits: as many as the level before it has ones. Returns its ones. */
+/* Writes a level, of as many bits as the level before has ones: COUNT. Returns the number of its
+ * ones. */
 INLINE size_t put_level(struct writer *writer, unsigned blocks, size_t count,
                         const uint64_t *before, const uint64_t *here)
 {
@@ -104,7 +105,7 @@ static __attribute__((noinline)) void put_escapes(struct writer *writer, unsigne
 
 /* ---- groups ---- */
 
-/* The elements of block B that codes are of. */
+/* The elements of block B that have codes. */
 INLINE uint64_t elements_of(unsigned b, const struct encoded *all)
 {
     return (all->special >> b & 1) != 0 ? all->specials[b].of : ALL;
@@ -116,7 +117,7 @@ INLINE uint64_t first_of(unsigned b, const struct encoded *all)
     return extract(all->levels[1][b], elements_of(b, all));
 }
 
-/* Chooses the first masks in two levels that take fewer bits so. */
+/* Chooses the blocks whose first mask takes fewer bits in two levels. */
 INLINE void take_nibbles(unsigned blocks, struct encoded *all)
 {
     for (unsigned b = 0; b < blocks; b++) {
@@ -146,7 +147,7 @@ INLINE void put_planes(struct writer *writer, unsigned b, const struct encoded *
     const unsigned planes = cgx_uniform_planes(special->form);
     const bool is_wide = special->form >= CGX_UNIFORM_WIDE_FORM;
 
-    /* Most have three or fewer; how many is unpredictable. */
+    /* Most blocks have three planes or fewer, and how many is unpredictable. */
     for (unsigned i = 0; i < 3 || i < planes; i++) {
         const uint64_t mask =
             is_wide ? special->masks[i] : extract(bit_of(all->codes[b], i), special->of);
@@ -188,8 +189,8 @@ static __attribute__((noinline)) void put_holes(struct writer *writer, const str
     }
 }
 
-/* Whether the group has no more bits than there is room for: sure without large blocks
- * (doc/format.md, "Room"). */
+/* Whether the group's bits fit its room, which is sure without large blocks (doc/format.md,
+ * "Room"). */
 static __attribute__((noinline)) bool has_room(unsigned blocks, const struct encoded *all)
 {
     size_t bits = 0;
@@ -213,7 +214,7 @@ static __attribute__((noinline)) bool has_room(unsigned blocks, const struct enc
     return bits <= (size_t)64 * CGX_UNIFORM_BLOCK_WORDS * blocks;
 }
 
-/* Writes the part that is whole words; returns its end. */
+/* Writes the part that is whole words and returns its end. */
 INLINE uint64_t *put_words(const struct cgx_uniform_group *group, const cgx_float32 *values,
                            const struct encoded *all, uint64_t *words)
 {
@@ -221,7 +222,7 @@ INLINE uint64_t *put_words(const struct cgx_uniform_group *group, const cgx_floa
         const unsigned kind = all->kinds[b];
 
         if (kind <= CGX_UNIFORM_PLAIN) {
-            /* Most have three planes or fewer; how many is unpredictable. */
+            /* Most blocks have three planes or fewer, and how many is unpredictable. */
             for (unsigned i = 0; i < 3; i++)
                 words[i] = bit_of(all->codes[b], i);
             for (unsigned i = 3; i < cgx_uniform_planes(kind); i++)

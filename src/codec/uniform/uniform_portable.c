@@ -9,7 +9,8 @@
 
 #define INLINE static inline
 
-/* Byte i is byte i % 8 of word i / 8, counted from the lowest: hosts are little-endian. */
+/* Byte i of a block is byte i % 8 of word i / 8, counted from the lowest: hosts are little-endian.
+ */
 typedef union {
     uint8_t of[CGX_UNIFORM_BLOCK];
     uint64_t words[CGX_UNIFORM_BLOCK / 8];
@@ -17,12 +18,12 @@ typedef union {
 
 #define WORDS (CGX_UNIFORM_BLOCK / 8)
 
-/* Eight times a byte. */
+/* Eight copies of a byte. */
 #define BYTES(byte) ((byte)*UINT64_C(0x0101010101010101))
 
 #define TOO_LARGE 255
 
-/* The bits of CGX_UNIFORM_MOST_CODE + 0.5f, which has a code of 8 bits. */
+/* The bits of CGX_UNIFORM_MOST_CODE + 0.5f: larger values have no code of 8 bits. */
 #define MOST 0x42FD0000u
 
 INLINE codes hash_block(const struct cgx_uniform_group *group, uint32_t block)
@@ -38,7 +39,7 @@ INLINE codes hash_block(const struct cgx_uniform_group *group, uint32_t block)
     return result;
 }
 
-/* In two loops without branches, which compilers make vectors of. */
+/* Two loops without branches, which compilers make vectors of. */
 INLINE codes quantise_block(const cgx_float32 *values, float inverse, codes hash)
 {
     uint32_t wide[CGX_UNIFORM_BLOCK];
@@ -49,7 +50,7 @@ INLINE codes quantise_block(const cgx_float32 *values, float inverse, codes hash
         uint32_t magnitude = cgx_float_bits(x) & 0x7FFFFFFFu;
         uint32_t k = cgx_float_bits(x + 0x1.8p23f) - 0x4B400000u;
 
-        /* Also of NaN. */
+        /* NaN is also too large */
         wide[i] = magnitude > MOST ? TOO_LARGE : k << 1 ^ (uint32_t)((int32_t)k >> 31);
     }
     for (uint32_t i = 0; i < CGX_UNIFORM_BLOCK; i++)
@@ -95,7 +96,7 @@ INLINE uint64_t gather_bits(uint64_t bits)
     return bits * UINT64_C(0x0102040810204080) >> 56;
 }
 
-/* Bytes that are 1 where byte WORD of MASK has a bit. */
+/* A byte is 1 where byte WORD of MASK has a bit. */
 INLINE uint64_t spread_mask(uint64_t mask, unsigned word)
 {
     const uint64_t bits = BYTES(mask >> 8 * word & 255) & UINT64_C(0x8040201008040201);
@@ -113,7 +114,7 @@ INLINE uint64_t bit_of(codes block, unsigned bit)
     return bit < 8 ? mask : 0;
 }
 
-/* Bytes are compared without their highest bits, and then by these. */
+/* Compares bytes without their highest bits, and then the highest bits. */
 INLINE uint64_t at_least(codes block, unsigned level)
 {
     const uint64_t least = BYTES((uint64_t)level), high = BYTES(128);
