@@ -2,13 +2,10 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The compressed all-reduce of one recurring buffer over a private communicator: runs the
- * schedule's algorithm slice by slice, also when a rank cannot take part.
- *
- * While one slice is on the wire, the next is encoded and the last decoded. Device backends queue
- * that work; the host does it during an exchange and polls the messages meanwhile.
- *
- * No rank ever leaves the schedule: a rank that cannot serve the call sends headers only, with a
- * flag that every stage passes on. */
+ * schedule's program slice by slice, also when a rank cannot take part. While one slice is on the
+ * wire, the next is encoded and the last decoded. Device backends queue that work; the host does it
+ * during an exchange and polls the messages meanwhile. No rank ever leaves the schedule: a rank
+ * that cannot serve the call sends headers only, with a flag that every round passes on. */
 #ifndef CGX_COLL_COLL_H
 #define CGX_COLL_COLL_H
 
@@ -18,11 +15,12 @@ enum cgx_outcome {
     CGX_OUTCOME_DONE,
     CGX_OUTCOME_DECLINED, /* all ranks know that the call cannot be done; no rank wrote output */
     CGX_OUTCOME_HELD,     /* all ranks know that its data is no gradient; no rank wrote output */
-    CGX_OUTCOME_HALFWAY,  /* declined after output was written: an error on all ranks */
-    CGX_OUTCOME_UNRECOVERABLE, /* all ranks know that one cannot do it uncompressed either: an error
-                                  on all */
-    CGX_OUTCOME_LOST,          /* this rank has no result; others may have one */
-    /* MPI failed; or this rank does not know whether the call is held. COMM and SCRATCH must never
+    CGX_OUTCOME_HALFWAY,  /* declined after some rank wrote output: an error on all ranks */
+    /* All ranks know that one of them cannot do the call uncompressed either: an error on all ranks
+    . */
+    CGX_OUTCOME_UNRECOVERABLE,
+    CGX_OUTCOME_LOST, /* this rank has no result; others may have one */
+    /* MPI failed, or this rank does not know whether the call is held. COMM and SCRATCH must never
      * be used again. */
     CGX_OUTCOME_BROKEN,
 };

@@ -6,17 +6,18 @@
 #include "codec/encoding.h"
 #include "util/integers.h"
 
-/* A walk over the parts of all slices, each of which has WHOLE encoded bytes and REST / PARTS, in
- * the order of a rank's places: it skips the rank's own chunks and goes back to them later. */
+/* A walk over the parts of all slices in the order of a rank's places: the rank's own chunks are
+ * skipped, and walked at the end. Each part has WHOLE encoded bytes, and REST / PARTS more. */
 struct walk {
     const struct cgx_plan *plan;
     uint64_t parts, whole, rest;
-    uint64_t chunk;                  /* the last one */
-    struct cgx_segment segment, gap; /* that were met last, and before the last chunk skipped */
+    uint64_t chunk; /* number of the last chunk */
+    /* The segment met last, and the one met before the last chunk was skipped. */
+    struct cgx_segment segment, gap;
 };
 
-/* The first unit of part NUMBER: that before which at least so many parts' bytes lie, every unit
- * counted as whole. Goes to the last segment with fewer bytes before it. */
+/* The first unit of part NUMBER: the one before which at least as many bytes lie as NUMBER parts
+ * have, every unit counted as whole. Goes to the last segment with fewer bytes before it. */
 static size_t unit_at(struct walk *walk, uint64_t number)
 {
     const uint64_t target = walk->whole * number + cgx_divide_up(walk->rest * number, walk->parts);

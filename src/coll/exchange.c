@@ -19,35 +19,36 @@
 #define WINDOW 8
 #define SLOTS 2048
 
-/* Polls without progress before the rank yields its processor, and before it sleeps if ranks share
- * processors. A rank that has one and waits for shared memory alone yields late, after a
- * millisecond: to yield may cost a time slice of whatever else runs, as long as many sums. */
+/* A rank polls so often without progress before it yields its processor, and before it sleeps if
+ * ranks share processors. A rank that has a processor and waits for shared memory alone yields
+ * late, after a millisecond: yielding may cost a time slice of whatever else runs, which is as long
+ * as many sums. */
 #define POLLS_BEFORE_YIELD 32
 #define POLLS_BEFORE_LATE_YIELD 8192
 #define POLLS_BEFORE_SLEEP 512
 #define SLEEP_NANOSECONDS 20000
-/* Polls without progress between queries whether the program's communicator was revoked. */
+/* polls without progress between queries whether the program has revoked its communicator */
 #define POLLS_BEFORE_QUERY 1024
-/* Likewise between looks at the clock, once it sleeps or could. */
+/* polls without progress between looks at the clock, once the rank sleeps or could sleep */
 #define POLLS_BEFORE_LOOK 64
 /* The most ranks that a warning names. */
 #define MOST_NAMED 8
 
 struct cgx_exchange {
-    size_t most;   /* transfers */
-    size_t window; /* fragments of each */
-    /* By slot: a fragment's request, in the MPI library's format, and its transfer. */
+    size_t most;   /* the most transfers */
+    size_t window; /* the most fragments of each transfer under way */
+    /* Arrays by slot: a fragment's request, in the MPI library's format, and its transfer. */
     unsigned char *requests;
     struct cgx_transfer **owners;
-    unsigned char *statuses; /* of completed fragments, in the same format, and ... */
-    int *indices;            /* ... their slots */
+    unsigned char *statuses; /* statuses of completed fragments, in the MPI library's format */
+    int *indices;            /* slots of completed fragments */
     /* The current exchange: */
     struct cgx_transports transports;
     struct cgx_transfer *transfers;
     size_t ntransfers;
-    size_t nfragments;      /* under way, in the first slots */
-    unsigned idle;          /* polls since the last progress ... */
-    struct cgx_stall stall; /* ... and the time */
+    size_t nfragments;      /* number of fragments under way, in the first slots */
+    unsigned idle;          /* number of polls since the last progress */
+    struct cgx_stall stall; /* the time since the last progress */
     int code;               /* MPI's error code after a failure */
 };
 
@@ -112,7 +113,7 @@ static int post_fragment(struct cgx_exchange *exchange, struct cgx_transfer *tra
                           by->tag, by->comm, request);
 }
 
-/* Takes the size of TRANSFER from its first fragment, which has arrived, and posts further
+/* Reads the size of TRANSFER from its first fragment, which has arrived, and posts further
  * fragments up to the window. */
 static int post_rest(struct cgx_exchange *exchange, struct cgx_transfer *transfer)
 {
@@ -173,7 +174,8 @@ static int advance_transfer(struct cgx_exchange *exchange, size_t slot, const vo
     return CGX_MPI_SUCCESS;
 }
 
-/* Moves the last fragments into slots without an owner, since a poll takes time for every slot. */
+/* Moves the last fragments into slots without an owner, since each slot makes a poll take longer.
+ */
 static void close_gaps(struct cgx_exchange *exchange)
 {
     size_t slot = 0;
@@ -298,7 +300,7 @@ enum cgx_status cgx_exchange_poll(struct cgx_exchange *exchange, bool *complete)
         code = advance_fragments(exchange, &done);
     else if (left > 0 && shared == 0)
         /* MPI must progress. Testsome without requests may not poll, nor may a probe that finds a
-         * message, such as one of the next stage. */
+         * message, such as one of the next round. */
         code = probe_failure(by);
     exchange->idle++;
     if (shared > 0 || done > 0) {

@@ -22,8 +22,8 @@ void cgx_exchange_begin_shared(const struct cgx_transports *transports,
     }
 }
 
-/* Copies the message, or begins to pull it, if it is ready; returns whether it was. Bytes beyond
- * the expected size are dropped. */
+/* Copies the message, or begins to pull it, if it is ready; returns whether it was ready. Bytes
+ * beyond the expected size are dropped. */
 static bool receive_shared(const struct cgx_transports *transports, struct cgx_transfer *transfer)
 {
     const struct cgx_puller *puller = &transports->puller;

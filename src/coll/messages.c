@@ -21,8 +21,8 @@ static bool may_pack(const struct cgx_slice *slice, unsigned peer)
     return !(shm && cgx_shm_reaches(shm, peer));
 }
 
-/* Packs the message of BLOCK if that pays, as it does if pieces vary; returns whether it is packed.
- * All peers are sent the same message. */
+/* Packs the message of BLOCK if that pays, as it always does for pieces of variable size; returns
+ * whether the message is packed. All peers are sent the same message. */
 static bool pack_message(struct cgx_slice *slice, struct cgx_block block)
 {
     const struct cgx_scratch *scratch = slice->coll->scratch;
@@ -61,8 +61,8 @@ static bool unpack_message(const struct cgx_slice *slice, const struct cgx_trans
     return cgx_unpack(&extent, room, bytes, payload) == CGX_OK;
 }
 
-/* Copies the message of TRANSFER from FROM, in the segment of a local peer; of pieces that vary,
- * only the bytes in use. */
+/* Copies the message of TRANSFER from FROM, in the segment of a local peer; of pieces of variable
+ * size, only the bytes in use. */
 static void copy_message(const void *state, const struct cgx_transfer *transfer,
                          const unsigned char *from)
 {
@@ -84,7 +84,7 @@ static void copy_message(const void *state, const struct cgx_transfer *transfer,
 
 /* ---- sending ---- */
 
-/* The bytes of TRANSFER that reach its receiver: pieces that vary may leave some unused. */
+/* How many bytes of TRANSFER reach its receiver: pieces of variable size may leave some unused. */
 static size_t sent_of(const struct cgx_slice *slice, const struct cgx_transfer *transfer)
 {
     const struct cgx_extent extent = cgx_slice_extent(slice, transfer->block);
@@ -100,7 +100,7 @@ static size_t sent_of(const struct cgx_slice *slice, const struct cgx_transfer *
     return used;
 }
 
-/* The elements of a call with PLAN, as headers have them. */
+/* The number of elements of a call with PLAN, as message headers state it. */
 static uint32_t elements_of(const struct cgx_plan *plan)
 {
     return plan->count < CGX_MESSAGE_ELEMENTS_MOST ? (uint32_t)plan->count
@@ -115,7 +115,7 @@ static uint8_t flags_of(const struct cgx_slice *slice)
                      (slice->held ? CGX_MESSAGE_HELD : 0));
 }
 
-/* Writes the message header of TRANSFER, which is sent. */
+/* Writes the message header of TRANSFER, which is about to be sent. */
 static void seal_message(struct cgx_slice *slice, struct cgx_transfer *transfer)
 {
     bool present = slice->vote == CGX_ABLE && !slice->lost;
@@ -140,7 +140,7 @@ static void seal_message(struct cgx_slice *slice, struct cgx_transfer *transfer)
     slice->sent += present ? sent_of(slice, transfer) : transfer->filled;
 }
 
-/* Lists the message of STEP, unless it is empty. */
+/* Adds MESSAGE to the transfers of the exchange, unless it is empty. */
 static void list_message(struct cgx_slice *slice, const struct cgx_program_message *message)
 {
     const struct cgx_cut *cut = &slice->slot->cut;
@@ -163,8 +163,8 @@ static void list_message(struct cgx_slice *slice, const struct cgx_program_messa
         seal_message(slice, transfer);
 }
 
-/* The number of the round's messages between a pair of ranks: it has a place for each kind of level
- * in each slice, whether or not there is such a level (doc/format.md). */
+/* The number of the round's messages among those between a pair of ranks: there is a number for
+ * each kind of level in each slice, whether or not the program has such a level (doc/format.md). */
 static unsigned seq_of(const struct cgx_slice *slice)
 {
     const struct cgx_program *program = cgx_slice_program(slice);
@@ -202,8 +202,8 @@ enum cgx_status cgx_slice_post(struct cgx_slice *slice)
 
 /* ---- receiving ---- */
 
-/* Reads HEADER. True if it and the length match the schedule, with a payload, which is unpacked, or
- * with flags. */
+/* Reads HEADER. Returns whether header and length match the schedule. Such a message either has a
+ * payload, which is unpacked, or flags. */
 static bool is_expected(const struct cgx_slice *slice, const struct cgx_transfer *transfer,
                         struct cgx_message *header)
 {
@@ -218,7 +218,8 @@ static bool is_expected(const struct cgx_slice *slice, const struct cgx_transfer
     return header->flags != 0 || (transfer->filled == transfer->bytes && header->bytes == payload);
 }
 
-/* Logs that the message of TRANSFER, with HEADER, all zeros if it has none, is of another call. */
+/* Logs that the message of TRANSFER belongs to another call. HEADER is all zeros if the message has
+ * none. */
 static void log_unexpected(const struct cgx_slice *slice, const struct cgx_transfer *transfer,
                            const struct cgx_message *header)
 {

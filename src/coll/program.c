@@ -24,7 +24,7 @@ static unsigned place_of(unsigned item, unsigned own, unsigned count)
     return item == own ? count - 1 : item - (item > own);
 }
 
-/* The item at PLACE. */
+/* The item at PLACE, in that order. */
 static unsigned item_at(unsigned place, unsigned own, unsigned count)
 {
     if (own >= count)
@@ -68,7 +68,7 @@ static unsigned rank_of(const struct cgx_program *program, const struct cgx_leve
     return nodes->members[nodes->first[member] + program->local];
 }
 
-/* Adds LEVEL if any rank USES it. This rank may have no part. */
+/* Adds LEVEL if any rank USES it. This rank may have no part in it. */
 static void add_level(struct cgx_program *program, bool uses, bool takes_part,
                       struct cgx_level level)
 {

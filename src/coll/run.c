@@ -34,8 +34,8 @@ static void begin_backends(struct cgx_coll *coll)
     }
 }
 
-/* Waits until the backends have no work queued on the buffers, and ends those that have begun, the
- * decoder first. False: their work failed. */
+/* Waits until the backends have no work queued on the buffers, and ends the backends that have
+ * begun, the decoder first. Returns whether their work succeeded. */
 static bool end_backends(const struct cgx_coll *coll)
 {
     struct cgx_backend *backends[] = {coll->encoder, coll->decoder};
@@ -49,8 +49,7 @@ static bool end_backends(const struct cgx_coll *coll)
     return good;
 }
 
-/* Takes this rank's look at its input. If that is no gradient, the call is done exactly on all
- * ranks. */
+/* Looks at this rank's input. If that is no gradient, the call is done exactly on all ranks. */
 static void look_at_input(struct cgx_coll *coll)
 {
     const struct cgx_plan *plan = &coll->schedule->plan;
@@ -102,7 +101,6 @@ static bool is_by_host(const struct cgx_coll *coll)
            coll->decoder == coll->encoder;
 }
 
-/* Progresses only the messages of the current slice. */
 static void progress_messages(void *state)
 {
     struct cgx_coll *coll = state;
@@ -112,8 +110,8 @@ static void progress_messages(void *state)
         coll->state.failed = cgx_exchange_poll(coll->scratch->exchange, &complete) != CGX_OK;
 }
 
-/* Does the next piece of work: decodes the last finished slice or, if that is done, starts the
- * slice after the current one, in the same slot. Returns false if no work is left. */
+/* Does the next work that was put off: decodes the last finished slice or, if that is done, starts
+ * the slice after the current one, in the same slot. Returns false if no work is left. */
 static bool do_put_off_work(struct cgx_coll *coll)
 {
     const struct cgx_meanwhile meanwhile = {progress_messages, coll};
@@ -142,8 +140,8 @@ static void catch_up_all(struct cgx_coll *coll)
 
 /* ---- results of slices ---- */
 
-/* Whether this rank does not know whether the others hold the call, which they act on at once: it
- * must not meet them in another collective. */
+/* Whether this rank does not know whether the others hold the call. The others act on that at once,
+ * so this rank must not meet them in another collective. */
 static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
 {
     return slice->number + 1 == coll->schedule->slices && slice->missed && slice->number == 0 &&
@@ -151,8 +149,8 @@ static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
 }
 
 /* Adds the energies and elements that the uniformly quantised pieces of SLICE store, which cover
- * all quantisations that went into them. All stages have an equal part of the error, and no group
- * has more of it than the floor says. */
+ * all quantisations that led to them. All stages have an equal part of the error, and no group has
+ * more of it than the floor allows. */
 static void add_quantised(struct cgx_coll *coll, const struct cgx_slice *slice)
 {
     const struct cgx_cut *cut = &slice->slot->cut;
@@ -190,7 +188,7 @@ static enum cgx_outcome conclude_slice(struct cgx_coll *coll, struct cgx_slice *
         return CGX_OUTCOME_UNRECOVERABLE;
     if (slice->look != CGX_LOOK_UNKNOWN)
         coll->look = slice->look;
-    /* The next slice, if there is one, tells ranks that have missed it. */
+    /* The messages of the next slice, if there is one, reach ranks that have missed the flag. */
     coll->state.held = slice->vote != CGX_ABLE && slice->held && slice->number == 0;
     if (slice->vote != CGX_ABLE && slice->held)
         return coll->state.held && coll->schedule->slices > 1 ? CGX_OUTCOME_DONE : CGX_OUTCOME_HELD;
@@ -207,8 +205,8 @@ static enum cgx_outcome conclude_slice(struct cgx_coll *coll, struct cgx_slice *
     return CGX_OUTCOME_DONE;
 }
 
-/* Makes NUMBER the current slice. Unless work is put off, decodes the slice before it and starts
- * the slice after it. */
+/* Makes NUMBER the current slice. Unless work is put off, decodes the slice before and starts the
+ * slice after it. */
 static void take_up(struct cgx_coll *coll, unsigned number)
 {
     struct cgx_slice *slice = slice_of(coll, number);
@@ -219,7 +217,7 @@ static void take_up(struct cgx_coll *coll, unsigned number)
     coll->state.slice = number;
     if (!coll->state.puts_off)
         catch_up_all(coll);
-    /* This slice tells all ranks what some do not know. */
+    /* The messages of this slice say to all ranks what only some know. */
     if (coll->state.lost || coll->state.held)
         cgx_slice_decline(slice, CGX_DECLINED);
     slice->held |= coll->state.held;
@@ -274,7 +272,7 @@ static bool begin_leaving(struct cgx_coll *coll)
     return true;
 }
 
-/* Returns whether that wait is over. */
+/* Polls the wait that begin_leaving began; returns whether it is over. */
 static bool poll_leaving(struct cgx_coll *coll, enum cgx_outcome *outcome)
 {
     bool complete;
@@ -290,7 +288,7 @@ static bool poll_leaving(struct cgx_coll *coll, enum cgx_outcome *outcome)
 
 /* ---- a call ---- */
 
-/* The hash in all messages. It includes the history's age, so that ranks with histories of
+/* The hash in all messages. The hash includes the history's age, so that ranks with histories of
  * different sums refuse each other's payloads. */
 static uint32_t hash_of(const struct cgx_coll *coll)
 {
@@ -326,8 +324,8 @@ bool cgx_coll_poll(struct cgx_coll *coll, enum cgx_outcome *outcome)
     *outcome = CGX_OUTCOME_BROKEN;
     if (!coll->state.failed && cgx_slice_advance(slice, &complete) == CGX_OK) {
         if (!complete) {
-            /* The slice before is decoded during the first rounds. The next one is encoded during
-             * the last ones or, behind the first slice, at once. */
+            /* The slice before is decoded during the first rounds. The slice after is encoded
+             * during the last rounds or, if this is the first slice, at once. */
             if (coll->state.undecoded || slice->number == 0 || !cgx_slice_is_early(slice))
                 do_put_off_work(coll);
             return false;

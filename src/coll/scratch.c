@@ -79,7 +79,7 @@ enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cg
     grown.slices = calloc(CGX_SLOTS, sizeof *grown.slices);
     grown.transfers = calloc(grown.reserved.transfers, sizeof *grown.transfers);
     grown.sources = calloc(grown.reserved.sources, sizeof *grown.sources);
-    /* Its pages are only touched when a message is packed. */
+    /* The pages of this memory are touched only when a message is packed. */
     grown.packed = malloc(grown.reserved.packed);
     grown.exchange = cgx_exchange_create(grown.reserved.transfers);
     if (!had || !grown.slices || !grown.transfers || !grown.sources || !grown.packed ||

@@ -22,12 +22,13 @@
 #define PAGE 4096
 #define NAME "cgxpmpi"
 
-/* The words that a rank writes for one local peer. Messages between the two are numbered from 1.
- * Each half has its own pair of cache lines, since processors fetch lines in pairs. */
+/* What a rank writes for one local peer. Messages between the two are numbered from 1. Each half
+ * has its own pair of cache lines, since processors fetch lines in pairs. */
 struct box {
-    _Alignas(128) _Atomic uint64_t ready; /* number of the message at ... */
+    _Alignas(128) _Atomic uint64_t ready; /* number of the message at OFFSET */
     _Atomic uint64_t offset, bytes;       /* atomic, so that they are read once */
-    /* The last message from the local peer that was taken, and the last that is no longer read. */
+    /* Numbers of the last message from the local peer that was copied, and of the last that is no
+     * longer read. */
     _Alignas(128) _Atomic uint64_t taken;
     _Atomic uint64_t released;
 };
@@ -113,11 +114,11 @@ struct cgx_shared_handle cgx_shared_handle(const struct cgx_shared *segment)
 /* ---- local peers ---- */
 
 struct peer {
-    const struct front *front; /* of its segment; NULL: not attached */
+    const struct front *front; /* front of the peer's segment; NULL: not attached */
     size_t bytes;
     size_t staging; /* offset of its staging memory when this rank attached */
     uint64_t cookie;
-    uint64_t sent, received; /* messages */
+    uint64_t sent, received; /* numbers of messages */
 };
 
 struct cgx_shm {
@@ -181,7 +182,7 @@ static int open_handle(const struct cgx_shared_handle *handle)
     return file;
 }
 
-/* Attaches to PEER's segment. NPEERS: of the node. */
+/* Attaches to PEER's segment. NPEERS: the number of ranks of the node. */
 static enum cgx_status attach_peer(struct peer *peer, const struct cgx_shared_handle *handle,
                                    unsigned npeers)
 {

@@ -25,7 +25,8 @@ static bool sum_stays(const struct cgx_slice *slice, unsigned round)
     return slice->pull == CGX_PULL_DEVICE && cgx_slice_is_local(slice, round);
 }
 
-/* Copies the payload of EXTENT to the host. What varies the device has shown already. */
+/* Copies the payload of EXTENT to the host. The device has shown pieces of variable size already.
+ */
 static enum cgx_status fetch_sum(const struct cgx_slice *slice, const struct cgx_extent *extent)
 {
     struct cgx_backend *encoder = slice->coll->encoder;
@@ -39,9 +40,9 @@ static enum cgx_status fetch_sum(const struct cgx_slice *slice, const struct cgx
                                extent->end - extent->begin);
 }
 
-/* Lists what the sum of ROUND adds, each from where it has the data of the sum's message; returns
- * their number. First the caller's elements alone; what arrived in a round comes before and behind
- * what was there, in the order of members. */
+/* Lists the sources that the sum of ROUND adds, each as the address that stands for the start of
+ * the sum's message; returns their number. The first source is the caller's elements. What arrived
+ * in a round is listed before and behind what was there, in the order of members. */
 static size_t list_sources(const struct cgx_slice *slice, unsigned round)
 {
     const struct cgx_program *program = cgx_slice_program(slice);
@@ -66,8 +67,8 @@ static size_t list_sources(const struct cgx_slice *slice, unsigned round)
     return count;
 }
 
-/* Lists the pieces of EXTENT again, with offsets from its message, which are the same in all
- * sources of a sum. */
+/* Lists the pieces of EXTENT again, with offsets from the message's start, which are the same in
+ * all sources of a sum. */
 static const struct cgx_piece *list_pieces(const struct cgx_slice *slice,
                                            const struct cgx_extent *extent)
 {
@@ -81,7 +82,7 @@ static const struct cgx_piece *list_pieces(const struct cgx_slice *slice,
     return pieces;
 }
 
-/* What the sum of ROUND is for. */
+/* The kind of the level for which ROUND forms its sum. */
 static enum cgx_level_kind kind_of(const struct cgx_program *program, unsigned round)
 {
     return cgx_program_gathers(program, round) ? CGX_LEVEL_RESULT : program->level[round].kind;
@@ -128,14 +129,14 @@ void cgx_slice_settle(struct cgx_slice *slice)
     const struct cgx_block block = cgx_program_sum(program, slice->round);
 
     /* Before the first messages even a rank that has nothing to send waits: the device may still
-     * read what the slice before has received at this place. */
+     * read what the slice before has received in this memory. */
     if (cgx_block_is_empty(block) && slice->round != program->start)
         return;
     /* Waits even if the slice was declined after its start: queued work still writes where headers
      * go. */
     if (slice->coll->vote == CGX_ABLE && encoder->ops->wait(encoder, slice->slot_number) != CGX_OK)
         cgx_slice_give_up(slice);
-    /* The space for headers between parts is unused. */
+    /* The space for message headers between parts is unused. */
     for (uint32_t place = block.first + 1; slice->vote == CGX_ABLE && place < block.end; place++)
         memset(slice->slot->staging + slice->slot->cut.part[place].at, 0, CGX_MESSAGE_HEADER_BYTES);
 }

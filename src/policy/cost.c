@@ -27,13 +27,14 @@ static uint64_t ns(uint64_t bytes, uint32_t byte_ps)
 
 #define SLOW_BITS UINT64_C(10000000000)
 
-/* What processors copy inside a node (5 GB/s a rank), NVLink (100 GB/s), and PCIe 4.0 x16. */
+/* Bytes move by copies of processors inside a node (5 GB/s a rank), by NVLink (100 GB/s), or by
+ * PCIe 4.0 x16. */
 #define COPIED_BYTE_PS 200
 #define LINKED_BYTE_PS 10
 #define PCIE_BYTE_PS 45
 
-/* Of the codec: 9 bytes an element in the memory of a device with 0.9 TB/s; on a processor as
- * measured (bench/results/host.md). */
+/* Time of the codec for an element: 9 bytes in the memory of a device with 0.9 TB/s; on a processor
+ * as measured (bench/results/host.md). */
 #define DEVICE_ELEMENT_PS 10
 #define HOST_ELEMENT_PS 1600
 
@@ -112,16 +113,16 @@ uint64_t cgx_cost_exact(const struct cgx_network *network, const struct cgx_volu
 
 /* ---- compressed ---- */
 
-/* The link between the members of a stage. */
+/* The link between the members of a level. */
 struct way {
     uint32_t latency_ns, byte_ps;
-    uint32_t host_byte_ps; /* to and from it */
+    uint32_t host_byte_ps; /* picoseconds for a byte to the host and from it */
     unsigned shared;       /* number of ranks that share it */
     bool copied;           /* processors copy the bytes */
 };
 
-/* The time of a call in ns: of the codec, of exchanges, and the part of exchanges that occupies a
- * processor. */
+/* The time of a call in ns: the codec's, that of exchanges, and the part of exchanges that occupies
+ * a processor. */
 struct cost {
     uint64_t codec, exchange, handling;
 };
@@ -252,7 +253,7 @@ uint64_t cgx_cost_least(const struct cgx_network *network, unsigned size, unsign
     return least;
 }
 
-/* More elements than any call that could be compressed. */
+/* No call has more elements. */
 #define MOST ((uint64_t)1 << 48)
 
 uint64_t cgx_minimal_size(const struct cgx_settings *settings, const struct cgx_network *network,

@@ -11,7 +11,7 @@
 #include "codec/squares.h"
 
 #define ODD 16.0
-#define ODD_ENOUGH 3 /* in a row: they are what the site sums now */
+#define ODD_ENOUGH 3 /* after so many odd sums in a row the site sums another kind of data now */
 #define STILL 0.16f
 #define STILL_INPUT 0.02f
 #define STILL_SHARE 0.75
@@ -23,7 +23,7 @@
 #define WILD 512.0
 #define GROUPS 32
 #define LANES 8
-#define BLIND 2 /* looks at the begin of a window that have nothing to be compared with */
+#define BLIND 2 /* the first looks of a window have nothing to compare with */
 
 const struct cgx_look_words cgx_looks[CGX_LOOKS] = {
     [CGX_LOOK_UNKNOWN] = {"unknown", NULL, NULL},
@@ -88,7 +88,7 @@ static bool is_odd(const struct cgx_range *range, double size)
     return range->least > 0 && (size > ODD * range->greatest || ODD * size < range->least);
 }
 
-/* SIZES, and SIZE if it is not 0. */
+/* Whether the last sizes, and SIZE if it is not 0, differ little. */
 static bool is_steady(const struct cgx_sizes *sizes, double size)
 {
     struct cgx_range range = range_of(sizes);
@@ -123,8 +123,10 @@ static bool is_wild(const struct cgx_sizes *sizes)
 
 /* How a sample differs from those kept. */
 struct change {
-    double still;   /* the greatest share of groups that have hardly changed */
-    double nearest; /* the least difference of all, of the mean of their squares */
+    /* The greatest share of groups that have hardly changed, among the samples compared. */
+    double still;
+    /* The least difference from a sample, in proportion to the mean of the squares of both. */
+    double nearest;
 };
 
 static bool is_still(const struct change *change)
@@ -163,7 +165,7 @@ static float sum_lanes(const float lanes[LANES])
     return a + b;
 }
 
-/* The squares of COUNT of VALUES, added up in side-by-side lanes. */
+/* The sum of the squares of COUNT VALUES, added in lanes side by side. */
 static float squares_of(const float *values, size_t count)
 {
     float lanes[LANES] = {0};
@@ -174,7 +176,8 @@ static float squares_of(const float *values, size_t count)
     return sum_lanes(lanes);
 }
 
-/* Likewise, of what they differ by from BEFORE times SCALE. */
+/* The sum of the squares of the differences between COUNT VALUES and BEFORE times SCALE, added
+ * likewise. */
 static float changes_of(const float *values, const uint16_t *before, size_t count, float scale)
 {
     float lanes[LANES] = {0};
@@ -188,8 +191,8 @@ static float changes_of(const float *values, const uint16_t *before, size_t coun
     return sum_lanes(lanes);
 }
 
-/* A power of two that values of mean square SIZE are multiplied by, so that squares neither
- * overflow nor vanish. */
+/* A power of two for values of mean square SIZE: multiplied by it, their squares neither overflow
+ * nor vanish. */
 static float unit_of(double size)
 {
     int exponent;
@@ -198,11 +201,11 @@ static float unit_of(double size)
     return ldexpf(1, -exponent / 2 < 126 ? -exponent / 2 : 126);
 }
 
-/* A sample as it is compared: in the unit of its size, with the squares of its groups. */
+/* A sample ready to be compared: in the unit of its size, with the squares of its groups. */
 struct scaled {
     float scale, values[CGX_LOOK_PLACES * CGX_LOOK_SUM_RUN];
     float groups[GROUPS], all;
-    unsigned filled; /* groups that are not zero */
+    unsigned filled; /* number of groups that are not zero */
 };
 
 static void scale_sample(const float *values, size_t count, double size, struct scaled *scaled)
@@ -221,7 +224,7 @@ static void scale_sample(const float *values, size_t count, double size, struct 
     }
 }
 
-/* Takes to CHANGE the sample that was kept AGO calls before. */
+/* Adds to CHANGE how the sample differs from the one that was kept AGO calls before. */
 static void compare_samples(const struct cgx_kept *kept, unsigned ago, const struct scaled *scaled,
                             double size, float least, struct change *change)
 {
@@ -273,7 +276,8 @@ void cgx_window_clear(struct cgx_window *window)
     *window = (struct cgx_window){.kept = NULL};
 }
 
-/* Whether a sum of SIZE is odd; forgets the sums before it if they are of another kind. */
+/* Whether a sum of SIZE is odd. After several odd ones the sums before them are forgotten, since
+ * the site sums another kind of data. */
 static bool take_odd(struct cgx_window *window, double size)
 {
     struct cgx_range range = range_of(&window->sizes);
@@ -288,7 +292,7 @@ static bool take_odd(struct cgx_window *window, double size)
     return false;
 }
 
-/* What a sum of SIZE, sampled as VALUES, shows beside the sums before it. */
+/* Judges a sum of SIZE, sampled as VALUES, by the sums before it. */
 static enum cgx_look judge_sum(struct cgx_window *window, const float *values, double size,
                                bool symmetric)
 {

@@ -9,23 +9,23 @@
 #include "policy/widths/step_size.h"
 #include "util/integers.h"
 
-#define ENOUGH 4 /* exact sums before the first try, and steady ones in each */
+#define ENOUGH 4 /* exact sums before the first try, and steady ones in each try */
 #define LEAST_WAIT 64
 #define MOST_WAIT 900
 #define GROWTH 4
-#define COST 100 /* a try costs the time of its wait over this */
+#define COST 100 /* a try costs its wait divided by this */
 
-/* Sums of a try take much longer if they take this, in hundredths of the others' time: the first,
- * if it is young, since it may be the first that uses its memory at all; the first, the first two,
- * and further ones. */
+/* Sums of a try take much longer than others if they take this, in hundredths of the others' time:
+ * the first sum if it is young, since it may be the first that uses its memory at all; the first;
+ * the first two; and further ones. */
 #define LONGER_YOUNG 400
 #define LONGER_1 200
 #define LONGER_2 150
 #define LONGER 103
 #define SHORTER 97
 
-/* The youngest sums may take this, in hundredths, compared with steady ones: they have twice as
- * many bits, in codes that a processor works on for longer. */
+/* The youngest sums may take this, in hundredths of steady ones' time: they have twice as many
+ * bits, in codes on which a processor works for longer. */
 #define YOUNGEST 300
 
 /* ---- a sum ---- */
@@ -128,7 +128,8 @@ static int compare_times(const void *a, const void *b)
 }
 
 struct summary {
-    uint64_t quarter, median; /* 0: no time is known; QUARTER: a quarter of all times are less */
+    /* The lower quartile and the median of times; a quartile of 0: no time is known. */
+    uint64_t quarter, median;
 };
 
 static struct summary summarise_times(const struct cgx_worth *worth, enum cgx_way way,
@@ -146,21 +147,21 @@ static struct summary summarise_times(const struct cgx_worth *worth, enum cgx_wa
     return (struct summary){(uint64_t)sorted[count / 4] + 1, (uint64_t)sorted[count / 2] + 1};
 }
 
-/* Whether the quarter and the median of ONE are above so many HUNDREDTHS of those of TWO. */
+/* Whether quartile and median of ONE exceed so many HUNDREDTHS of those of TWO. */
 static bool is_above(struct summary one, struct summary two, uint64_t hundredths)
 {
     return 100 * one.quarter > hundredths * two.quarter &&
            100 * one.median > hundredths * two.median;
 }
 
-/* The hundredths that sums of a try, the last of which is YOUNG, take if they are as fast as later
- * ones. */
+/* How long the sums of a try take, in hundredths of later ones' time, if they are as fast. YOUNG is
+ * the last one's. */
 static uint64_t try_allowance(uint32_t young)
 {
     return 100 + (uint64_t)(YOUNGEST - 100) * young / CGX_STEP_YOUNG;
 }
 
-/* The wait after a try, if the next one will be of COUNT sums and these take EACH where others take
+/* The wait after a try, if the next try will have COUNT sums that take EACH, where others take
  * USUAL. */
 static uint32_t wait_after(const struct cgx_worth *worth, uint64_t usual, uint64_t each,
                            uint32_t count)

@@ -149,7 +149,7 @@ struct cgx_override cgx_override_merge(const struct cgx_hints *hints, const stru
     if (override.consensus == CGX_SWITCH_UNSET)
         override.consensus = hinted.consensus;
     /* A program that switches compression off knows that its data must not change, so rules cannot
-     * switch it on. */
+     * switch compression on. */
     if (override.exact || override.recurs == CGX_RECURS_NEVER || !cgx_hints_enable(hints))
         override = (struct cgx_override){
             .exact = true,

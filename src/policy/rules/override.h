@@ -11,15 +11,16 @@
 
 #include "codec/format.h"
 
-/* Layers within one buffer, in order. */
+/* The layers of a buffer, in order. */
 struct cgx_layer_size {
     uint64_t count; /* elements, at least 1 */
-    unsigned bits;  /* 1-8, CGX_BITS_EXACT, or 0: the call's */
+    unsigned bits;  /* 1-8, CGX_BITS_EXACT, or 0 for the call's width */
 };
 
 struct cgx_layer_list {
-    struct cgx_layer_list *next; /* a hint may have several; a call's count selects one */
-    uint64_t total;              /* elements of all */
+    /* The next list of a hint, which may have several: a call's count selects one. */
+    struct cgx_layer_list *next;
+    uint64_t total; /* elements of all layers */
     size_t nlayers;
     struct cgx_layer_size layers[];
 };
@@ -32,16 +33,17 @@ enum cgx_switch { CGX_SWITCH_UNSET, CGX_SWITCH_ON, CGX_SWITCH_OFF };
 #define CGX_CODEC_AS_SET 0u
 #define CGX_CODEC(family) (1u + (family)) /* an enum cgx_family */
 
-/* What is set for a call. All zero: nothing. */
+/* What rules and hints set for a call. All zero: nothing. */
 struct cgx_override {
-    bool exact; /* even if recurs=never; then only RECURS and RULE are set */
+    bool exact; /* exact even if recurs=never; then only RECURS and RULE are set */
     enum cgx_recurs recurs;
-    enum cgx_switch consensus;           /* whether data is looked at */
-    unsigned bits;                       /* 1-8; 0: not set */
-    unsigned codec;                      /* CGX_CODEC */
-    enum cgx_dtype op;                   /* what the program's own op sums; CGX_FLOAT32: not set */
+    enum cgx_switch consensus; /* whether ranks look at data */
+    unsigned bits;             /* 1-8; 0: not set */
+    unsigned codec;            /* CGX_CODEC(family), or CGX_CODEC_AS_SET */
+    /* Type of the elements that the program's own op sums; CGX_FLOAT32: not set. */
+    enum cgx_dtype op;
     const struct cgx_layer_list *layers; /* NULL: not set; they add up to the call's count */
-    unsigned rule;                       /* number of the rule from 1; 0: none */
+    unsigned rule;                       /* number of the rule that applies, from 1; 0: none */
 };
 
 /* Where and why parsing failed. Line and column count from 1. */

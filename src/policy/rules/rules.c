@@ -21,9 +21,9 @@ struct range {
 /* Conditions that are absent hold for every call. */
 struct rule {
     struct range count, position;
-    int dtype;          /* enum cgx_dtype or EVERY_DTYPE */
-    char *communicator; /* owned; NULL: every communicator */
-    bool of_calls;      /* it has an action for calls, not only for communicators */
+    int dtype;          /* an enum cgx_dtype, or EVERY_DTYPE */
+    char *communicator; /* owned by the rule; NULL: every communicator */
+    bool of_calls;      /* the rule has an action for calls, not only for communicators */
     struct cgx_actions says;
     unsigned line;
 };
@@ -105,7 +105,7 @@ const char *cgx_rule_word(size_t index)
     return index < WORDS ? cgx_action_keys[index - EXACT].about.name + strlen("cgx_") : NULL;
 }
 
-/* The index of the condition, or ACTION, with NAME; WORDS: there is none. */
+/* The index of the condition, or of the ACTION, with NAME; WORDS if there is none. */
 static size_t find_word(const char *name, bool action)
 {
     size_t end = action ? WORDS : EXACT;
@@ -210,7 +210,7 @@ static bool is_within(struct range inner, struct range outer)
     return outer.first <= inner.first && inner.last <= outer.last;
 }
 
-/* Whether RULE applies to communicators of NAME; NULL: of every name. */
+/* Whether RULE applies to communicators of NAME. A NAME of NULL stands for any. */
 static bool is_of(const struct rule *rule, const char *name)
 {
     return !rule->communicator || (name && strcmp(rule->communicator, name) == 0);
@@ -274,7 +274,8 @@ static bool read_line(struct cgx_rules *rules, struct cgx_scan *scan, cgx_rules_
     cgx_scan_blanks(scan);
     if (cgx_scan_over(scan))
         return true;
-    rules->nrules++; /* counted first, so that what it owns is freed after an error */
+    /* Counted before it is read, so that the memory that it owns is freed after an error. */
+    rules->nrules++;
     if (!read_rule(scan, rule))
         return false;
     if (warn && rule->says.retired)

@@ -87,14 +87,14 @@ void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
 
 /* ---- candidates ---- */
 
-/* The candidate after position AT. */
+/* The candidate that follows position AT. */
 static uint16_t candidate_after(const struct cgx_pattern *pattern, uint32_t at, uint32_t over)
 {
     return (uint16_t)(at + 1 < pattern->length ? (at + 1) | over : OVER);
 }
 
-/* Keeps the candidates that expect SUM, and advances them. Returns their number; if it is 1, *ALONE
- * is that candidate as it was before. If no candidate expects SUM, all stay. */
+/* Removes the candidates that do not expect SUM, and advances the others. Returns their number; if
+ * it is 1, *ALONE is that candidate as it was before. If no candidate expects SUM, all stay. */
 static size_t advance_candidates(struct cgx_pattern *pattern, uint16_t sum, uint32_t *alone)
 {
     uint32_t n = 0;
@@ -171,9 +171,9 @@ static bool spend_work(struct cgx_pattern *pattern, uint32_t credit)
     return true;
 }
 
-/* The position of SUM, which belongs to the step, or CGX_POSITION_NONE. *OVER: the flag of the
- * candidate that SUM confirmed. *KNOWN: SUM has only one possible position, even if that is not
- * reported. */
+/* Returns the position of SUM, which belongs to the step, or CGX_POSITION_NONE. *OVER is the flag
+ * of the candidate that SUM confirmed. *KNOWN says whether SUM has only one possible position, even
+ * if that is not reported. */
 static size_t find_position(struct cgx_pattern *pattern, const struct cgx_sums *sums, uint16_t sum,
                             bool *known, uint32_t *over)
 {

@@ -26,8 +26,8 @@
  * less than 1/SLACK of all elements. */
 #define SLACK 1024
 
-/* The least number of large sums per one with small sums just before it, if buckets are summed,
- * which contain biases and norms. */
+/* If buckets are summed, which contain biases and norms, there are at least so many large sums for
+ * each large sum with small sums just before it. */
 #define BUCKETS 16
 
 /* ---- log ---- */
@@ -142,7 +142,8 @@ static bool is_closed(const struct cgx_sum_log *log, const struct cgx_sums *sums
                       const struct cgx_period *period)
 {
     size_t last = log->length - 1, first = log->length - period->run;
-    uint64_t end = log->end, latest = 0, whole = 0, most; /* WHOLE: the elements of a period */
+    /* WHOLE is the number of elements in a period. */
+    uint64_t end = log->end, latest = 0, whole = 0, most;
     uint64_t slack = log->ignored < end / SLACK ? log->ignored : 0;
 
     if (first == 0 && !log->dropped)
@@ -150,7 +151,7 @@ static bool is_closed(const struct cgx_sum_log *log, const struct cgx_sums *sums
     for (size_t i = last; i > 0 && i + 1 > first; i--) {
         uint64_t before = end - cgx_sum_elements(&sums->sums[log->calls[i].sum]);
 
-        end = before - log->calls[i].elements; /* the end of the sum before it */
+        end = before - log->calls[i].elements; /* where the sum before the run ends */
         if (i == last)
             latest = before;
         if (i == last - period->length)

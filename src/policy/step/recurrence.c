@@ -16,13 +16,13 @@
 /* How often a sum must have come to be known. */
 #define KNOWN 2
 
-/* The first large sum after which ranks compare their pauses. The first after which a step set by
- * the user is checked, in sums and in steps. */
+/* Ranks compare their pauses first after so many large sums. A step set by the user is checked
+ * first after so many sums and so many steps. */
 #define FIRST_COMPARED 4
 #define FIRST_CONTRADICTED 32
 #define STEPS_CONTRADICTED 4
 
-/* From this large sum on, and so many repeats, an undecided period is worth telling. */
+/* an undecided period is reported from this large sum on, after so many repeats */
 #define FIRST_UNDECIDED 16
 #define REPEATS_UNDECIDED 6
 
@@ -36,13 +36,14 @@ struct cgx_recurrence {
     struct cgx_recurrence_rule rule;
     enum cgx_evidence evidence;
     uint32_t since_search;
-    uint64_t calls; /* number of large sums */
+    uint64_t calls; /* number of large sums so far */
     uint64_t established;
     uint32_t paced;         /* the step's length as all ranks found it, in large sums; 0: unknown */
     enum cgx_evidence pace; /* how all ranks found it */
-    bool has_variable_size; /* steps are known by their total alone: their sums differ */
-    bool logged;            /* the latest large sum is in the log */
-    struct cgx_resemblance resemblance; /* of the latest sums in the log */
+    /* The total of a step is known, but its sums differ from step to step. */
+    bool has_variable_size;
+    bool logged;                        /* the latest large sum is in the log */
+    struct cgx_resemblance resemblance; /* results of the latest sums in the log */
     struct cgx_sums sums;
     struct cgx_sum_log log;
     struct cgx_pattern pattern;
@@ -132,7 +133,8 @@ static void search_steps(struct cgx_recurrence *recurrence)
                       rule->step > 0 ? CGX_STEP_SET : CGX_STEP_FOUND);
 }
 
-/* The index of the sum of KEY, which is counted once more. *KNOWN: the sum was known before. */
+/* Returns the index of the sum of KEY, and counts the sum once more. *KNOWN: the sum was known
+ * before. */
 static uint16_t count_sum(struct cgx_recurrence *recurrence, uint64_t key, bool *known)
 {
     struct cgx_sums *sums = &recurrence->sums;
@@ -158,7 +160,7 @@ static bool sum_recurs(const struct cgx_recurrence *recurrence, uint16_t sum)
            recurrence->sums.sums[sum].times > 0 || !cgx_pattern_is_whole(&recurrence->pattern);
 }
 
-/* Learns from a sum after it is answered, so that no answer depends on itself. */
+/* Learns from a sum after its answer was given, so that no answer depends on itself. */
 static void learn_sum(struct cgx_recurrence *recurrence, uint16_t sum, bool known, bool placed)
 {
     const struct cgx_pattern *pattern = &recurrence->pattern;

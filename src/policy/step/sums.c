@@ -6,8 +6,8 @@
 #include <limits.h>
 #include <string.h>
 
-/* At most so many sums that came more than twice stay besides the sums of the step, so that the
- * table fills up again only after a thousand sums. */
+/* When the table is full, so many sums that came more than twice may stay besides the sums of the
+ * step. So the table fills up again only after a thousand sums. */
 #define KEPT 1024
 
 /* A bijection in which each bit of X affects all bits (a finaliser like MurmurHash3's). */

@@ -26,9 +26,9 @@
 
 struct cgx_sum {
     uint64_t key;
-    uint16_t seen;  /* saturates; 0: unused */
-    uint16_t times; /* in the step that is followed */
-    uint16_t next;  /* in its chain, or in the free list; 0: the last */
+    uint16_t seen;  /* how often the sum has come; saturates; 0: unused */
+    uint16_t times; /* how often the sum is in the step that is followed */
+    uint16_t next;  /* the next index in its chain, or in the free list; 0: the last */
 };
 
 /* All zeros: empty. */
@@ -36,7 +36,7 @@ struct cgx_sums {
     uint16_t used; /* the largest index ever used */
     uint16_t free; /* the first freed index, or 0 */
     uint16_t chains[CGX_SUMS_CHAINS];
-    struct cgx_sum sums[CGX_SUMS_MOST + 1]; /* from 1 on */
+    struct cgx_sum sums[CGX_SUMS_MOST + 1]; /* used from index 1 on */
 };
 
 static inline uint64_t cgx_sum_elements(const struct cgx_sum *sum)

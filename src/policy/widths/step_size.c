@@ -10,9 +10,9 @@
 /* The weight of a step in the mean. */
 #define WEIGHT 0.125
 
-/* The largest ratios of the mean to the last step's mean square, and to the mean before: a
- * quantisation step that is too large costs more than one that is too small. One outlier in one
- * step, however large, must not make the next step's sums noise. */
+/* The mean is at most so many times the last step's mean square, and so many times the mean before:
+ * a step size that is too large costs more than one that is too small. One outlier in one step,
+ * however large, must not make the next step's sums noise. */
 #define MOST_OVER_LAST 1.25
 #define MOST_GROWTH 2
 
