@@ -119,7 +119,7 @@ CGX_QUANT int32_t cgx_round_product(float x, float inv)
 #endif
 }
 
-/* fmaf without hardware: product and sum in double, with the sum rounded to odd. Rounding that to
+/* Fmaf without hardware: product and sum in double, with the sum rounded to odd. Rounding that to
  * float32 then gives what a single rounding would (Boldo, Melquiond: "Emulation of FMA and
  * Correctly Rounded Sums", IEEE Transactions on Computers 57(4), 2008), for subnormal results too,
  * which have fewer bits. */

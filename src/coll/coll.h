@@ -16,8 +16,7 @@ enum cgx_outcome {
     CGX_OUTCOME_DECLINED, /* all ranks know that the call cannot be done; no rank wrote output */
     CGX_OUTCOME_HELD,     /* all ranks know that its data is no gradient; no rank wrote output */
     CGX_OUTCOME_HALFWAY,  /* declined after some rank wrote output: an error on all ranks */
-    /* All ranks know that one of them cannot do the call uncompressed either: an error on all ranks
-    . */
+    /* All ranks know that one of them cannot do the call uncompressed either: all get an error. */
     CGX_OUTCOME_UNRECOVERABLE,
     CGX_OUTCOME_LOST, /* this rank has no result; others may have one */
     /* MPI failed, or this rank does not know whether the call is held. COMM and SCRATCH must never
@@ -25,7 +24,7 @@ enum cgx_outcome {
     CGX_OUTCOME_BROKEN,
 };
 
-/* begin starts the call. poll returns whether it is over and then sets *OUTCOME. Both wait for this
+/* Begin starts the call. poll returns whether it is over and then sets *OUTCOME. Both wait for this
  * rank's device but never for other ranks. */
 void cgx_coll_begin(struct cgx_coll *coll);
 bool cgx_coll_poll(struct cgx_coll *coll, enum cgx_outcome *outcome);

@@ -27,9 +27,9 @@
 #define POLLS_BEFORE_LATE_YIELD 8192
 #define POLLS_BEFORE_SLEEP 512
 #define SLEEP_NANOSECONDS 20000
-/* polls without progress between queries whether the program has revoked its communicator */
+/* Polls without progress between queries whether the program has revoked its communicator. */
 #define POLLS_BEFORE_QUERY 1024
-/* polls without progress between looks at the clock, once the rank sleeps or could sleep */
+/* Polls without progress between looks at the clock, once the rank sleeps or could sleep. */
 #define POLLS_BEFORE_LOOK 64
 /* The most ranks that a warning names. */
 #define MOST_NAMED 8

@@ -49,8 +49,7 @@ static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t sli
     return (struct cgx_needs){.slots = slices > 1 ? CGX_SLOTS : 1,
                               .staging = part * (chunks + (longest - 1) * grid->rows + grid->rows -
                                                  1 + (members - 1) * in_shard),
-                              /* Twice the pieces, since a sum lists the pieces of its block again
-                              . */
+                              /* Twice, since a sum lists the pieces of its block again. */
                               .pieces = 2 * (plan->nsegments + chunks),
                               .parts = chunks + 1,
                               .sources = longest + grid->rows + members,

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The list of backends of one staging memory. A backend exists from the first buffer in its context
- * until the staging memory or the context goes. Their operations are in device_backend.c. */
+ * until the staging memory or the context goes. The operations of backends are in device_backend.c.
+ */
 #include <stdlib.h>
 
 #include "cuda/context.h"
@@ -43,7 +44,7 @@ static bool release_backends(struct cgx_cuda_backends *backend)
     return unpinned;
 }
 
-/* Returns the backend of CONTEXT or NULL. Releases those before it whose contexts are gone. */
+/* Returns the backend of CONTEXT or NULL. On the way, releases backends whose contexts are gone. */
 static struct cgx_cuda_backends *find_backends(struct cgx_cuda_backends **all, CUcontext context)
 {
     struct cgx_cuda_backends **link = all;

@@ -262,14 +262,14 @@ static enum cgx_status device_run(struct cgx_backend *backend, unsigned slot,
 
 /* ---- memory reserved from call to call ---- */
 
-/* Reserved memory is at most one part in this many of what would be free without it. */
+/* All reserved memory is at most one part in this many of what would be free without it. */
 #define ROOM 50
 
-static atomic_size_t reserved_bytes; /* by this process, on all devices */
+static atomic_size_t reserved_bytes; /* bytes reserved by this process, on all devices */
 
 struct device_reserved {
     struct cgx_reserved base;
-    struct cgx_exported *memory; /* never shared with other processes */
+    struct cgx_exported *memory; /* memory that is never shared with other processes */
 };
 
 static void drop_reserved(struct cgx_reserved *reserved)
@@ -299,7 +299,7 @@ static bool has_reserved(struct cgx_backend *backend, const struct cgx_reserved 
            cgx_exported_is_there(mine->memory);
 }
 
-/* Waits until the memory is set, since another backend may use it next, on its own streams. */
+/* Sets memory to zero and waits, since another backend may use it next, on streams of its own. */
 static enum cgx_status set_to_zero(const struct cgx_cuda_work *work, CUdeviceptr at, size_t bytes)
 {
     CUstream compute = work->streams[CGX_STREAM_COMPUTE];

@@ -14,9 +14,9 @@
  * memory of the program in the same unit would be shared too. */
 #define SHARED ((size_t)2 << 20)
 
-static struct cgx_exported *unused; /* memory that nobody has taken */
-static bool used;                   /* shared memory was ever taken */
-static pid_t owner;                 /* process that has the memory; a forked child cannot free it */
+static struct cgx_exported *unused; /* memory that no backend has taken */
+static bool used;                   /* whether shared memory was ever taken */
+static pid_t owner; /* the process that has the memory; a forked child cannot free it */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static size_t round_up(size_t bytes)

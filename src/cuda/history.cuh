@@ -62,7 +62,7 @@ CGX_DEVICE void multiply_by_scales(const cgx_scales scales, cgx_values values)
 }
 
 /* The squares of the thread's VALUES, which are sums, and of their quotients. The bucket must
- * exist. Few buckets learn, so scales are loaded again, not kept in registers. */
+ * exist. Since few buckets learn, scales are loaded again rather than held in registers. */
 CGX_DEVICE struct cgx_norms find_norms(const struct cgx_kernel_args &args,
                                        const struct cgx_tile *tile, const struct cgx_place *place,
                                        const cgx_values values)

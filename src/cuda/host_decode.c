@@ -46,7 +46,7 @@ static enum cgx_status fetch_piece(const struct cgx_cuda_work *work,
 struct decoded {
     unsigned char *elements, *scales;
     float *fits;
-    size_t bytes, nscales, nfits; /* bytes of ELEMENTS; lengths of SCALES and FITS */
+    size_t bytes, nscales, nfits; /* bytes of ELEMENTS; numbers of SCALES and of FITS */
 };
 
 /* Copies the history of PIECE from the device or, if BACK, to the device. */

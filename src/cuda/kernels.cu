@@ -61,7 +61,7 @@ CGX_DEVICE void encode(const struct cgx_kernel_args &args, uint32_t number = blo
 
 /* ---- decode ---- */
 
-/* Loads the levels of this thread's part of a bucket. Returns as read_scale does. */
+/* Loads the levels of this thread's part of a bucket. Returns false as read_scale does. */
 CGX_DEVICE bool load_levels(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
                             const struct cgx_place *place, struct cgx_scale *scale,
                             cgx_values values)
@@ -162,7 +162,7 @@ CGX_DEVICE void reduce(const struct cgx_kernel_args &args, uint32_t number = blo
  * of a thread. */
 #define CGX_BLOCKS 8
 #define CGX_BLOCKS_KEEPING 6 /* with scales too; with more blocks registers would spill */
-#define CGX_BLOCKS_UNIFORM 5 /* encodes */
+#define CGX_BLOCKS_UNIFORM 5 /* for kernels that encode uniform pieces */
 #define CGX_BLOCKS_DECODING 6
 
 #define CGX_KERNEL(name, blocks, ...)                                        \

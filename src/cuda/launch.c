@@ -67,7 +67,7 @@ bool cgx_cuda_put(struct cgx_cuda_table *table, size_t *at, const void *value, s
 struct group {
     size_t at; /* offset of its first entry in bytes */
     uint32_t entries;
-    uint32_t tiles; /* one thread block each */
+    uint32_t tiles; /* number of tiles, each for one thread block */
 };
 
 /* The payload of REQUEST in the staging memory. */
@@ -87,8 +87,8 @@ static CUdeviceptr origin_of(const struct cgx_cuda_slot *slot, const struct cgx_
     return origin;
 }
 
-/* Puts REQUEST's pieces of FAMILY at *AT; counts them and their tiles in *GROUP. Returns as
- * cgx_cuda_put does. */
+/* Puts REQUEST's pieces of FAMILY at *AT, and counts the pieces and their tiles in *GROUP. Returns
+ * whether the device's table differs there, as cgx_cuda_put does. */
 static bool put_pieces(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *table, size_t *at,
                        const struct cgx_work *request, int family, struct group *group)
 {
@@ -116,8 +116,8 @@ static bool put_pieces(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *
     return changed;
 }
 
-/* Writes the table of REQUEST: sources, then each of GROUPS. Returns the bytes to upload; 0: the
- * device has them already. */
+/* Writes the table of REQUEST: sources, then the pieces of each of GROUPS. Returns the bytes to
+ * upload; 0 if the device has them already. */
 static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *table,
                          const struct cgx_work *request, struct group groups[CGX_FAMILIES])
 {
@@ -140,13 +140,13 @@ static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table
     return changed ? at : 0;
 }
 
-/* The device address of REQUEST's payload in the staging memory itself rather than the mirror. */
+/* The device address of REQUEST's payload in the staging memory itself, not in the mirror. */
 static void *shown_to(const struct cgx_cuda_slot *slot, const struct cgx_work *request)
 {
     return (void *)(uintptr_t)(slot->there + (CUdeviceptr)(staged_of(request) - slot->host));
 }
 
-/* Whether kernels write what REQUEST shows to the staging memory. */
+/* Whether kernels write the bytes that REQUEST shows to the staging memory. */
 static bool shows_bytes(const struct cgx_cuda_slot *slot, const struct cgx_work *request)
 {
     return request->shows && slot->there != 0;

@@ -7,8 +7,8 @@
 #include "codec/encoding.h"
 #include "cuda/context.h"
 
-/* Whether the uniform pieces of REQUEST can be encoded: with a step, and, in a sum, into none
- * of its sources. */
+/* Whether the uniform pieces of REQUEST can be encoded: there is a step size, and the result of a
+ * sum overwrites none of its sources. */
 static bool may_begin(const struct cgx_work *request)
 {
     bool may = cgx_uniform_may(request->coding->step_size, request->coding->error);

@@ -13,7 +13,8 @@
 
 #include "cuda/driver.h"
 
-/* Asks the kernel, since reading might fault. True also if the kernel does not allow the query. */
+/* Asks the kernel whether BYTE can be read, since reading might fault. True also if the kernel does
+ * not allow the query. */
 static bool is_readable(const char *byte)
 {
     char copy;
@@ -23,7 +24,8 @@ static bool is_readable(const char *byte)
     return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1 || errno != EFAULT;
 }
 
-/* The driver's answers about an address that it knows, in the order of get's attributes. */
+/* The driver's answers about an address that it knows, in the order in which query_attributes asks.
+ */
 struct answers {
     unsigned managed;
     CUcontext context;

@@ -119,7 +119,7 @@ static enum cgx_status load_kernels(struct cgx_cuda_module *module)
 static struct cgx_cuda_module *modules;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The id of the current context; 0: the driver does not say. */
+/* Returns the id of the current context; 0: the driver does not say. */
 static unsigned long long current_id(void)
 {
     unsigned long long id = 0;

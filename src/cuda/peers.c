@@ -17,12 +17,12 @@ struct cgx_cuda_peers {
     enum cgx_pull pull;
     unsigned count;
     struct peer {
-        CUdeviceptr memory; /* 0: not open */
-        uint64_t cookie;    /* of that memory */
+        CUdeviceptr memory; /* memory that holds the peer's mirrors; 0: not open */
+        uint64_t cookie;    /* cookie of that memory */
         bool linked;
-        void *segment;  /* registered with the driver; NULL: none */
-        size_t front;   /* offset of the mirror in MEMORY or of the staging memory in SEGMENT ... */
-        uint64_t bytes; /* ... and its size */
+        void *segment;  /* the peer's segment, registered with the driver; NULL: none */
+        size_t front;   /* offset of the mirror in MEMORY, or of the staging memory in SEGMENT */
+        uint64_t bytes; /* size of the mirror or of the staging memory */
     } peers[];
 };
 
@@ -133,7 +133,7 @@ void cgx_cuda_work_disconnect(struct cgx_cuda_work *work)
 #define PULLED (CGX_CUDA_MIRRORS / 2)
 #define RANGES (CGX_CUDA_MIRRORS / 4 * 3)
 
-/* Whether the queued copy or kernel has brought COOKIE. */
+/* Whether the queued copy or kernel has delivered COOKIE. */
 static bool is_pulled(const struct cgx_cuda_work *work, uint64_t cookie)
 {
     CUstream up = work->streams[CGX_STREAM_UP];

@@ -50,7 +50,7 @@ enum cgx_status cgx_cuda_read(const struct cgx_cuda_work *work, const struct cgx
     return status;
 }
 
-/* Fills HOST. */
+/* Copies the list of ranges that HOST begins with, and launches the kernel. */
 static enum cgx_status launch_ranges(const struct cgx_cuda_module *module, const void *host,
                                      struct cgx_kernel_args *args, uint64_t tiles)
 {
@@ -67,7 +67,7 @@ static enum cgx_status launch_ranges(const struct cgx_cuda_module *module, const
     return status;
 }
 
-/* The kernel reads the list of RUNS in the host memory. */
+/* Lists RUNS in the host memory, where the kernel reads the list. */
 static enum cgx_status pick_runs(const struct cgx_cuda_module *module, void *host,
                                  const struct cgx_strided *runs)
 {
@@ -94,7 +94,7 @@ enum cgx_status cgx_pinned_pick(const struct cgx_pointer *where, void *host,
 
     if (status != CGX_OK)
         return status;
-    /* A driver that tells no ids of contexts would load the kernels for each call. */
+    /* The kernels would be loaded for each call if the driver knows no ids of contexts. */
     if (!cgx_cuda()->cuCtxGetId || (uintptr_t)runs->at % WORD != 0 || runs->bytes % WORD != 0)
         return CGX_ERR_INVALID;
     status = cgx_cuda_push(context);

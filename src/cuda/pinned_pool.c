@@ -60,7 +60,7 @@ static void pin_block(const struct block *block)
                     "cuMemHostRegister");
 }
 
-/* False: BLOCK's pages may still be pinned, and BLOCK stays. */
+/* Unpins and frees BLOCK. False: its pages may still be pinned, so BLOCK stays. */
 static bool destroy_block(struct block *block)
 {
     if (is_pinned(block) != CUDA_ERROR_INVALID_VALUE && !cgx_cuda_unpin(block->memory))
@@ -115,7 +115,7 @@ static struct block *find_free(size_t bytes)
     return best;
 }
 
-/* Keeps free blocks, from the last used on, within the limits. Takes the others off the list and
+/* Takes the free blocks that exceed the limits off the list, the last used ones staying, and
  * returns them as a list. */
 static struct block *unlink_excess(void)
 {

@@ -12,7 +12,7 @@
 
 #define CGX_GROUPS (CGX_KERNEL_TILE / CGX_KERNEL_THREADS / CGX_GROUP)
 
-/* What a kernel keeps from call to call (codec/codec.h). */
+/* What state a kernel uses from call to call (codec/codec.h). */
 enum kept { NOTHING, HISTORY };
 
 /* The elements of a thread as float32, group by group. */
@@ -31,17 +31,17 @@ struct cgx_tile {
 
 /* The part of a bucket that a thread has. */
 struct cgx_place {
-    uint32_t threads;            /* of the bucket */
-    uint32_t thread;             /* the number of this one */
-    uint32_t bucket;             /* its number in the tile */
+    uint32_t threads;            /* number of threads that share the bucket */
+    uint32_t thread;             /* number of this thread among them */
+    uint32_t bucket;             /* number of the bucket in the tile */
     uint32_t count;              /* elements of the bucket; 0: there is no such bucket */
     bool is_whole;               /* no element of the bucket is missing */
-    uint32_t at;                 /* first element of the first group, counted in the tile */
+    uint32_t at;                 /* number of the first element of the first group in the tile */
     uint32_t stride;             /* elements from the start of a group to that of the next */
     uint32_t counts[CGX_GROUPS]; /* elements of each group, without missing ones */
-    uint32_t groups;             /* with codes, counting those of padding */
-    /* The groups of the tile whose codes the thread reads; in place of groups without codes the
-     * first of the bucket, so that no read is conditional. */
+    uint32_t groups;             /* number of groups that have codes, padding included */
+    /* The groups of the tile whose codes the thread reads. In the place of a group without codes
+     * stands the first group of the bucket, so that no read is conditional. */
     uint32_t reads[CGX_GROUPS];
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What uniform pieces need before and after their groups are encoded: steps, and heads. */
+/* What uniform pieces need before and after their groups are encoded: step sizes, and heads. */
 #ifndef CGX_CUDA_UNIFORM_HEADS_CUH
 #define CGX_CUDA_UNIFORM_HEADS_CUH
 
@@ -18,7 +18,7 @@ CGX_DEVICE double total_of(double sum)
                   "a thread has a sum, and there are four warps");
     for (int distance = 1; distance < 32; distance *= 2)
         sum += __shfl_xor_sync(CGX_WARP, sum, distance);
-    __syncthreads(); /* all have read the total before */
+    __syncthreads(); /* so that all have read the total before */
     if (threadIdx.x % 32 == 0)
         sums[threadIdx.x / 32] = sum;
     __syncthreads();
@@ -27,7 +27,8 @@ CGX_DEVICE double total_of(double sum)
 
 /* ---- begin ---- */
 
-/* Leaves the squares of the groups of the block's tile, in the buffer, in its mark. */
+/* Writes the sums of squares of the groups of the block's tile, as they are in the buffer, to the
+ * tile's mark. */
 template <class Type, enum kept KEPT>
 CGX_DEVICE void squares_uniform(const struct cgx_kernel_args &args)
 {
@@ -60,7 +61,7 @@ CGX_DEVICE double squares_of(const struct cgx_kernel_args &args,
     return total_of(sum);
 }
 
-/* Writes the step of the block's piece. */
+/* Writes the step size of the block's piece. */
 CGX_DEVICE void write_step(const struct cgx_kernel_args &args)
 {
     const struct cgx_kernel_piece *piece = &args.pieces[blockIdx.x];
@@ -85,7 +86,7 @@ CGX_DEVICE void write_step(const struct cgx_kernel_args &args)
 
 /* ---- heads ---- */
 
-/* What a sum takes from the heads of its sources. */
+/* What a sum reads from the heads of its sources. */
 struct cgx_uniform_quantised {
     double energy, noise;
     uint64_t elements;
@@ -115,8 +116,8 @@ CGX_DEVICE void add_heads(const struct cgx_kernel_args &args, const struct cgx_k
     }
 }
 
-/* The sum of the squares of the groups of PIECE. NOISE: the mean square of the errors that their
- * values have. All threads of the block must call it. */
+/* The sum of the squares of the groups of PIECE. NOISE is the mean square of the errors that their
+ * values have. All threads of the block must call this. */
 CGX_DEVICE double add_squares(const struct cgx_kernel_args &args,
                               const struct cgx_kernel_piece *piece, uint32_t groups, double noise)
 {
@@ -135,8 +136,7 @@ CGX_DEVICE double add_squares(const struct cgx_kernel_args &args,
     return total_of(sum);
 }
 
-/* Leaves the words of the marks of PIECE, and the count of tiles, as the next operation must find
- * them. */
+/* Sets the marks of PIECE, and the count of tiles, to what the next operation must find. */
 CGX_DEVICE void clear_marks(const struct cgx_kernel_args &args,
                             const struct cgx_kernel_piece *piece, uint32_t groups)
 {

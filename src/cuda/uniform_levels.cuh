@@ -12,11 +12,11 @@
 
 /* A group of a payload. */
 struct cgx_uniform_source {
-    int64_t words; /* their address */
+    int64_t words; /* address of its words */
     uint64_t kinds;
-    float step; /* 0: the group is malformed */
+    float step; /* step size; 0: the group is malformed */
     uint32_t key;
-    uint32_t count; /* of words */
+    uint32_t count; /* number of its words */
 };
 
 /* The bits of a group that have not been read. */
@@ -25,15 +25,15 @@ struct cgx_uniform_reader {
     uint32_t at, end;
 };
 
-/* A row whose codes are read. Its masks are those of the bits of codes; below its quotients they
- * have as many as its form says. */
+/* A row whose codes are read. It has as many masks of bits of codes below the quotients as its form
+ * says. */
 struct cgx_read_row {
-    uint32_t kind, form; /* of its block */
-    uint32_t first;      /* word of its block that has a row's bits */
-    uint32_t of;         /* elements that are no zeros */
+    uint32_t kind, form; /* kind and form of its block */
+    uint32_t first;      /* the first word of its block that holds bits of the row */
+    uint32_t of;         /* mask of the elements that are no zeros */
     uint32_t masks[CGX_MASKS];
     uint32_t wide;  /* where its masks are if codes have 16 bits */
-    uint32_t level; /* elements that reach level 1 */
+    uint32_t level; /* mask of the elements that reach level 1 */
     uint32_t quotients[CGX_MASKS];
 };
 
@@ -65,7 +65,7 @@ CGX_DEVICE void find_source(const struct cgx_uniform_tile *tile, int64_t address
 }
 
 /* Finds the groups of the tile in the COUNT payloads at ADDRESSES, four for each payload; an
- * address of 0 is none. All threads of the block must call it. */
+ * address of 0 stands for no payload. All threads of the block must call this. */
 CGX_DEVICE const struct cgx_uniform_source *find_sources(const struct cgx_uniform_tile *tile,
                                                          const int64_t *addresses, uint32_t count)
 {
@@ -74,7 +74,7 @@ CGX_DEVICE const struct cgx_uniform_source *find_sources(const struct cgx_unifor
     const uint32_t left =
         count_within(bucket * CGX_UNIFORM_GROUP, tile->rows.count, CGX_UNIFORM_GROUP);
 
-    __syncthreads(); /* all have read what was found before */
+    __syncthreads(); /* so that all have read what was found before */
     if (s < count && left > 0 && addresses[s] != 0)
         find_source(tile, addresses[s], tile->index * CGX_KERNEL_GROUPS + bucket,
                     (left + CGX_UNIFORM_BLOCK - 1) / CGX_UNIFORM_BLOCK, &found[threadIdx.x]);
@@ -84,8 +84,8 @@ CGX_DEVICE const struct cgx_uniform_source *find_sources(const struct cgx_unifor
 
 /* ---- parts ---- */
 
-/* Takes the COUNT bits that each lane has in the next part; *AT is set to its own. False: the group
- * has fewer. */
+/* Takes the COUNT bits that each lane has in the next part, and sets *AT to where this lane's
+ * begin. False: the group has fewer bits. */
 CGX_DEVICE bool take_rows(struct cgx_uniform_reader *reader, uint32_t count, uint32_t *at)
 {
     const uint32_t up_to = sum_up_to(count), all = __shfl_sync(CGX_WARP, up_to, 31),
@@ -96,7 +96,7 @@ CGX_DEVICE bool take_rows(struct cgx_uniform_reader *reader, uint32_t count, uin
     return all <= left;
 }
 
-/* The same for bits of blocks: lanes of a block have the same. */
+/* The same for bits of blocks; both lanes of a block share them. */
 CGX_DEVICE bool take_blocks(struct cgx_uniform_reader *reader, uint32_t count, uint32_t *at)
 {
     const bool is_odd = threadIdx.x % 2 != 0, taken = take_rows(reader, is_odd ? 0 : count, at);
@@ -243,7 +243,7 @@ CGX_DEVICE bool read_holes(struct cgx_uniform_reader *reader, struct cgx_read_ro
     return true;
 }
 
-/* Reads all parts. False: the group is malformed, but for the size of its codes. */
+/* Reads all parts. False: the group is malformed. Whether codes fit their form is not checked. */
 CGX_DEVICE bool read_parts(struct cgx_uniform_reader *reader, struct cgx_read_row *row)
 {
     if (!read_words(reader, row))

@@ -11,11 +11,11 @@
 #include "cuda/row_history.cuh"
 
 struct cgx_uniform_tile {
-    struct cgx_rows rows; /* groups are their buckets */
+    struct cgx_rows rows; /* its groups as buckets */
     struct cgx_uniform_layout layout;
-    uint64_t piece; /* its offset */
-    uint64_t words; /* the most that it may have */
-    uint32_t index; /* of the tile in the piece */
+    uint64_t piece; /* offset of the piece */
+    uint64_t words; /* the most words that the piece may have */
+    uint32_t index; /* number of the tile in the piece */
 };
 
 /* The block's tile. */
@@ -26,7 +26,7 @@ CGX_DEVICE struct cgx_uniform_tile *tile_room()
     return &tile;
 }
 
-/* As find_tile. */
+/* Like find_tile. */
 CGX_DEVICE const struct cgx_uniform_tile *find_uniform_tile(const struct cgx_kernel_args &args,
                                                             uint32_t number)
 {

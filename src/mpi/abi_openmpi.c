@@ -43,7 +43,7 @@ static void *object_of(void *library, const char *name)
     return address ? address : dlsym(library, name);
 }
 
-/* The same; sets *MISSING if there is none. */
+/* The same; sets *MISSING to NAME if there is no such object. */
 static void *find_object(void *library, const char *name, const char **missing)
 {
     void *address = object_of(library, name);

@@ -33,7 +33,7 @@ static void *open_loaded(const char *path)
     return dlopen(path[0] == '\0' ? NULL : path, RTLD_NOLOAD | RTLD_LAZY);
 }
 
-/* The same, if the object or its dependencies define SYMBOL. */
+/* Like open_loaded, if the object or its dependencies define SYMBOL. */
 static void *open_with(const char *path, const char *symbol)
 {
     void *handle = open_loaded(path);

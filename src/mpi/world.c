@@ -14,7 +14,7 @@ static int world_rank = -1, world_size;
 static atomic_bool ends, finalizing;
 static _Atomic(cgx_world_end *) at_end;
 
-/* MPI_Finalize deletes the attributes of MPI_COMM_SELF first. */
+/* Called by MPI_Finalize, which deletes the attributes of MPI_COMM_SELF first. */
 static void on_finalize(void *value)
 {
     cgx_world_end *function = atomic_load(&at_end);

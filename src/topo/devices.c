@@ -145,7 +145,7 @@ enum cgx_status cgx_topo_gpu(const struct cgx_topo *topo, unsigned place, struct
 enum cgx_status cgx_topo_gpu_at(const struct cgx_topo *topo, const char *bus_id,
                                 struct cgx_topo_gpu *gpu)
 {
-    unsigned wanted[4]; /* domain, bus, device, function */
+    unsigned wanted[4]; /* the domain, bus, device and function that are looked for */
     hwloc_obj_t device;
     int end = 0;
 

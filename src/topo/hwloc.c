@@ -126,7 +126,7 @@ void cgx_topo_free(struct cgx_topo *topo)
 
 enum cgx_status cgx_topo_here(enum cgx_topo_detail detail, const struct cgx_topo **topo)
 {
-    /* One for each level of detail, so that devices are searched only if needed. */
+    /* A cache for each level of detail, so that devices are searched only if they are needed. */
     static struct {
         bool queried;
         enum cgx_status status;

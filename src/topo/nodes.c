@@ -33,7 +33,7 @@ static int by_key(const void *left, const void *right)
     return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-/* Numbers the nodes. In SORTED the ranks of equal keys are together, in ascending order. */
+/* Numbers the nodes. SORTED has the ranks of equal keys one after the other, in ascending order. */
 static void number_nodes(struct cgx_nodes *nodes, const struct keyed *sorted)
 {
     /* Until the second loop, node[] is the lowest rank of each rank's node. */

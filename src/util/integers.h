@@ -17,7 +17,7 @@ static inline uint64_t cgx_smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* The quotient, rounded up; DIVISOR is not 0. */
+/* VALUE / DIVISOR, rounded up; DIVISOR is not 0. */
 static inline uint64_t cgx_divide_up(uint64_t value, uint64_t divisor)
 {
     return value / divisor + (value % divisor != 0);

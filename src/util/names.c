@@ -53,8 +53,8 @@ static const struct retired {
      "synchronise other streams in the program, as for any MPI"},
 };
 
-/* Retired values, compared up to and with a colon. Those with a SUCCESSOR, another value of the
- * variable, are accepted; the others are refused. */
+/* Retired values, which are compared up to and with a colon. A value with a SUCCESSOR, another
+ * value of the variable, is accepted; others are refused. */
 static const struct retired_value {
     const char *name, *value, *instead, *successor;
 } retired_values[] = {
@@ -95,7 +95,7 @@ static size_t edit_distance(const char *a, size_t length, const char *b)
     return row[width];
 }
 
-/* The least edit distance of names with A and B characters. */
+/* The least edit distance that names with A and B characters can have. */
 static size_t least_distance(size_t a, size_t b)
 {
     return a < b ? b - a : a - b;

@@ -15,7 +15,7 @@
 
 #include "util/hash.h"
 
-/* As for fopen; the user's umask applies. */
+/* The mode that fopen uses; the user's umask applies. */
 #define PERMISSIONS 0666
 
 /* ---- opening ---- */
@@ -25,9 +25,9 @@ static bool is_ours(const struct stat *about)
     return about->st_uid == geteuid() || about->st_uid == 0;
 }
 
-/* Opens what is at PATH without truncating it, and checks its owner before and after. If the folder
- * lets only owners rename files, no other user can exchange it for another file of ours in between.
- */
+/* Opens the file at PATH without truncating it, and checks its owner before and after. If the
+ * folder lets only owners rename files, no other user can exchange the file for another file of
+ * ours in between. */
 static int open_there(const char *path, const struct stat *before)
 {
     bool is_link = S_ISLNK(before->st_mode);

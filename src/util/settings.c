@@ -130,7 +130,7 @@ static const char *name_set(const char *name, char *const environment[])
     return (text && *text) || !alias || !cgx_environment_find(environment, alias) ? name : alias;
 }
 
-/* The value of ROW in ENVIRONMENT; NULL if unset or empty. */
+/* The text that ENVIRONMENT has for ROW; NULL if unset or empty. */
 static const char *find_as_set(const struct cgx_key *row, char *const environment[])
 {
     const char *text = cgx_environment_find(environment, name_set(row->about.name, environment));
@@ -138,7 +138,7 @@ static const char *find_as_set(const struct cgx_key *row, char *const environmen
     return text && *text != '\0' ? text : NULL;
 }
 
-/* The same, or the successor of a retired value. */
+/* The same text, or the successor of a retired value. */
 static const char *find_text(const struct cgx_key *row, char *const environment[])
 {
     const char *text = find_as_set(row, environment);
@@ -152,7 +152,7 @@ static const char *find_text(const struct cgx_key *row, char *const environment[
 static bool read_row(const struct cgx_key *row, const char *initial, const char *text,
                      struct cgx_settings *settings)
 {
-    cgx_key_read(row, initial, settings); /* leaves 0 if INITIAL is "" */
+    cgx_key_read(row, initial, settings); /* this leaves 0 if INITIAL is "" */
     if (!text)
         return true;
     if (!cgx_key_read(row, text, settings)) {
@@ -169,7 +169,7 @@ const char *cgx_settings_consequence(const struct cgx_settings *settings, const 
     return settings->enable == CGX_ENABLE_STRICT ? "the job ends (CGX_ENABLE=strict)" : otherwise;
 }
 
-/* NAME: the one that the user has set. */
+/* Reports a refused value. NAME is the name that the user has set. */
 static void report_refused(const struct cgx_setting *about, const char *name, const char *text,
                            const char *then, cgx_settings_report *report, void *context)
 {

@@ -8,7 +8,7 @@
 
 _Atomic(struct cgx_trace_event *) cgx_trace_events;
 
-/* All events, kept or not. */
+/* The number of events so far, kept or not. */
 static atomic_ullong came;
 
 bool cgx_trace_begin(void)
@@ -38,7 +38,7 @@ int64_t cgx_trace_clock_since(int64_t begun)
     return now > begun ? now : begun;
 }
 
-/* Numbers start at 1 here; 0: the thread has no number yet. */
+/* Threads are numbered from 1 here; 0: the thread has no number yet. */
 static uint16_t this_thread(void)
 {
     static atomic_uint threads;

@@ -40,7 +40,7 @@ struct cgx_pattern {
     uint16_t candidates[CGX_STEP_LONGEST]; /* possible positions of the next sum */
 };
 
-/* how the length of a step is known */
+/* How the length of a step is known. */
 enum cgx_step_source { CGX_STEP_FOUND, CGX_STEP_PACED /* found by pauses */, CGX_STEP_SET };
 
 struct cgx_step_place {

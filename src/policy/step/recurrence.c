@@ -22,7 +22,7 @@
 #define FIRST_CONTRADICTED 32
 #define STEPS_CONTRADICTED 4
 
-/* an undecided period is reported from this large sum on, after so many repeats */
+/* An undecided period is reported from this large sum on, after so many repeats. */
 #define FIRST_UNDECIDED 16
 #define REPEATS_UNDECIDED 6
 
