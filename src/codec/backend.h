@@ -117,7 +117,7 @@ struct cgx_backend_ops {
      * its content is undefined. */
     enum cgx_status (*clear)(struct cgx_backend *backend, struct cgx_reserved *reserved);
 
-    /* After an error: whether the caller's buffers can no longer be reached by any means. */
+    /* Says after an error whether the caller's buffers cannot be reached by any means. */
     bool (*lost)(struct cgx_backend *backend);
 };
 

@@ -16,7 +16,7 @@ struct cgx_coding {
     /* Number of compressed calls on this communicator so far, from which all ranks draw the same
      * random bits. */
     uint32_t call;
-    uint32_t stream; /* names the rank and the stage that quantises, which choose the dithers */
+    uint32_t stream; /* the rank that quantises, which chooses the dithers */
     uint32_t turn; /* number of compressed calls of the same sum so far, which shifts the dithers */
     uint32_t stage;  /* what is quantised: 0 inputs, 1 sums of nodes, 2 sums of rows, 3 results */
     float step_size; /* of uniform quantisation; 0: chosen for each piece by ERROR */

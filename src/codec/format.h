@@ -64,8 +64,8 @@ struct cgx_message {
 void cgx_message_write(const struct cgx_message *message,
                        unsigned char header[CGX_MESSAGE_HEADER_BYTES]);
 
-/* CGX_ERR_FORMAT, not logged since the caller knows the sender: another version, or flags that no
- * sender sets. */
+/* Reads HEADER. CGX_ERR_FORMAT: it has another version, or flags that no sender sets; not logged,
+ * since the caller knows the sender. */
 enum cgx_status cgx_message_read(const unsigned char header[CGX_MESSAGE_HEADER_BYTES],
                                  struct cgx_message *message);
 

@@ -165,8 +165,8 @@ static void move_piece(struct course *course, const struct cgx_blocks *blocks,
 
 /* Writes the map of the piece at offset AT to the packed data, or finds it there. NULL: there is no
  * room for the packed piece, or the map is invalid. */
-static const unsigned char *take_map(struct course *course, const struct cgx_blocks *blocks,
-                                     size_t at)
+static const unsigned char *get_map(struct course *course, const struct cgx_blocks *blocks,
+                                    size_t at)
 {
     const unsigned char *map = (course->unpacks ? course->from : course->to) + course->at;
 
@@ -181,7 +181,7 @@ static const unsigned char *take_map(struct course *course, const struct cgx_blo
 
 /* How many bytes are sent of PIECE, at offset AT of the payload; 0 if its head is missing or
  * invalid. */
-static size_t used_of(const struct course *course, const struct cgx_piece *piece, size_t at)
+static size_t used_bytes(const struct course *course, const struct cgx_piece *piece, size_t at)
 {
     if (!has_room(course, sizeof(struct cgx_uniform_head)))
         return 0;
@@ -189,7 +189,7 @@ static size_t used_of(const struct course *course, const struct cgx_piece *piece
 }
 
 /* Like move_pieces, for payloads with pieces of variable size: moves the bytes that are in use. */
-static bool move_used(struct course *course, const struct cgx_extent *extent)
+static bool move_used_bytes(struct course *course, const struct cgx_extent *extent)
 {
     size_t done = 0, all = extent->end - extent->begin;
 
@@ -202,7 +202,7 @@ static bool move_used(struct course *course, const struct cgx_extent *extent)
         if (!has_room(course, at - done))
             return false;
         carry_bytes(course, done, at - done);
-        used = used_of(course, piece, at);
+        used = used_bytes(course, piece, at);
         if (used == 0 || !has_room(course, used))
             return false;
         carry_bytes(course, at, used);
@@ -220,7 +220,7 @@ static bool move_pieces(struct course *course, const struct cgx_extent *extent)
     size_t done = 0, all = extent->end - extent->begin;
 
     if (cgx_extent_has_variable_size(extent))
-        return move_used(course, extent);
+        return move_used_bytes(course, extent);
     for (size_t i = 0; i < extent->npieces; i++) {
         const struct cgx_piece *piece = &extent->pieces[i];
         size_t at = piece->offset - extent->begin;
@@ -233,7 +233,7 @@ static bool move_pieces(struct course *course, const struct cgx_extent *extent)
             return false;
         carry_bytes(course, done, at - done);
         blocks = cgx_blocks_of(piece, extent->bucket_size);
-        map = take_map(course, &blocks, at);
+        map = get_map(course, &blocks, at);
         if (!map)
             return false;
         course->at += blocks.map;

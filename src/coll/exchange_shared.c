@@ -48,7 +48,7 @@ static bool receive_shared(const struct cgx_transports *transports, struct cgx_t
 
 /* Whether the peer has taken what TRANSFER sends, or has released this rank's messages if TRANSFER
  * is a release. */
-static bool is_over(const struct cgx_shm *shm, const struct cgx_transfer *transfer)
+static bool is_acknowledged(const struct cgx_shm *shm, const struct cgx_transfer *transfer)
 {
     return transfer->direction == CGX_TRANSFER_SEND
                ? cgx_shm_was_taken(shm, (unsigned)transfer->peer)
@@ -82,7 +82,7 @@ size_t cgx_exchange_advance_shared(const struct cgx_transports *transports,
             continue;
         if (receives)
             done += receive_shared(transports, transfer);
-        else if (is_over(transports->shm, transfer))
+        else if (is_acknowledged(transports->shm, transfer))
             transfer->pending = false, done++;
         pulled += transfer->pulled;
         coming += receives && transfer->pending && !transfer->pulled;

@@ -16,7 +16,8 @@ uint32_t cgx_shape_chunk_of(const struct cgx_shape *shape, unsigned rank)
 
 /* ---- places ---- */
 
-/* The place of ITEM among COUNT items in order of which OWN, if there is one, comes last. */
+/* The place of ITEM among COUNT items that stand in their own order, except that OWN, if it is one
+ * of them, comes last. */
 static unsigned place_of(unsigned item, unsigned own, unsigned count)
 {
     if (own >= count)

@@ -132,7 +132,7 @@ static bool do_put_off_work(struct cgx_coll *coll)
     return true;
 }
 
-static void catch_up_all(struct cgx_coll *coll)
+static void do_all_put_off_work(struct cgx_coll *coll)
 {
     while (do_put_off_work(coll))
         ;
@@ -142,7 +142,7 @@ static void catch_up_all(struct cgx_coll *coll)
 
 /* Whether this rank does not know whether the others hold the call. The others act on that at once,
  * so this rank must not meet them in another collective. */
-static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
+static bool may_miss_hold(const struct cgx_coll *coll, const struct cgx_slice *slice)
 {
     return slice->number + 1 == coll->schedule->slices && slice->missed && slice->number == 0 &&
            coll->looks;
@@ -194,7 +194,7 @@ static enum cgx_outcome conclude_slice(struct cgx_coll *coll, struct cgx_slice *
         return coll->state.held && coll->schedule->slices > 1 ? CGX_OUTCOME_DONE : CGX_OUTCOME_HELD;
     if (slice->vote != CGX_ABLE)
         return slice->number == 0 ? CGX_OUTCOME_DECLINED : CGX_OUTCOME_HALFWAY;
-    if (is_lost(coll, slice))
+    if (may_miss_hold(coll, slice))
         return CGX_OUTCOME_BROKEN;
     if (slice->lost) {
         coll->state.lost = true;
@@ -207,16 +207,16 @@ static enum cgx_outcome conclude_slice(struct cgx_coll *coll, struct cgx_slice *
 
 /* Makes NUMBER the current slice. Unless work is put off, decodes the slice before and starts the
  * slice after it. */
-static void take_up(struct cgx_coll *coll, unsigned number)
+static void make_current(struct cgx_coll *coll, unsigned number)
 {
     struct cgx_slice *slice = slice_of(coll, number);
 
     /* The messages of the last slice report losses, which must be known before they are sent. */
     if (number > 0 && (!coll->state.puts_off || number + 1 == coll->schedule->slices))
-        catch_up_all(coll);
+        do_all_put_off_work(coll);
     coll->state.slice = number;
     if (!coll->state.puts_off)
-        catch_up_all(coll);
+        do_all_put_off_work(coll);
     /* The messages of this slice say to all ranks what only some know. */
     if (coll->state.lost || coll->state.held)
         cgx_slice_decline(slice, CGX_DECLINED);
@@ -228,7 +228,7 @@ static enum cgx_outcome finish_call(struct cgx_coll *coll, enum cgx_outcome outc
     int64_t ended;
 
     if (outcome == CGX_OUTCOME_DONE)
-        catch_up_all(coll);
+        do_all_put_off_work(coll);
     ended = cgx_trace_now();
     if (!end_backends(coll))
         coll->state.lost = true;
@@ -311,7 +311,7 @@ void cgx_coll_begin(struct cgx_coll *coll)
     look_at_input(coll);
     coll->state.puts_off = is_by_host(coll);
     start_next_slice(coll);
-    take_up(coll, 0);
+    make_current(coll, 0);
 }
 
 bool cgx_coll_poll(struct cgx_coll *coll, enum cgx_outcome *outcome)
@@ -330,14 +330,14 @@ bool cgx_coll_poll(struct cgx_coll *coll, enum cgx_outcome *outcome)
                 do_put_off_work(coll);
             return false;
         }
-        catch_up_all(coll);
+        do_all_put_off_work(coll);
         *outcome = conclude_slice(coll, slice);
     }
     coll->sent += slice->sent;
     if (coll->state.undecoded != slice)
         trace_slice(slice);
     if (*outcome == CGX_OUTCOME_DONE && slice->number + 1 < coll->schedule->slices) {
-        take_up(coll, slice->number + 1);
+        make_current(coll, slice->number + 1);
         return false;
     }
     coll->code = cgx_exchange_code(coll->scratch->exchange);

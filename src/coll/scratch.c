@@ -58,7 +58,7 @@ static bool get_staging(struct cgx_scratch *scratch)
     return true;
 }
 
-static bool get_cut(struct cgx_cut *cut, const struct cgx_needs *needs)
+static bool get_cut_memory(struct cgx_cut *cut, const struct cgx_needs *needs)
 {
     cut->piece = calloc(needs->pieces, sizeof *cut->piece);
     cut->part = calloc(needs->parts, sizeof *cut->part);
@@ -75,7 +75,7 @@ enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cg
         return CGX_OK;
     had = get_staging(&grown);
     for (unsigned i = 0; had && i < CGX_SLOTS && i < grown.reserved.slots; i++)
-        had = get_cut(&grown.slots[i].cut, &grown.reserved);
+        had = get_cut_memory(&grown.slots[i].cut, &grown.reserved);
     grown.slices = calloc(CGX_SLOTS, sizeof *grown.slices);
     grown.transfers = calloc(grown.reserved.transfers, sizeof *grown.transfers);
     grown.sources = calloc(grown.reserved.sources, sizeof *grown.sources);

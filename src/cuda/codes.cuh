@@ -168,7 +168,7 @@ CGX_DEVICE uint32_t *header_of(const struct cgx_tile *tile, const struct cgx_pla
     return (uint32_t *)(payload + tile->headers + place->bucket * CGX_BUCKET_HEADER_BYTES);
 }
 
-/* Z - 2^23, computed as the float 2^23 + 2^15 + z minus 2^24 + 2^15. */
+/* z - 2^23, computed as the float 2^23 + 2^15 + z minus 2^24 + 2^15. */
 CGX_DEVICE float header_shift(uint32_t header)
 {
     return cgx_bits_float((header & 0xFFFFu) ^ 0x4B008000u) - 0x1.008p24f;

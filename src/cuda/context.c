@@ -18,7 +18,7 @@ static __thread struct {
 
 /* Whether the entry at DEPTH pushed its context. It did not if the entry before it has the same
  * context. */
-static bool changes(unsigned depth)
+static bool pushes_context(unsigned depth)
 {
     return depth == 0 || entries_here.contexts[depth] != entries_here.contexts[depth - 1];
 }
@@ -32,7 +32,7 @@ enum cgx_status cgx_cuda_push(CUcontext context)
     if (depth == MOST_ENTRIES)
         return CGX_ERR_DEVICE;
     entries_here.contexts[depth] = context;
-    if (changes(depth))
+    if (pushes_context(depth))
         status = CGX_CUDA_CALL(cuCtxPushCurrent, context);
     if (status != CGX_OK)
         return status;
@@ -52,7 +52,7 @@ void cgx_cuda_leave(void)
 
     if (depth == 0 && entries_here.exchanged)
         cgx_cuda()->cuThreadExchangeStreamCaptureMode(&entries_here.mode);
-    if (changes(depth))
+    if (pushes_context(depth))
         cgx_cuda()->cuCtxPopCurrent(&context);
 }
 

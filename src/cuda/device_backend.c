@@ -16,7 +16,7 @@
 #include "cuda/launch.h"
 #include "cuda/work.h"
 
-static struct cgx_cuda_backends *self(struct cgx_backend *backend)
+static struct cgx_cuda_backends *backends_of(struct cgx_backend *backend)
 {
     return (struct cgx_cuda_backends *)(void *)backend;
 }
@@ -29,7 +29,7 @@ static void leave_device(void)
 
 static enum cgx_status device_begin(struct cgx_backend *backend)
 {
-    struct cgx_cuda_backends *mine = self(backend);
+    struct cgx_cuda_backends *mine = backends_of(backend);
     CUstream compute = mine->work.streams[CGX_STREAM_COMPUTE];
     enum cgx_status status;
 
@@ -56,7 +56,7 @@ static enum cgx_status device_begin(struct cgx_backend *backend)
 
 static void device_end(struct cgx_backend *backend)
 {
-    self(backend)->work.begun = false;
+    backends_of(backend)->work.begun = false;
     leave_device();
 }
 
@@ -65,7 +65,7 @@ static void device_end(struct cgx_backend *backend)
 static enum cgx_status device_fetch(struct cgx_backend *backend, unsigned number,
                                     unsigned char *data, size_t bytes)
 {
-    struct cgx_cuda_work *work = &self(backend)->work;
+    struct cgx_cuda_work *work = &backends_of(backend)->work;
     struct cgx_cuda_slot *slot = &work->slots[number];
     enum cgx_status status;
 
@@ -107,7 +107,7 @@ static void queue_copy(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
 static void device_store(struct cgx_backend *backend, unsigned number, const unsigned char *data,
                          size_t bytes)
 {
-    struct cgx_cuda_work *work = &self(backend)->work;
+    struct cgx_cuda_work *work = &backends_of(backend)->work;
 
     if (bytes > 0)
         queue_copy(work, &work->slots[number], &(struct cgx_cuda_place){.host = data}, data, bytes);
@@ -116,7 +116,7 @@ static void device_store(struct cgx_backend *backend, unsigned number, const uns
 static void device_pull(struct cgx_backend *backend, unsigned number, unsigned peer, size_t offset,
                         const unsigned char *data, size_t bytes)
 {
-    struct cgx_cuda_work *work = &self(backend)->work;
+    struct cgx_cuda_work *work = &backends_of(backend)->work;
     struct cgx_cuda_slot *slot = &work->slots[number];
     struct cgx_cuda_place from;
 
@@ -130,7 +130,7 @@ static void device_pull(struct cgx_backend *backend, unsigned number, unsigned p
 static bool device_borrow(struct cgx_backend *backend, unsigned number, unsigned peer,
                           size_t offset, const unsigned char *data, size_t bytes)
 {
-    struct cgx_cuda_work *work = &self(backend)->work;
+    struct cgx_cuda_work *work = &backends_of(backend)->work;
     struct cgx_cuda_slot *slot = &work->slots[number];
     struct cgx_cuda_place from;
     size_t i = 0;
@@ -154,7 +154,7 @@ static enum cgx_status wait_for_mark(const struct cgx_cuda_mark *mark, CUstream 
                           : CGX_CUDA_CALL(cuStreamSynchronize, stream);
 }
 
-static enum cgx_status settle_all(const struct cgx_cuda_work *work, struct cgx_cuda_slot *slot)
+static enum cgx_status wait_for_slot(const struct cgx_cuda_work *work, struct cgx_cuda_slot *slot)
 {
     enum cgx_status status = cgx_cuda_work_enter(work);
 
@@ -173,7 +173,7 @@ static enum cgx_status settle_all(const struct cgx_cuda_work *work, struct cgx_c
 
 static enum cgx_status device_wait(struct cgx_backend *backend, unsigned number)
 {
-    struct cgx_cuda_work *work = &self(backend)->work;
+    struct cgx_cuda_work *work = &backends_of(backend)->work;
     struct cgx_cuda_slot *slot = &work->slots[number];
     enum cgx_status status = CGX_OK;
     bool pending = false;
@@ -181,7 +181,7 @@ static enum cgx_status device_wait(struct cgx_backend *backend, unsigned number)
     for (int i = 0; i < CGX_STREAMS; i++)
         pending |= slot->marks[i].pending;
     if (pending)
-        status = settle_all(work, slot);
+        status = wait_for_slot(work, slot);
     for (int i = 0; i < CGX_OPERATIONS; i++) {
         if (*slot->tables[i].status != 0 && status == CGX_OK)
             status = CGX_ERR_FORMAT;
@@ -195,7 +195,7 @@ static enum cgx_status device_wait(struct cgx_backend *backend, unsigned number)
 
 static bool device_lost(struct cgx_backend *backend)
 {
-    struct cgx_cuda_work *work = &self(backend)->work;
+    struct cgx_cuda_work *work = &backends_of(backend)->work;
     bool alive = cgx_cuda_work_enter(work) == CGX_OK;
 
     if (alive) {
@@ -208,7 +208,7 @@ static bool device_lost(struct cgx_backend *backend)
 static enum cgx_status read_runs(struct cgx_backend *backend, const struct cgx_strided *runs,
                                  unsigned char *to)
 {
-    const struct cgx_cuda_work *work = &self(backend)->work;
+    const struct cgx_cuda_work *work = &backends_of(backend)->work;
     enum cgx_status status = cgx_cuda_work_enter(work);
 
     if (status != CGX_OK)
@@ -239,7 +239,7 @@ static enum cgx_status fetch_shown(struct cgx_backend *backend, unsigned slot,
 static enum cgx_status device_run(struct cgx_backend *backend, unsigned slot,
                                   const struct cgx_work *request)
 {
-    struct cgx_cuda_work *work = &self(backend)->work;
+    struct cgx_cuda_work *work = &backends_of(backend)->work;
     enum cgx_status status = cgx_cuda_work_enter(work);
     unsigned launched = 0;
 
@@ -295,7 +295,7 @@ static bool has_reserved(struct cgx_backend *backend, const struct cgx_reserved 
 {
     const struct device_reserved *mine = device_reserved(reserved);
 
-    return mine && mine->memory->context == self(backend)->work.context &&
+    return mine && mine->memory->context == backends_of(backend)->work.context &&
            cgx_exported_is_there(mine->memory);
 }
 
@@ -310,7 +310,7 @@ static enum cgx_status set_to_zero(const struct cgx_cuda_work *work, CUdeviceptr
 
 static bool has_room(struct cgx_backend *backend, size_t bytes)
 {
-    const struct cgx_cuda_work *work = &self(backend)->work;
+    const struct cgx_cuda_work *work = &backends_of(backend)->work;
     size_t reserved = atomic_load(&reserved_bytes), left = 0, all;
     enum cgx_status status = cgx_cuda_work_enter(work);
 
@@ -324,7 +324,7 @@ static bool has_room(struct cgx_backend *backend, size_t bytes)
 static enum cgx_status device_reserve(struct cgx_backend *backend, size_t bytes,
                                       struct cgx_reserved **reserved)
 {
-    const struct cgx_cuda_work *work = &self(backend)->work;
+    const struct cgx_cuda_work *work = &backends_of(backend)->work;
     struct device_reserved *made = calloc(1, sizeof *made);
     enum cgx_status status;
 
@@ -354,7 +354,7 @@ free_made:
 
 static enum cgx_status device_clear(struct cgx_backend *backend, struct cgx_reserved *reserved)
 {
-    const struct cgx_cuda_work *work = &self(backend)->work;
+    const struct cgx_cuda_work *work = &backends_of(backend)->work;
     enum cgx_status status = cgx_cuda_work_enter(work);
 
     if (status != CGX_OK)

@@ -28,7 +28,7 @@ static size_t round_up(size_t bytes)
     return rounded;
 }
 
-static CUresult ask_id(CUdeviceptr address, unsigned long long *id)
+static CUresult query_id(CUdeviceptr address, unsigned long long *id)
 {
     return cgx_cuda()->cuPointerGetAttribute(id, CU_POINTER_ATTRIBUTE_BUFFER_ID, address);
 }
@@ -37,13 +37,13 @@ bool cgx_exported_is_there(const struct cgx_exported *exported)
 {
     unsigned long long id = 0;
 
-    return ask_id(exported->address, &id) == CUDA_SUCCESS && id == exported->id;
+    return query_id(exported->address, &id) == CUDA_SUCCESS && id == exported->id;
 }
 
 bool cgx_exported_is_gone(const struct cgx_exported *exported)
 {
     unsigned long long id = 0;
-    CUresult code = ask_id(exported->address, &id);
+    CUresult code = query_id(exported->address, &id);
 
     return code == CUDA_ERROR_INVALID_VALUE || code == CUDA_ERROR_DEINITIALIZED ||
            (code == CUDA_SUCCESS && id != exported->id);
@@ -89,7 +89,7 @@ static enum cgx_status create_exported(CUcontext context, size_t bytes, bool sha
     status = CGX_CUDA_CALL(cuMemAlloc, &made->address, bytes);
     if (status != CGX_OK)
         goto free_made;
-    status = cgx_cuda_status(ask_id(made->address, &made->id), "cuPointerGetAttribute");
+    status = cgx_cuda_status(query_id(made->address, &made->id), "cuPointerGetAttribute");
     if (status != CGX_OK)
         goto free_memory;
     *created = made;

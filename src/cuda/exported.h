@@ -21,7 +21,7 @@ struct cgx_exported {
     CUcontext context;
     CUdeviceptr address;
     size_t bytes;
-    unsigned long long id; /* id of the context, with which the memory goes */
+    unsigned long long id; /* id of the memory, which goes with its context */
     bool shared;
     bool may_be_open; /* set once another process may have opened it */
 };

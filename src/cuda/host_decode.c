@@ -107,7 +107,7 @@ static enum cgx_status decode_piece(const struct cgx_cuda_work *work,
 
     decoded.nscales = request->history.scales ? piece->count : 0;
     decoded.nfits = request->history.scales ? cgx_bucket_count(piece->count, block) : 0;
-    /* With one byte more, NULL always means out of memory. */
+    /* One byte more, since malloc of no bytes may return NULL. */
     decoded.elements = malloc(decoded.bytes);
     decoded.scales = calloc(1, cgx_history_scales_bytes(decoded.nscales) + 1);
     decoded.fits = malloc(decoded.nfits * sizeof(float) + 1);

@@ -10,8 +10,8 @@
 #include "topo/machine.h"
 #include "util/log.h"
 
-/* Whether the driver refuses to pin. Other errors are of a broken context, or of memory that is
- * pinned already. */
+/* Whether CODE says that the driver refuses to pin. Other errors come from a broken context, or
+ * from memory that is pinned already. */
 static bool is_refusal(CUresult code)
 {
     switch (code) {

@@ -86,7 +86,7 @@ struct cgx_kernel_args {
         const struct cgx_kernel_piece *pieces;
         const struct cgx_kernel_range *ranges; /* for cgx_ranges */
     };
-    const int64_t *sources; /* addresses of payloads, aligned to 16; 0: the buffer */
+    const int64_t *sources; /* addresses of payloads, aligned to 16; 0 stands for BUFFER */
     void *buffer;           /* may be misaligned, even for its elements */
     uint8_t *scales;        /* scales of the history */
     float *fits;

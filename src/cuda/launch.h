@@ -27,7 +27,7 @@ enum cgx_status cgx_cuda_record(const struct cgx_cuda_work *work, struct cgx_cud
                                 enum cgx_cuda_stream stream);
 
 /* Puts BYTES of VALUE at offset *AT of the host's TABLE and advances *AT. Returns whether the
- * device's differs there. */
+ * device's table differs there. */
 bool cgx_cuda_put(struct cgx_cuda_table *table, size_t *at, const void *value, size_t bytes);
 
 /* The device address that mirrors DATA, in the staging memory of SLOT. */

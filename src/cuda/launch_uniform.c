@@ -11,7 +11,7 @@
  * sum overwrites none of its sources. */
 static bool may_begin(const struct cgx_work *request)
 {
-    bool may = cgx_uniform_may(request->coding->step_size, request->coding->error);
+    bool may = cgx_uniform_is_usable(request->coding->step_size, request->coding->error);
 
     for (size_t i = 0; request->operation == CGX_REDUCE && i < request->nsources; i++)
         may = may && request->sources[i] != request->out;

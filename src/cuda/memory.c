@@ -104,9 +104,9 @@ static bool is_mapped(const struct cgx_cuda *cuda, const char *byte)
     return code == CUDA_ERROR_INVALID_VALUE ? false : mapped != 0;
 }
 
-/* For memory without a context, which is mapped by hand or from a pool: whether it includes the
- * last byte. If the driver denies the first byte too, which the program uses, its answers are
- * ignored. */
+/* Whether the last of BYTES from FIRST on exists too, in memory without a context, which is mapped
+ * by hand or from a pool. If the driver denies the first byte too, which the program uses, its
+ * answers are ignored. */
 static bool ends_in_memory(const struct cgx_cuda *cuda, const char *first, size_t bytes)
 {
     return is_mapped(cuda, first + bytes - 1) || !is_mapped(cuda, first);

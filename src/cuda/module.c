@@ -81,7 +81,7 @@ static enum cgx_status get_kernels(struct cgx_cuda_module *module)
 
 /* Logs once why the kernels do not run: the driver is too old, which a newer one mends, or the
  * device does not run them, which nothing mends. */
-static void log_why(void)
+static void log_no_kernels(void)
 {
     static atomic_bool logged;
     int version = 0;
@@ -110,7 +110,7 @@ static enum cgx_status load_kernels(struct cgx_cuda_module *module)
             cgx_cuda()->cuModuleUnload(module->module);
     }
     if (status == CGX_ERR_DEVICE)
-        log_why();
+        log_no_kernels();
     return status;
 }
 

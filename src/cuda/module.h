@@ -16,7 +16,7 @@ enum cgx_variant { CGX_VARIANT_PLAIN, CGX_VARIANT_HISTORY, CGX_VARIANTS };
 struct cgx_cuda_module {
     struct cgx_cuda_module *next;
     CUcontext context;
-    unsigned long long id; /* id of this life of the context; 0: the driver does not say */
+    unsigned long long id; /* id of CONTEXT, whose handle another may get later; 0: unknown */
     unsigned users;
     CUmodule module;
     CUfunction begin, heads, ranges;

@@ -71,7 +71,7 @@ static enum cgx_status launch_ranges(const struct cgx_cuda_module *module, const
 static enum cgx_status pick_runs(const struct cgx_cuda_module *module, void *host,
                                  const struct cgx_strided *runs)
 {
-    const size_t behind = cgx_picked_runs(runs), words = runs->bytes / WORD;
+    const size_t behind = cgx_picked_run_bytes(runs), words = runs->bytes / WORD;
     struct cgx_kernel_args args = {.payload = (void *)(uintptr_t)runs->at,
                                    .nranges = (uint32_t)runs->count};
     CUdeviceptr there;

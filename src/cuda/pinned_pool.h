@@ -53,14 +53,14 @@ enum cgx_status cgx_pinned_pick(const struct cgx_pointer *where, void *host,
 
 /* The bytes of the runs, up to a multiple of 8; and those bytes with the kernel's list of the runs
  * behind. */
-static inline size_t cgx_picked_runs(const struct cgx_strided *runs)
+static inline size_t cgx_picked_run_bytes(const struct cgx_strided *runs)
 {
     return (runs->count * runs->bytes + 7) / 8 * 8;
 }
 
 static inline size_t cgx_picked_bytes(const struct cgx_strided *runs)
 {
-    return cgx_picked_runs(runs) + runs->count * sizeof(struct cgx_kernel_range);
+    return cgx_picked_run_bytes(runs) + runs->count * sizeof(struct cgx_kernel_range);
 }
 
 enum cgx_status cgx_pinned_store(const struct cgx_pointer *where, void *device, const void *host,

@@ -99,7 +99,7 @@ CGX_DEVICE void lay_out(const struct cgx_kernel_piece *piece, uint32_t index, ui
         tile->headers = piece->offset + start * size;
 }
 
-/* Tile NUMBER, found by one warp for the block. The tile stays in shared memory, so that fields
+/* Finds tile NUMBER, by one warp for the block. The tile stays in shared memory, so that fields
  * that are needed late take no registers before. */
 CGX_DEVICE const struct cgx_tile *find_tile(const struct cgx_kernel_args &args, uint32_t number,
                                             uint32_t size)

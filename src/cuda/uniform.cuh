@@ -278,8 +278,8 @@ CGX_DEVICE void add_payload(const struct cgx_kernel_args &args,
 
 /* Adds up to CGX_UNIFORM_SOURCES sources from FIRST on. All threads of the block must call it. */
 template <class Type, enum kept KEPT>
-CGX_DEVICE void add_some(const struct cgx_kernel_args &args, const struct cgx_uniform_tile *tile,
-                         const struct cgx_row_place *place, uint32_t first, float *sums)
+CGX_DEVICE void add_sources(const struct cgx_kernel_args &args, const struct cgx_uniform_tile *tile,
+                            const struct cgx_row_place *place, uint32_t first, float *sums)
 {
     const uint32_t count = count_within(first, args.nsources, CGX_UNIFORM_SOURCES);
     const struct cgx_uniform_source *found = find_sources(tile, args.sources + first, count);
@@ -310,7 +310,7 @@ CGX_DEVICE void reduce_uniform(const struct cgx_kernel_args &args)
         sums[i] = -0.0f;
 #pragma unroll 1
     for (uint32_t first = 0; first < args.nsources; first += CGX_UNIFORM_SOURCES)
-        add_some<Type, KEPT>(args, tile, &place, first, sums);
+        add_sources<Type, KEPT>(args, tile, &place, first, sums);
     if (place.count > 0) {
 #pragma unroll
         for (uint32_t i = 0; i < CGX_LANE; i++) {

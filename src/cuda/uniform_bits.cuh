@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Masks of rows, and strings of bits that all lanes of a warp share: each has the bits of its row,
- * behind those of the lanes before it. */
+/* Masks of rows, and strings of bits that all lanes of a warp share: each lane has the bits of its
+ * row, behind those of the lanes before it. */
 #ifndef CGX_CUDA_UNIFORM_BITS_CUH
 #define CGX_CUDA_UNIFORM_BITS_CUH
 

@@ -84,9 +84,9 @@ CGX_DEVICE const struct cgx_uniform_source *find_sources(const struct cgx_unifor
 
 /* ---- parts ---- */
 
-/* Takes the COUNT bits that each lane has in the next part, and sets *AT to where this lane's
- * begin. False: the group has fewer bits. */
-CGX_DEVICE bool take_rows(struct cgx_uniform_reader *reader, uint32_t count, uint32_t *at)
+/* Reads past the COUNT bits that each lane has in the next part, and sets *AT to where this lane's
+ * bits begin. False: the group has fewer bits. */
+CGX_DEVICE bool find_row_bits(struct cgx_uniform_reader *reader, uint32_t count, uint32_t *at)
 {
     const uint32_t up_to = sum_up_to(count), all = __shfl_sync(CGX_WARP, up_to, 31),
                    left = reader->end - reader->at;
@@ -97,9 +97,9 @@ CGX_DEVICE bool take_rows(struct cgx_uniform_reader *reader, uint32_t count, uin
 }
 
 /* The same for bits of blocks; both lanes of a block share them. */
-CGX_DEVICE bool take_blocks(struct cgx_uniform_reader *reader, uint32_t count, uint32_t *at)
+CGX_DEVICE bool find_block_bits(struct cgx_uniform_reader *reader, uint32_t count, uint32_t *at)
 {
-    const bool is_odd = threadIdx.x % 2 != 0, taken = take_rows(reader, is_odd ? 0 : count, at);
+    const bool is_odd = threadIdx.x % 2 != 0, taken = find_row_bits(reader, is_odd ? 0 : count, at);
 
     *at -= is_odd ? count : 0;
     return taken;
@@ -113,7 +113,7 @@ CGX_DEVICE bool read_words(struct cgx_uniform_reader *reader, struct cgx_read_ro
     const uint32_t *words;
     uint32_t at;
 
-    if (!take_blocks(reader, words_of_kind(kind) * 64, &at))
+    if (!find_block_bits(reader, words_of_kind(kind) * 64, &at))
         return false;
     row->first = at / 32;
     words = reader->words + row->first + odd;
@@ -147,14 +147,14 @@ CGX_DEVICE bool read_specials(struct cgx_uniform_reader *reader, struct cgx_read
     const struct cgx_moves moves = find_moves(row->of);
     uint32_t at, masks, nibbles, half;
 
-    if (!take_blocks(reader, has_form ? CGX_UNIFORM_FORM_BITS : 0, &at))
+    if (!find_block_bits(reader, has_form ? CGX_UNIFORM_FORM_BITS : 0, &at))
         return false;
     if (has_form)
         row->form = row_bits_at(words, at) & 31;
     if (__ballot_sync(CGX_WARP, has_form && !may_have(row->kind, row->form)) != 0)
         return false;
     masks = is_special ? cgx_uniform_planes(row->form) : 0;
-    if (!take_blocks(reader, is_special ? bits_of_masks(row->form, count) : 0, &at))
+    if (!find_block_bits(reader, is_special ? bits_of_masks(row->form, count) : 0, &at))
         return false;
     row->wide = at += odd * other;
 #pragma unroll
@@ -166,7 +166,7 @@ CGX_DEVICE bool read_specials(struct cgx_uniform_reader *reader, struct cgx_read
         nibbles = row_bits_at(words, at - odd * other + odd * CGX_MASKS) & 255;
     else if (is_special && cgx_uniform_has_levels(row->form))
         row->level = deposit(row_bits_at(words, at + masks * count), &moves);
-    if (!take_rows(reader, 4 * __popc(nibbles), &at))
+    if (!find_row_bits(reader, 4 * __popc(nibbles), &at))
         return false;
     nibbles = spread_nibbles(nibbles);
     half = nibbles != 0 ? deposit_few(row_bits_at(words, at), nibbles) : 0;
@@ -182,7 +182,7 @@ CGX_DEVICE bool read_beyond(struct cgx_uniform_reader *reader, uint32_t left,
 {
     uint32_t at, beyond = 0;
 
-    if (!take_rows(reader, 8 * __popc(left), &at))
+    if (!find_row_bits(reader, 8 * __popc(left), &at))
         return false;
     for (; left != 0; left &= left - 1, at += 8) {
         const uint32_t bit = left & (0 - left),
@@ -211,7 +211,7 @@ CGX_DEVICE bool read_levels(struct cgx_uniform_reader *reader, struct cgx_read_r
 
         if (__ballot_sync(CGX_WARP, left != 0) == 0)
             return true;
-        if (!take_rows(reader, __popc(left), &at))
+        if (!find_row_bits(reader, __popc(left), &at))
             return false;
         bits = row_bits_at(reader->words, at);
         if (level <= CGX_FULL_LEVELS) {
@@ -236,7 +236,7 @@ CGX_DEVICE bool read_holes(struct cgx_uniform_reader *reader, struct cgx_read_ro
 #pragma unroll
     for (int i = 0; i < CGX_MASKS; i++)
         any |= row->masks[i];
-    if (!take_rows(reader, __popc(~any), &at))
+    if (!find_row_bits(reader, __popc(~any), &at))
         return false;
     if (any != CGX_ALL)
         row->of = any | deposit_few(row_bits_at(reader->words, at), ~any);

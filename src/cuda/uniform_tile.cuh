@@ -120,7 +120,8 @@ CGX_DEVICE void load_values(const struct cgx_kernel_args &args, const struct cgx
 }
 
 /* The dithers of this lane's row. Element 16 j + i has byte 2 (lane % 2) + j of hash i, plus the
- * lowest byte of the key: KEYS add that, BYTES select the sum for number_of. */
+ * lowest byte of the key, as its dither: KEYS are added to the hash, and BYTES select the byte of
+ * the sum for number_of. */
 struct cgx_dithers {
     uint32_t key, block;
     uint32_t keys[2], bytes[2];
@@ -147,8 +148,9 @@ CGX_DEVICE float number_of(uint32_t value, uint32_t upper, uint32_t bytes)
     return cgx_bits_float(__byte_perm(value, upper << 24, bytes));
 }
 
-/* The dither of element ELEMENT, of whose number modulo 16 HASH is the hash: as cgx_uniform_dither,
- * but a byte is a number of 256ths above 128, where they are the units of the second byte. */
+/* The dither of element ELEMENT of the row; HASH is the hash for its number modulo 16. This is
+ * cgx_uniform_dither, computed from a float32 of 128 and more, in which the second byte counts
+ * 256ths. */
 CGX_DEVICE float dither_of(const struct cgx_dithers *dithers, uint32_t hash, int element)
 {
     return number_of(hash + dithers->keys[element / 16], 0x43, dithers->bytes[element / 16]) -

@@ -76,7 +76,7 @@ struct cgx_cuda_work {
     CUevent caller;              /* marks the caller's queued work */
     struct cgx_exported *memory; /* holds a cookie, mirrors, tables and marks */
     size_t mirrors;              /* bytes of all mirrors */
-    CUdeviceptr marks;           /* struct cgx_kernel_mark, for one operation at a time */
+    CUdeviceptr marks; /* an array of struct cgx_kernel_mark, for one operation at a time */
     size_t marks_bytes;
     bool marks_are_clear;   /* once the queued work is done, marks are as kernels must find them */
     unsigned char *control; /* pinned; the host side of tables and status */

@@ -85,8 +85,8 @@ static bool is_secure(void)
     return getauxval(AT_SECURE) != 0;
 }
 
-/* A launcher that started several ranks, each of which is a job of its own for an MPI of another
- * kind. */
+/* Warns if a launcher has started several ranks, each of which is a job of its own, since the
+ * launcher is that of another MPI. */
 static void warn_of_one_rank(void)
 {
     static const char *const names[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"};

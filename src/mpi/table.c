@@ -123,8 +123,8 @@ static void set_name(const char *text)
         strcpy(table.name, "an MPI that does not say its name");
 }
 
-/* MPICH may offer its own and the standard ABI as two libraries with the same text. The function's
- * version is -1 in the library that does not use the standard ABI. */
+/* MPICH may offer its own ABI and the standard one as two libraries, with the same text of
+ * MPI_Get_library_version. In its own one MPI_Abi_get_version gives -1. */
 static bool has_standard_abi(void *library)
 {
     typedef int get_version(int *major, int *minor);

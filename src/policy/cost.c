@@ -6,7 +6,7 @@
 #include "codec/format.h"
 #include "util/integers.h"
 
-static uint64_t ns(uint64_t bytes, uint32_t byte_ps)
+static uint64_t nanoseconds_of(uint64_t bytes, uint32_t byte_ps)
 {
     return bytes * byte_ps / 1000;
 }
@@ -88,7 +88,7 @@ static unsigned steps_of(unsigned members)
 }
 
 /* The part of BYTES that one of MEMBERS sends and receives in a reduce-scatter or an allgather. */
-static uint64_t share(uint64_t bytes, uint64_t members)
+static uint64_t share_of(uint64_t bytes, uint64_t members)
 {
     return bytes - bytes / cgx_larger(members, 1);
 }
@@ -100,12 +100,14 @@ uint64_t cgx_cost_exact(const struct cgx_network *network, const struct cgx_volu
     const uint64_t bytes = volume->exact;
     const bool staged = network->host_byte_ps > 0;
     const uint32_t local_byte_ps = staged ? COPIED_BYTE_PS : network->local_byte_ps;
-    uint64_t staging = staged ? 2 * (network->operation_ns + ns(bytes, network->host_byte_ps)) : 0;
-    uint64_t intra = members > 1 ? 2 * ns(share(bytes, members), local_byte_ps) +
+    uint64_t staging =
+        staged ? 2 * (network->operation_ns + nanoseconds_of(bytes, network->host_byte_ps)) : 0;
+    uint64_t intra = members > 1 ? 2 * nanoseconds_of(share_of(bytes, members), local_byte_ps) +
                                        2 * (uint64_t)steps_of(members) * network->message_ns
                                  : 0;
-    uint64_t doubling = steps_of(nodes) * (step + ns(bytes, network->byte_ps));
-    uint64_t halving = 2 * (steps_of(nodes) * step + ns(share(bytes, nodes), network->byte_ps));
+    uint64_t doubling = steps_of(nodes) * (step + nanoseconds_of(bytes, network->byte_ps));
+    uint64_t halving =
+        2 * (steps_of(nodes) * step + nanoseconds_of(share_of(bytes, nodes), network->byte_ps));
 
     /* A ring moves as many bytes as halving, in more steps. */
     return staging + intra + cgx_smaller(doubling, halving);
@@ -136,8 +138,8 @@ static void add_stage(struct cost *cost, const struct cgx_network *network, cons
     uint64_t owners = cgx_smaller(owners_most, cgx_larger(units, 1));
     uint64_t message = cgx_divide_up(bytes, owners) + CGX_MESSAGE_HEADER_BYTES;
     uint64_t processor = (members - 1) * (uint64_t)network->message_ns;
-    uint64_t wire = ns((members - 1) * message * way->shared, way->byte_ps);
-    uint64_t staging = 2 * ns((members - 1) * message, way->host_byte_ps);
+    uint64_t wire = nanoseconds_of((members - 1) * message * way->shared, way->byte_ps);
+    uint64_t staging = 2 * nanoseconds_of((members - 1) * message, way->host_byte_ps);
 
     if (members < 2)
         return;
@@ -209,9 +211,11 @@ unsigned cgx_cost_slices(const struct cgx_network *network, const struct cgx_vol
 uint64_t cgx_cost_limit(const struct cgx_network *network, const struct cgx_volume *volume,
                         unsigned nodes, unsigned members)
 {
-    uint64_t intra = members > 1 ? ns(share(volume->encoded, members), network->local_byte_ps) : 0;
+    uint64_t intra =
+        members > 1 ? nanoseconds_of(share_of(volume->encoded, members), network->local_byte_ps)
+                    : 0;
 
-    return 2 * (intra + ns(share(volume->encoded, nodes), network->byte_ps));
+    return 2 * (intra + nanoseconds_of(share_of(volume->encoded, nodes), network->byte_ps));
 }
 
 unsigned cgx_cost_rows(const struct cgx_network *network, const struct cgx_volume *volume,

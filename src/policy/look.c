@@ -178,7 +178,7 @@ static float squares_of(const float *values, size_t count)
 
 /* The sum of the squares of the differences between COUNT VALUES and BEFORE times SCALE, added
  * likewise. */
-static float changes_of(const float *values, const uint16_t *before, size_t count, float scale)
+static float squared_changes(const float *values, const uint16_t *before, size_t count, float scale)
 {
     float lanes[LANES] = {0};
 
@@ -237,7 +237,7 @@ static void compare_samples(const struct cgx_kept *kept, unsigned ago, const str
 
     for (size_t k = 0; k < GROUPS; k++) {
         float one =
-            changes_of(scaled->values + k * group, before + k * group, group, scaled->scale);
+            squared_changes(scaled->values + k * group, before + k * group, group, scaled->scale);
 
         still += one < least * scaled->groups[k];
         all += one;
@@ -278,7 +278,7 @@ void cgx_window_clear(struct cgx_window *window)
 
 /* Whether a sum of SIZE is odd. After several odd ones the sums before them are forgotten, since
  * the site sums another kind of data. */
-static bool take_odd(struct cgx_window *window, double size)
+static bool count_odd(struct cgx_window *window, double size)
 {
     struct cgx_range range = range_of(&window->sizes);
 
@@ -320,7 +320,7 @@ enum cgx_look cgx_window_look(struct cgx_window *window, const struct cgx_sample
         return CGX_LOOK_UNKNOWN;
     if (traits->placed) {
         cgx_sizes_add(&window->all, size);
-        if (take_odd(window, size))
+        if (count_odd(window, size))
             return CGX_LOOK_ODD;
     }
     look = judge_sum(window, sample->values, size, traits->symmetric);

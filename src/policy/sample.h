@@ -12,8 +12,8 @@
 #include "codec/backend.h"
 
 #define CGX_LOOK_PLACES 256
-#define CGX_LOOK_SUM_RUN 16  /* the most neighbours at each place of a sum ... */
-#define CGX_LOOK_INPUT_RUN 4 /* ... and of an input */
+#define CGX_LOOK_SUM_RUN 16  /* the most neighbours read at a place of a sum */
+#define CGX_LOOK_INPUT_RUN 4 /* the most neighbours read at a place of an input */
 
 /* RUN elements from each place on; places follow each other. */
 struct cgx_sample {

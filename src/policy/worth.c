@@ -30,7 +30,7 @@
 
 /* ---- a sum ---- */
 
-static bool is_power(uint32_t n)
+static bool is_power_of_two(uint32_t n)
 {
     return n > 0 && (n & (n - 1)) == 0;
 }
@@ -43,7 +43,7 @@ static enum cgx_way other_way(enum cgx_way way)
 bool cgx_worth_is_due(const struct cgx_worth *worth)
 {
     return worth->tries &&
-           (is_power(worth->times[other_way(worth->way)].count) || worth->steady == ENOUGH);
+           (is_power_of_two(worth->times[other_way(worth->way)].count) || worth->steady == ENOUGH);
 }
 
 /* Makes room for the time of a sum. */
@@ -52,7 +52,7 @@ static void make_room(struct cgx_times *times)
     times->last[times->count++ % CGX_TIMES] = CGX_TIME_UNKNOWN;
 }
 
-void cgx_worth_look(struct cgx_worth *worth)
+void cgx_worth_begin_exact(struct cgx_worth *worth)
 {
     make_room(&worth->times[CGX_WAY_EXACT]);
 }

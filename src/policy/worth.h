@@ -56,8 +56,8 @@ bool cgx_worth_is_due(const struct cgx_worth *worth);
 enum cgx_way cgx_worth_next(struct cgx_worth *worth, const struct cgx_worth *neighbour,
                             uint32_t age);
 
-/* Call it before an exact sum of a site that may be compressed later. */
-void cgx_worth_look(struct cgx_worth *worth);
+/* Makes room for the time of an exact sum, before it, if its site may be compressed later. */
+void cgx_worth_begin_exact(struct cgx_worth *worth);
 
 /* Notes that the last sum, of so many ELEMENTS, was formed in WAY and took so long. */
 void cgx_worth_took(struct cgx_worth *worth, enum cgx_way way, uint64_t elements,

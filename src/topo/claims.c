@@ -47,7 +47,7 @@ struct cgx_claim cgx_claim_make(void)
 }
 
 /* Takes a processor of CLAIM that is not yet TAKEN. */
-static bool take_one(const struct cgx_claim *claim, uint64_t taken[CGX_CLAIM_WORDS])
+static bool take_processor(const struct cgx_claim *claim, uint64_t taken[CGX_CLAIM_WORDS])
 {
     for (unsigned w = 0; w < CGX_CLAIM_WORDS; w++) {
         uint64_t left = claim->processors[w] & ~taken[w];
@@ -81,7 +81,7 @@ bool cgx_claims_fit(const struct cgx_claim *claims, size_t ranks, size_t rank)
         for (size_t i = 0; i < ranks; i++) {
             if (claims[i].machine != here || claims[i].count != count)
                 continue;
-            if (!take_one(&claims[i], taken))
+            if (!take_processor(&claims[i], taken))
                 return false;
             placed++;
         }

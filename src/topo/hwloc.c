@@ -67,7 +67,7 @@ static void open_hwloc(void)
 
 /* These components would start drivers in the program or connect it to X servers. Names that this
  * hwloc does not know do no harm. */
-static void leave_drivers_alone(hwloc_topology_t topology)
+static void exclude_drivers(hwloc_topology_t topology)
 {
     static const char *const harmful[] = {"cuda", "nvml", "opencl", "levelzero", "rsmi", "gl"};
 
@@ -84,7 +84,7 @@ static int load_topology(hwloc_topology_t topology, enum cgx_topo_source source,
         (detail == CGX_TOPO_DEVICES &&
          table.topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT) != 0))
         return -1;
-    leave_drivers_alone(topology);
+    exclude_drivers(topology);
     return table.topology_load(topology);
 }
 

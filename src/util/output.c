@@ -62,7 +62,7 @@ int cgx_output_open(const char *path)
 
 /* ---- streams ---- */
 
-static sigset_t the_signal(void)
+static sigset_t file_size_signal(void)
 {
     sigset_t signals;
 
@@ -73,7 +73,7 @@ static sigset_t the_signal(void)
 
 static void block_signal(struct cgx_output *output)
 {
-    sigset_t signals = the_signal(), pending;
+    sigset_t signals = file_size_signal(), pending;
 
     output->was_pending = sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1;
     pthread_sigmask(SIG_BLOCK, &signals, &output->mask);
@@ -83,7 +83,7 @@ static void block_signal(struct cgx_output *output)
 static void release_signal(const struct cgx_output *output)
 {
     static const struct timespec at_once = {0, 0};
-    sigset_t signals = the_signal();
+    sigset_t signals = file_size_signal();
 
     if (!output->was_pending)
         sigtimedwait(&signals, NULL, &at_once);

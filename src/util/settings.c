@@ -122,7 +122,7 @@ static uint64_t load_value(const struct cgx_key *row, const struct cgx_settings 
 }
 
 /* The name under which ENVIRONMENT sets the variable NAME: that, or its alias. */
-static const char *name_set(const char *name, char *const environment[])
+static const char *name_in_use(const char *name, char *const environment[])
 {
     const char *text = cgx_environment_find(environment, name);
     const char *alias = cgx_names_alias(name);
@@ -133,7 +133,7 @@ static const char *name_set(const char *name, char *const environment[])
 /* The text that ENVIRONMENT has for ROW; NULL if unset or empty. */
 static const char *find_as_set(const struct cgx_key *row, char *const environment[])
 {
-    const char *text = cgx_environment_find(environment, name_set(row->about.name, environment));
+    const char *text = cgx_environment_find(environment, name_in_use(row->about.name, environment));
 
     return text && *text != '\0' ? text : NULL;
 }
@@ -202,7 +202,7 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
     }
     then = cgx_settings_consequence(settings, "every call is exact");
     for (size_t i = 0; i < NROWS; i++) {
-        const char *name = name_set(rows[i].about.name, environment);
+        const char *name = name_in_use(rows[i].about.name, environment);
 
         if (!taken[i]) {
             report_refused(&rows[i].about, name, texts[i], then, report, context);

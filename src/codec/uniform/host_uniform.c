@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Operations on groups of uniform pieces: heads, element types, and steps that are doubled. Groups
- * are encoded in order, each behind the words of the one before it. */
+/* Operations on groups of uniform pieces: heads, element types, and step sizes that are doubled.
+ * Groups are encoded in order, each behind the words of the one before it. */
 
 #include "codec/host_walk.h"
 
@@ -92,7 +92,7 @@ static int32_t most_exponent(const cgx_float32 *values, float step)
 
 /* The head of a piece with STEP before its first group is written: its energy is that of the
  * sources only. */
-static struct cgx_uniform_head head_for(const struct cgx_walk *walk, const struct cgx_work *work,
+static struct cgx_uniform_head new_head(const struct cgx_walk *walk, const struct cgx_work *work,
                                         float step)
 {
     const struct cgx_coding *coding = walk->coding;
@@ -120,7 +120,7 @@ static struct cgx_uniform_head head_for(const struct cgx_walk *walk, const struc
  * of its sources. */
 static bool may_begin(const struct cgx_walk *walk, const struct cgx_work *work)
 {
-    bool may = cgx_uniform_may(walk->coding->step_size, walk->coding->error);
+    bool may = cgx_uniform_is_usable(walk->coding->step_size, walk->coding->error);
 
     for (size_t p = 0; work->operation == CGX_REDUCE && p < work->nsources; p++)
         may = may && work->sources[p] != work->out;
@@ -147,7 +147,7 @@ static double squares_of(const struct cgx_walk *walk, const struct cgx_work *wor
 
 /* The step size of a piece for which the ranks have none. The energy of a sum is estimated as that
  * of independent sources. */
-static float own_step(const struct cgx_walk *walk, const struct cgx_work *work)
+static float estimate_step(const struct cgx_walk *walk, const struct cgx_work *work)
 {
     const struct cgx_piece *piece = walk->piece;
     double count = (double)piece->count, error = (double)walk->coding->error, energy = 0;
@@ -169,7 +169,7 @@ static float own_step(const struct cgx_walk *walk, const struct cgx_work *work)
 /* The mean square of the errors that the sources of a sum already have: each quantisation of an
  * element has a uniform error of up to half a step. Energies leave these errors out; otherwise step
  * sizes would grow for ever if sums are quantised again and again. */
-static double noise_of(const struct cgx_walk *walk, const struct cgx_work *work)
+static double source_noise(const struct cgx_walk *walk, const struct cgx_work *work)
 {
     const struct cgx_piece *piece = walk->piece;
     double noise = 0;
@@ -196,8 +196,8 @@ static enum cgx_status begin_piece(const struct cgx_walk *walk, const struct cgx
 
     if (!may_begin(walk, work))
         return CGX_ERR_INVALID;
-    step = step == 0 ? own_step(walk, work) : step;
-    head = head_for(walk, work, step);
+    step = step == 0 ? estimate_step(walk, work) : step;
+    head = new_head(walk, work, step);
     memset(walk->sums, 0, CGX_UNIFORM_SUMS * sizeof *walk->sums);
     memcpy(payload + place->piece, &head, sizeof head);
     memset(payload + place->piece + sizeof head, 0, place->layout.words - sizeof head);
@@ -376,7 +376,7 @@ static enum cgx_status reduce_group(const struct cgx_walk *walk, const struct cg
     }
     for (size_t i = bucket->count; i < CGX_UNIFORM_GROUP; i++)
         sum[i] = -0.0f;
-    quantise_group(walk, bucket, &place, sum, noise_of(walk, work), true, work->out);
+    quantise_group(walk, bucket, &place, sum, source_noise(walk, work), true, work->out);
     return CGX_OK;
 }
 

@@ -189,7 +189,7 @@ CGX_QUANT float cgx_uniform_step(double energy, double count, double error)
 }
 
 /* Whether pieces can have STEP; 0: the one that follows from ERROR. */
-CGX_QUANT int cgx_uniform_may(float step, float error)
+CGX_QUANT int cgx_uniform_is_usable(float step, float error)
 {
     return step == 0 ? error > 0 && error < INFINITY : cgx_uniform_is_step(step);
 }
@@ -203,7 +203,8 @@ CGX_QUANT float cgx_uniform_scaled(float step, int32_t exponent)
     return cgx_bits_float(bits < 0x7F800000u ? bits : 0x7F800000u);
 }
 
-/* The same of an exponent as it is STORED; 0 if below 2^-126. */
+/* The step size of a group of a piece with STEP, from the exponent that the piece has STORED; 0 if
+ * below 2^-126. */
 CGX_QUANT float cgx_uniform_group_step(float step, uint32_t stored)
 {
     int32_t exponent = (int32_t)stored + CGX_UNIFORM_LEAST_EXPONENT;
@@ -264,8 +265,8 @@ CGX_QUANT uint32_t cgx_uniform_key(uint32_t stream, uint32_t turn, uint32_t stag
     return (key & ~255u) | turn * shift >> 24;
 }
 
-/* How far a source with KEY and the step SOURCE shifts the quotients of a sum with STEP, in 256ths;
- * 0 if by more than a float can tell. */
+/* How far a source with KEY and step size SOURCE shifts the quotients of a sum with step size STEP,
+ * in 256ths; 0 if the shift is too large for a float. */
 CGX_QUANT uint32_t cgx_uniform_shift(uint32_t key, float source, float step)
 {
     float shift = (float)(key & 255) * (source / step) + 0.5f;

@@ -172,7 +172,7 @@ INLINE void store_codes(codes block, uint8_t *bytes)
             _mm256_permutevar8x32_epi32(block.half[i], _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
 }
 
-INLINE codes signed_by(codes block, uint64_t mask)
+INLINE codes apply_signs(codes block, uint64_t mask)
 {
     for (unsigned i = 0; i < 2; i++)
         block.half[i] = _mm256_xor_si256(block.half[i], spread_mask(mask, i));

@@ -6,7 +6,7 @@
  *   none               codes of 0
  *   double_codes       codes doubled, plus 1 where a mask has a bit
  *   store_codes        codes as bytes, element i in byte i
- *   signed_by          k from codes without their lowest bits, which are in a mask
+ *   apply_signs        k from codes without their lowest bits, which are in a mask
  *   restore_levels     restores 64 values from such k; if MASKED, those not in OF are zeros
  *   deposit            the reverse of extract
  * Codes here are in the set's own order. */
@@ -191,7 +191,7 @@ INLINE bool get_levels(struct reader *reader, unsigned blocks, struct decoded *a
 }
 
 /* Sets BITS to the masks of the bits of block B's quotients. */
-INLINE void take_quotients(unsigned b, const struct decoded *all, uint64_t bits[8])
+INLINE void set_quotients(unsigned b, const struct decoded *all, uint64_t bits[8])
 {
     for (unsigned i = 0; i < 8; i++)
         bits[i] = all->deep ? all->quotients[i][b] : 0;
@@ -209,7 +209,7 @@ INLINE bool codes_fit(unsigned b, const struct decoded *all)
     const bool is_wide = (all->special >> b & 1) && all->opened[b].form >= CGX_UNIFORM_WIDE_FORM;
     uint64_t beyond = 0, bits[8];
 
-    take_quotients(b, all, bits);
+    set_quotients(b, all, bits);
     for (unsigned i = (is_wide ? 16 : 8) - all->planes[b]; i < 8; i++)
         beyond |= bits[i];
     return beyond == 0;
@@ -237,7 +237,7 @@ INLINE codes assemble_codes(unsigned b, const struct decoded *all)
     codes result = none();
     uint64_t bits[8], signs;
 
-    take_quotients(b, all, bits);
+    set_quotients(b, all, bits);
     if (all->deep)
         for (unsigned i = 7; i > 2; i--)
             result = double_codes(result, bits[i]);
@@ -247,7 +247,7 @@ INLINE codes assemble_codes(unsigned b, const struct decoded *all)
         result = double_codes(result, signs);
         signs = all->masks[b][i - 1];
     }
-    return signed_by(result, signs);
+    return apply_signs(result, signs);
 }
 
 /* Restores block B, whose codes have 16 bits, in loops that compilers make vectors of. */
@@ -263,7 +263,7 @@ static __attribute__((noinline)) void restore_wide(const struct cgx_uniform_grou
 
     for (uint32_t i = 0; i < 16; i++)
         hashes[i] = cgx_uniform_hash(group->key, group->first + b, i);
-    take_quotients(b, all, bits);
+    set_quotients(b, all, bits);
     for (unsigned half = 0; half < 2; half++) {
         codes result = none();
 

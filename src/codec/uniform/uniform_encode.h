@@ -19,18 +19,18 @@
 /* ---- levels ---- */
 
 /* A mask of the elements whose quotients are LEVEL or more. */
-INLINE uint64_t reaching(codes block, unsigned parameter, unsigned level)
+INLINE uint64_t mask_reaching(codes block, unsigned parameter, unsigned level)
 {
     return level << parameter < 256 ? at_least(block, level << parameter) : 0;
 }
 
 /* Finds levels 1 to 7 of block B. A branch for each would be unpredictable, so there is none. */
-INLINE void take_levels(unsigned b, struct encoded *all)
+INLINE void find_levels(unsigned b, struct encoded *all)
 {
     const codes block = all->codes[b];
     const unsigned parameter = all->parameters[b];
     const uint64_t rice = parameter < CGX_UNIFORM_PLAIN ? ALL : 0;
-    const uint64_t more = reaching(block, parameter, 8);
+    const uint64_t more = mask_reaching(block, parameter, 8);
     const uint64_t one = (bit_of(block, parameter) | more) & rice;
     const uint64_t two = (bit_of(block, parameter + 1) | more) & rice;
     const uint64_t four = (bit_of(block, parameter + 2) | more) & rice;
@@ -45,14 +45,14 @@ INLINE void take_levels(unsigned b, struct encoded *all)
 }
 
 /* Finds levels 8 to 12. */
-static __attribute__((noinline)) void take_more_levels(unsigned blocks, struct encoded *all)
+static __attribute__((noinline)) void find_more_levels(unsigned blocks, struct encoded *all)
 {
     all->deepest = LEVELS;
     for (unsigned level = 8; level <= LEVELS; level++)
         for (unsigned b = 0; b < blocks; b++)
             all->levels[level][b] = all->levels[level - 1][b] == 0
                                         ? 0
-                                        : reaching(all->codes[b], all->parameters[b], level);
+                                        : mask_reaching(all->codes[b], all->parameters[b], level);
 }
 
 /* Writes a level, of as many bits as the level before has ones: COUNT. Returns the number of its
@@ -118,7 +118,7 @@ INLINE uint64_t first_of(unsigned b, const struct encoded *all)
 }
 
 /* Chooses the blocks whose first mask takes fewer bits in two levels. */
-INLINE void take_nibbles(unsigned blocks, struct encoded *all)
+INLINE void choose_nibbles(unsigned blocks, struct encoded *all)
 {
     for (unsigned b = 0; b < blocks; b++) {
         const unsigned count = count_of(nibbles_of(all->levels[1][b]));
@@ -245,7 +245,8 @@ INLINE uint64_t *put_words(const struct cgx_uniform_group *group, const cgx_floa
     return words;
 }
 
-/* Works in passes, since a processor overlaps blocks only if each takes few instructions. */
+/* Works in passes: a processor overlaps the blocks of a pass only if each takes few instructions.
+ */
 INLINE size_t encode_group(const struct cgx_uniform_group *group, const cgx_float32 *values,
                            bool poisons, bool is_sum, uint64_t *kinds, uint64_t *words)
 {
@@ -274,19 +275,19 @@ INLINE size_t encode_group(const struct cgx_uniform_group *group, const cgx_floa
         const cgx_float32 *block = values + (size_t)CGX_UNIFORM_BLOCK * b;
 
         if ((zeros >> b & 1) != 0 || all.sums[b] >= TOO_LARGE)
-            all.kinds[b] =
-                take_special(group, block, b, (zeros >> b & 1) != 0 ? zeros_of(block, is_sum) : 0,
-                             poisons, &all);
+            all.kinds[b] = set_special_codes(group, block, b,
+                                             (zeros >> b & 1) != 0 ? zeros_of(block, is_sum) : 0,
+                                             poisons, &all);
     }
     for (unsigned b = 0; b < blocks; b++)
-        take_levels(b, &all);
-    take_nibbles(blocks, &all);
+        find_levels(b, &all);
+    choose_nibbles(blocks, &all);
     for (unsigned b = 0; b < blocks; b++) {
         packed |= (uint64_t)all.kinds[b] << 4 * b;
         left |= all.levels[7][b];
     }
     if (left != 0)
-        take_more_levels(blocks, &all);
+        find_more_levels(blocks, &all);
     if (all.large != 0 && !has_room(blocks, &all))
         return CGX_UNIFORM_TOO_MANY;
     *kinds = packed;

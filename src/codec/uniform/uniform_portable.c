@@ -90,7 +90,7 @@ INLINE uint64_t zeros_of(const cgx_float32 *values, bool is_sum)
     return mask;
 }
 
-/* The lowest bits of eight bytes, which have no others, next to each other. */
+/* Moves the lowest bits of eight bytes, which have no other bits, next to each other. */
 INLINE uint64_t gather_bits(uint64_t bits)
 {
     return bits * UINT64_C(0x0102040810204080) >> 56;
@@ -146,7 +146,7 @@ INLINE void store_codes(codes block, uint8_t *bytes)
     memcpy(bytes, block.of, sizeof block.of);
 }
 
-INLINE codes signed_by(codes block, uint64_t mask)
+INLINE codes apply_signs(codes block, uint64_t mask)
 {
     for (unsigned i = 0; i < WORDS; i++)
         block.words[i] ^= spread_mask(mask, i) * 255;

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The blocks of a group that are not codes of 8 bits alone, while it is encoded: of
- * uniform_encode.h, which says what a kernel set defines. */
+/* A part of uniform_encode.h, which says what a kernel set defines: the blocks of a group that are
+ * not codes of 8 bits alone, while the group is encoded. */
 
 #define ALL UINT64_MAX
 #define BLOCKS CGX_UNIFORM_BLOCKS
@@ -26,7 +26,7 @@ struct special {
 struct encoded {
     codes codes[BLOCKS]; /* codes of 8 bits, or the quotients of codes of 16 bits */
     uint32_t sums[BLOCKS], kinds[BLOCKS];
-    /* Rice parameter of CODES; from CGX_UNIFORM_PLAIN on the block has no levels */
+    /* Rice parameters of CODES; a block with CGX_UNIFORM_PLAIN or more has no levels. */
     uint32_t parameters[BLOCKS];
     /* Masks of the elements that reach each level; level 0 is not used. */
     uint64_t levels[LEVELS + 1][BLOCKS];
@@ -89,8 +89,8 @@ INLINE codes narrow_words(const uint32_t words[CGX_UNIFORM_BLOCK], unsigned shif
 }
 
 /* Sets the codes of 16 bits of block B, without those of ZEROS. False: a value has none. */
-static bool take_wide(const struct cgx_uniform_group *group, const cgx_float32 *values, unsigned b,
-                      uint64_t zeros, struct encoded *all)
+static bool set_wide_codes(const struct cgx_uniform_group *group, const cgx_float32 *values,
+                           unsigned b, uint64_t zeros, struct encoded *all)
 {
     struct special *special = &all->specials[b];
     uint32_t wide[CGX_UNIFORM_BLOCK], sum = 0, most = 0, parameter;
@@ -119,7 +119,7 @@ static bool take_wide(const struct cgx_uniform_group *group, const cgx_float32 *
 }
 
 /* Sets the codes of 8 bits of block B, which has ZEROS and other elements; returns its kind. */
-INLINE unsigned take_zeros(unsigned b, uint64_t zeros, struct encoded *all)
+INLINE unsigned set_codes_with_zeros(unsigned b, uint64_t zeros, struct encoded *all)
 {
     struct special *special = &all->specials[b];
     const uint64_t none = ~at_least(all->codes[b], 1);
@@ -137,10 +137,10 @@ INLINE unsigned take_zeros(unsigned b, uint64_t zeros, struct encoded *all)
 
 /* Sets the codes of block B, which may have ZEROS or values without codes of 8 bits; returns its
  * kind. */
-static __attribute__((noinline)) unsigned take_special(const struct cgx_uniform_group *group,
-                                                       const cgx_float32 *values, unsigned b,
-                                                       uint64_t zeros, bool poisons,
-                                                       struct encoded *all)
+static __attribute__((noinline)) unsigned set_special_codes(const struct cgx_uniform_group *group,
+                                                            const cgx_float32 *values, unsigned b,
+                                                            uint64_t zeros, bool poisons,
+                                                            struct encoded *all)
 {
     const bool large = all->sums[b] >= TOO_LARGE && at_least(all->codes[b], TOO_LARGE) != 0;
 
@@ -149,8 +149,8 @@ static __attribute__((noinline)) unsigned take_special(const struct cgx_uniform_
     all->special |= 1u << b;
     all->specials[b].holes = all->specials[b].nholes = 0;
     if (!large && zeros != ALL)
-        return take_zeros(b, zeros, all);
-    if (large && take_wide(group, values, b, zeros, all))
+        return set_codes_with_zeros(b, zeros, all);
+    if (large && set_wide_codes(group, values, b, zeros, all))
         return zeros != 0 ? CGX_UNIFORM_SPARSE : CGX_UNIFORM_WIDE;
     all->special ^= 1u << b;
     all->parameters[b] = CGX_UNIFORM_NONE;

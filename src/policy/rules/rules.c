@@ -211,7 +211,7 @@ static bool is_within(struct range inner, struct range outer)
 }
 
 /* Whether RULE applies to communicators of NAME. A NAME of NULL stands for any. */
-static bool is_of(const struct rule *rule, const char *name)
+static bool applies_to(const struct rule *rule, const char *name)
 {
     return !rule->communicator || (name && strcmp(rule->communicator, name) == 0);
 }
@@ -221,7 +221,7 @@ static bool covers_rule(const struct rule *earlier, const struct rule *rule)
 {
     return is_within(rule->count, earlier->count) && is_within(rule->position, earlier->position) &&
            (earlier->dtype == EVERY_DTYPE || earlier->dtype == rule->dtype) &&
-           is_of(earlier, rule->communicator);
+           applies_to(earlier, rule->communicator);
 }
 
 static void warn_of_layers(const struct rule *rule, cgx_rules_warn *warn, void *context)
@@ -254,7 +254,7 @@ static void warn_of(const struct cgx_rules *rules, const struct rule *rule, cgx_
             warn(context, rule->line, message);
             calls = false;
         }
-        if (step && earlier->says.step > 0 && is_of(earlier, rule->communicator)) {
+        if (step && earlier->says.step > 0 && applies_to(earlier, rule->communicator)) {
             snprintf(message, sizeof message,
                      "step= has no effect: the rule of line %u sets it for all its communicators",
                      earlier->line);
@@ -382,7 +382,7 @@ struct cgx_override cgx_rules_override(const struct cgx_rules *rules,
 size_t cgx_rules_step(const struct cgx_rules *rules, const char *communicator)
 {
     for (size_t i = 0; rules && i < rules->nrules; i++)
-        if (rules->rules[i].says.step > 0 && is_of(&rules->rules[i], communicator)) {
+        if (rules->rules[i].says.step > 0 && applies_to(&rules->rules[i], communicator)) {
             atomic_store(&rules->used[i + 1], true);
             return rules->rules[i].says.step;
         }

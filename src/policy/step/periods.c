@@ -151,7 +151,7 @@ static bool is_closed(const struct cgx_sum_log *log, const struct cgx_sums *sums
     for (size_t i = last; i > 0 && i + 1 > first; i--) {
         uint64_t before = end - cgx_sum_elements(&sums->sums[log->calls[i].sum]);
 
-        end = before - log->calls[i].elements; /* where the sum before the run ends */
+        end = before - log->calls[i].elements; /* the end of the large sum before it */
         if (i == last)
             latest = before;
         if (i == last - period->length)

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* A table of the large sums that a communicator has seen, by key; each has an index. Memory is
- * constant: when the table is full, sums seen once or twice are forgotten, or all, except those of
- * the step. */
+ * constant: a full table forgets the sums that were seen once or twice or, if that is not enough,
+ * all sums but those of the step. */
 #ifndef CGX_POLICY_STEP_SUMS_H
 #define CGX_POLICY_STEP_SUMS_H
 

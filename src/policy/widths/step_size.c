@@ -25,7 +25,7 @@ void cgx_step_size_add(struct cgx_step_size *size, const struct cgx_quantised *q
     size->now.elements += quantised->elements;
 }
 
-static double smaller(double a, double b)
+static double smaller_of(double a, double b)
 {
     return a < b ? a : b;
 }
@@ -37,8 +37,8 @@ void cgx_step_size_next(struct cgx_step_size *size)
     size->last = size->now.energy > 0 && isfinite(size->now.energy)
                      ? size->now.energy / size->now.elements
                      : 0;
-    grown = smaller(size->mean + WEIGHT * (size->last - size->mean), MOST_GROWTH * size->mean);
-    size->mean = smaller(size->mean > 0 ? grown : before, MOST_OVER_LAST * size->last);
+    grown = smaller_of(size->mean + WEIGHT * (size->last - size->mean), MOST_GROWTH * size->mean);
+    size->mean = smaller_of(size->mean > 0 ? grown : before, MOST_OVER_LAST * size->last);
     size->now = (struct cgx_quantised){0};
 }
 
