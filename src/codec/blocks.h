@@ -17,12 +17,11 @@ struct cgx_blocks {
     size_t offset[CGX_PLANES]; /* where each plane begins, from the piece's start */
     size_t bytes[CGX_PLANES];  /* bytes of a block's codes in each plane; a multiple of 8 */
     size_t end;                /* the piece's size in bytes */
-    size_t map;                /* bytes of the map */
+    size_t map;
 };
 
 struct cgx_blocks cgx_blocks_of(const struct cgx_piece *piece, unsigned bucket_size);
 
-/* Blocks of bucket INDEX. */
 static inline size_t cgx_blocks_in(const struct cgx_blocks *blocks, size_t index)
 {
     size_t rest = blocks->count - index * blocks->each;
@@ -64,7 +63,6 @@ uint64_t cgx_blocks_bits(const struct cgx_blocks *blocks, const unsigned char *m
 /* Whether MAP has no bit for a block that does not exist. */
 bool cgx_blocks_is_map(const struct cgx_blocks *blocks, const unsigned char *map);
 
-/* Bytes of the packed piece, MAP included. */
 size_t cgx_blocks_packed(const struct cgx_blocks *blocks, const unsigned char *map);
 
 #endif

@@ -110,7 +110,6 @@ struct cgx_work {
 /* The host codec with one set of kernels (host_kernels.h). */
 struct cgx_codec;
 
-/* The name of its kernels, for example "avx2". */
 const char *cgx_codec_name(const struct cgx_codec *codec);
 
 /* Carries out WORK. The caller's floating-point modes and exception flags neither change a byte nor

@@ -87,8 +87,8 @@ size_t cgx_message_bytes(const unsigned char *data, size_t filled, size_t most);
 struct cgx_piece {
     /* Number of the first element in the caller's buffer; a multiple of the bucket size. */
     size_t first;
-    size_t count;  /* elements, at least 1; whole buckets except at the buffer's end */
-    unsigned bits; /* the encoding (encoding.h) */
+    size_t count; /* elements, at least 1; whole buckets except at the buffer's end */
+    unsigned bits;
     size_t offset; /* bytes from the start of the payload area; a multiple of 16 */
 };
 

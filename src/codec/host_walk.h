@@ -19,7 +19,7 @@ struct cgx_walk {
     float *values, *addend;     /* space for the elements of one bucket each */
     double *sums; /* space for CGX_UNIFORM_SUMS sums, while a uniform piece is encoded */
     union cgx_float_state *caller;
-    size_t passed; /* elements since the last call of WORK's meanwhile */
+    size_t passed;
 };
 
 /* One bucket of the piece; offsets are in bytes from the start of the payload area. */
@@ -36,7 +36,6 @@ typedef enum cgx_status cgx_bucket_operation(const struct cgx_walk *walk,
                                              const struct cgx_work *work,
                                              const struct cgx_bucket *bucket);
 
-/* The host's operations on buckets of a family. */
 struct cgx_host_family {
     /* By enum cgx_operation. */
     cgx_bucket_operation *operations[CGX_DECODE + 1];
@@ -44,7 +43,6 @@ struct cgx_host_family {
 
 typedef float cgx_bucket_values[CGX_BUCKET_SIZE_MAX] __attribute__((aligned(64)));
 
-/* Makes PIECE the walk's piece. */
 void cgx_walk_piece(struct cgx_walk *walk, const struct cgx_piece *piece);
 
 /* Returns bucket INDEX of the piece, which is not exact. */

@@ -12,8 +12,8 @@ struct cgx_quantiser {
     const char *mark;    /* prefix of a width in text, as in u4 */
     const char *kernels; /* the family in kernel names (cuda/kernels.h) */
     unsigned first;      /* encodings are FIRST + width */
-    unsigned widths;     /* widths are 1 to WIDTHS bits */
-    unsigned bucket;     /* elements of a bucket; 0: the size that the user has set */
+    unsigned widths;
+    unsigned bucket; /* elements of a bucket; 0: the size that the user has set */
 
     /* The size of a piece depends on its elements: the layout gives the maximum, and cgx_piece_used
      * the size. Such a piece has no bucket headers. */

@@ -8,7 +8,6 @@
 
 #define WAYS CGX_SQUARES_LANES
 
-/* Adds up SUMS, in pairs. */
 static double add_pairs(double sums[WAYS])
 {
     for (int half = WAYS / 2; half > 0; half /= 2) {

@@ -12,7 +12,6 @@
 
 #define CGX_SQUARES_LANES 32
 
-/* The number of VALUES that are not 0. */
 size_t cgx_squares_nonzero(const float *values, size_t count);
 
 /* The sum of v^2; sets *MAGNITUDES to the sum of |v|. */

@@ -29,7 +29,6 @@ enum cgx_outcome {
 void cgx_coll_begin(struct cgx_coll *coll);
 bool cgx_coll_poll(struct cgx_coll *coll, enum cgx_outcome *outcome);
 
-/* Runs the whole call. */
 enum cgx_outcome cgx_coll_run(struct cgx_coll *coll);
 
 #endif

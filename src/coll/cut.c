@@ -80,7 +80,6 @@ static size_t lay_parts(const struct cgx_schedule *schedule, unsigned number,
     return at;
 }
 
-/* Moves the parts in BLOCK BY bytes on. */
 static void move_parts(struct cgx_cut *cut, struct cgx_block block, size_t by)
 {
     for (uint32_t place = block.first; place < block.end; place++)

@@ -31,7 +31,6 @@
 #define POLLS_BEFORE_QUERY 1024
 /* Polls without progress between looks at the clock, once the rank sleeps or could sleep. */
 #define POLLS_BEFORE_LOOK 64
-/* The most ranks that a warning names. */
 #define MOST_NAMED 8
 
 struct cgx_exchange {
@@ -41,7 +40,7 @@ struct cgx_exchange {
     unsigned char *requests;
     struct cgx_transfer **owners;
     unsigned char *statuses; /* statuses of completed fragments, in the MPI library's format */
-    int *indices;            /* slots of completed fragments */
+    int *indices;
     /* The current exchange: */
     struct cgx_transports transports;
     struct cgx_transfer *transfers;
@@ -92,7 +91,6 @@ static unsigned char *request_of(const struct cgx_exchange *exchange, size_t slo
     return exchange->requests + slot * exchange->transports.mpi->request_bytes;
 }
 
-/* Posts the next fragment of TRANSFER in SLOT. */
 static int post_fragment(struct cgx_exchange *exchange, struct cgx_transfer *transfer, size_t slot)
 {
     const struct cgx_transports *by = &exchange->transports;

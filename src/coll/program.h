@@ -129,7 +129,6 @@ struct cgx_program {
 
 struct cgx_program cgx_program_of(const struct cgx_shape *shape, unsigned rank);
 
-/* The number of the chunk whose part is at PLACE. */
 uint32_t cgx_program_chunk(const struct cgx_program *program, uint32_t place);
 
 /* The block that is summed before the messages of ROUND; empty: nothing is summed. */

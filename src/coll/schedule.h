@@ -10,12 +10,11 @@
 #include "policy/cost.h"
 #include "policy/plan.h"
 
-/* The memory that a call needs. */
 struct cgx_needs {
     size_t slots;   /* number of slots: 1 or CGX_SLOTS */
     size_t staging; /* bytes of each slot */
-    size_t pieces;  /* number of pieces in each slot */
-    size_t parts;   /* number of parts in each slot */
+    size_t pieces;
+    size_t parts;
     size_t sources; /* the most sources of one sum */
     size_t packed;  /* bytes for packed messages (codec/packing.h) */
     size_t transfers;
@@ -32,15 +31,15 @@ struct cgx_scheme {
     const struct cgx_nodes *nodes;
     const struct cgx_nodes *flat; /* the same ranks, each as its own node */
     bool leaders;                 /* one rank of each node exchanges data with other nodes */
-    enum cgx_reduction inter;     /* the algorithm between nodes */
-    struct cgx_network network;   /* the network between nodes */
-    unsigned rank;                /* the rank whose program is made */
+    enum cgx_reduction inter;
+    struct cgx_network network; /* the network between nodes */
+    unsigned rank;              /* the rank whose program is made */
 };
 
 struct cgx_schedule {
     struct cgx_plan plan;
     struct cgx_program program;
-    struct cgx_network network; /* the network between nodes */
+    struct cgx_network network;
     unsigned slices;
     uint32_t hash;   /* hash of all of this but the rank, sent in every message */
     uint64_t serial; /* no other schedule of this process has it */
@@ -74,8 +73,8 @@ struct cgx_part {
 };
 
 struct cgx_cut {
-    uint64_t serial;         /* serial of the schedule that the cut was made for; 0: none yet */
-    unsigned slice;          /* number of the slice that the cut was made for */
+    uint64_t serial; /* serial of the schedule that the cut was made for; 0: none yet */
+    unsigned slice;
     bool lends;              /* whether the cut was made to lend the own shard */
     struct cgx_part *part;   /* by place, with an entry more for the end of pieces */
     struct cgx_piece *piece; /* by place */

@@ -12,7 +12,6 @@
 /* Memory is pinned in whole pages, which must hold no other data. */
 #define PAGE 4096
 
-/* Bytes of staging memory of each slot. */
 static size_t staging_bytes(const struct cgx_scratch *scratch)
 {
     return cgx_round_up(scratch->reserved.staging, PAGE);

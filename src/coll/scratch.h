@@ -19,8 +19,8 @@ struct cgx_scratch {
     struct cgx_slot slots[CGX_SLOTS];
     struct cgx_slice *slices; /* slices in progress, by slot */
     struct cgx_transfer *transfers;
-    const unsigned char **sources; /* sources of the current sum */
-    unsigned char *packed;         /* packed messages of the current exchange */
+    const unsigned char **sources;
+    unsigned char *packed; /* packed messages of the current exchange */
     struct cgx_exchange *exchange;
     struct cgx_cuda_backends *devices; /* backends that were made for this staging memory */
 };
@@ -29,7 +29,6 @@ struct cgx_scratch {
  * SCRATCH is unchanged. */
 enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cgx_needs *needs);
 
-/* The staging memory as an area for backends. */
 struct cgx_area cgx_scratch_area(const struct cgx_scratch *scratch);
 
 void cgx_scratch_release(struct cgx_scratch *scratch);

@@ -69,7 +69,6 @@ struct cgx_shm_segment cgx_shm_segment(const struct cgx_shm *shm, unsigned peer)
 
 /* ---- messages: one at a time between a sender and a receiver ---- */
 
-/* Whether RANK is a local peer. */
 bool cgx_shm_reaches(const struct cgx_shm *shm, unsigned rank);
 
 /* Offers BYTES at DATA, in this rank's segment, to RANK. The bytes must not change until RANK has

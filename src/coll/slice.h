@@ -28,8 +28,8 @@ struct cgx_slice {
     bool lends;         /* local peers may decode the own shard in place */
     /* Where the slice is: */
     unsigned round;
-    bool formed;       /* the sum of the round is formed, and its messages are on their way */
-    size_t ntransfers; /* number of transfers of the round's exchange */
+    bool formed; /* the sum of the round is formed, and its messages are on their way */
+    size_t ntransfers;
     struct cgx_packed packed; /* packed messages of that exchange */
     /* Numbers of messages received, of those with this rank's sketch, and of those whose sketch is
      * of zeros where this rank's is not. */
@@ -72,7 +72,6 @@ static inline bool cgx_slice_is_local(const struct cgx_slice *slice, unsigned ro
     return program->levels > 0 && cgx_program_level(program, round)->kind == CGX_LEVEL_NODE;
 }
 
-/* The payload of the parts in BLOCK. */
 static inline struct cgx_extent cgx_slice_extent(const struct cgx_slice *slice,
                                                  struct cgx_block block)
 {
@@ -125,7 +124,6 @@ enum cgx_status cgx_slice_poll(struct cgx_slice *slice, bool *complete);
  *
  * If any rank's vote is not CGX_ABLE these do nothing. An error makes this rank decline. */
 
-/* Queues the sum of ROUND. */
 void cgx_slice_sum(struct cgx_slice *slice, unsigned round);
 
 /* Waits until the sum of this round is in the staging memory and may be sent. */

@@ -46,7 +46,6 @@ bool cgx_worth_is_due(const struct cgx_worth *worth)
            (is_power_of_two(worth->times[other_way(worth->way)].count) || worth->steady == ENOUGH);
 }
 
-/* Makes room for the time of a sum. */
 static void make_room(struct cgx_times *times)
 {
     times->last[times->count++ % CGX_TIMES] = CGX_TIME_UNKNOWN;

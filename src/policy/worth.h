@@ -23,7 +23,6 @@
 
 #define CGX_TIMES 8
 
-/* How sums are formed. */
 enum cgx_way { CGX_WAY_EXACT, CGX_WAY_COMPRESSED, CGX_WAYS };
 
 /* The times of the last sums, in picoseconds for each element; CGX_TIME_UNKNOWN: not measured. */
@@ -71,7 +70,7 @@ void cgx_worth_vote(const struct cgx_worth *worth, int32_t words[CGX_WORTH_WORDS
 
 /* What ranks find, with the medians of both ways in picoseconds for each element. */
 struct cgx_verdict {
-    bool ends;    /* the try ends */
+    bool ends;
     bool changes; /* the sums that follow are formed in the other way */
     bool young;   /* the sums of the try were young */
     uint64_t medians[CGX_WAYS];
@@ -86,7 +85,6 @@ struct cgx_verdict cgx_worth_judge(struct cgx_worth *worth, const int32_t words[
  * class, from 2^8 on. */
 #define CGX_WORTH_CLASSES 82
 
-/* The class of sums of so many ELEMENTS. */
 unsigned cgx_worth_class(uint64_t elements);
 
 /* Among the classes next to that of OF[CLASS], up to an octave away, the nearest that is settled;

@@ -28,7 +28,6 @@ struct cgx_claim {
     uint64_t processors[CGX_CLAIM_WORDS]; /* bit i of word w: processor 64 w + i */
 };
 
-/* Returns the claim of the calling thread. */
 struct cgx_claim cgx_claim_make(void);
 
 /* The number of processors whose time the control group of FILE, a cpu.max, may use, rounded down;

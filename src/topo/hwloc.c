@@ -15,7 +15,6 @@
 #include "topo/view.h"
 #include "util/log.h"
 
-/* The soname of hwloc 2.x. */
 #define LIBRARY "libhwloc.so.15"
 
 #define MAJOR(version) ((unsigned)(version) >> 16)

@@ -81,7 +81,7 @@ enum cgx_status cgx_topo_place(const struct cgx_topo *topo, struct cgx_topo_plac
 /* A GPU and its neighbourhood. Bus ids are domain:bus:device.function, as 0000:3b:00.0. */
 struct cgx_topo_gpu {
     char bus_id[CGX_TOPO_BUS_ID_BYTES];
-    int package; /* the GPU's package, or CGX_TOPO_UNKNOWN */
+    int package;
     /* The nearest NUMA node's number, or CGX_TOPO_UNKNOWN. Of several kinds of memory equally near,
      * the least number: ordinary memory. */
     int numa_node;
@@ -127,8 +127,6 @@ enum cgx_status cgx_topo_bind(void *memory, size_t bytes, unsigned numa_node);
 const char *cgx_topo_build(void);
 
 /* ---- other machines, for tests ---- */
-
-/* The source of a machine's description. */
 
 enum cgx_topo_source {
     CGX_TOPO_LIVE,      /* this machine, or what hwloc's variables say; no text */

@@ -12,8 +12,8 @@ struct cgx_nodes {
     unsigned users; /* number of users of this structure */
     unsigned ranks;
     unsigned nodes;
-    unsigned least, most;   /* sizes of the smallest and of the largest node */
-    uint32_t hash;          /* hash of the partition */
+    unsigned least, most; /* sizes of the smallest and of the largest node */
+    uint32_t hash;
     unsigned *node, *local; /* by rank: its node, and its number in the node */
     unsigned *first;   /* by node, and once more at the end: index of its first member in MEMBERS */
     unsigned *members; /* the ranks, node by node */

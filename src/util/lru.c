@@ -18,7 +18,6 @@ static uint16_t find_place(struct cgx_lru *lru, uint64_t key)
     return place;
 }
 
-/* Removes PLACE from its chain. */
 static void unchain_place(struct cgx_lru *lru, uint16_t place)
 {
     uint16_t *link = chain_of(lru, lru->places[place].key);
@@ -28,7 +27,6 @@ static void unchain_place(struct cgx_lru *lru, uint16_t place)
     *link = lru->places[place].next;
 }
 
-/* Removes PLACE from the order of use. */
 static void leave_order(struct cgx_lru *lru, uint16_t place)
 {
     uint16_t newer = lru->places[place].newer, older = lru->places[place].older;

@@ -20,7 +20,7 @@ struct cgx_lru {
     uint16_t chains[CGX_LRU_PLACES]; /* the first place of each chain, by hash */
     struct {
         uint64_t key;
-        uint16_t next; /* the next place in its chain */
+        uint16_t next;
         uint16_t newer, older;
     } places[CGX_LRU_PLACES + 1];
 };

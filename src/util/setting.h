@@ -1,7 +1,6 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* A CGX_ variable and its defaults. */
 #ifndef CGX_UTIL_SETTING_H
 #define CGX_UTIL_SETTING_H
 

@@ -42,8 +42,8 @@ enum cgx_history_kept {
 
 struct cgx_settings {
     enum cgx_enable enable;
-    unsigned bits;         /* 1-8 */
-    enum cgx_family codec; /* the family of quantisation */
+    unsigned bits; /* 1-8 */
+    enum cgx_family codec;
     unsigned bucket_size;  /* of max-min quantisation: elements, a power of two */
     uint64_t minimal_size; /* elements, at least 1024 */
     enum cgx_minimal minimal_kind;

@@ -17,8 +17,8 @@ struct cgx_key;
 /* Parses TEXT into *VALUE. False if TEXT is not of the parser's type; *VALUE is then undefined. The
  * types: */
 typedef bool cgx_settings_parser(const struct cgx_key *row, const char *text, uint64_t *value);
-cgx_settings_parser cgx_value_integer; /* an integer from LEAST to MOST */
-cgx_settings_parser cgx_value_power;   /* an integer from LEAST to MOST that is a power of two */
+cgx_settings_parser cgx_value_integer;
+cgx_settings_parser cgx_value_power; /* an integer from LEAST to MOST that is a power of two */
 /* An integer, at least LEAST; smaller ones mean LEAST. "auto": MOST with CGX_SETTINGS_SIGN. */
 cgx_settings_parser cgx_value_elements;
 cgx_settings_parser cgx_value_mebibytes; /* an integer from LEAST to MOST, in MiB; the value is

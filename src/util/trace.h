@@ -36,12 +36,12 @@ enum cgx_trace_kind {
 
 struct cgx_trace_event {
     int64_t begin, end; /* cgx_trace_now */
-    uint64_t count;     /* number of elements of a call */
-    uint64_t bytes;     /* bytes sent in a slice or a compressed call */
-    uint32_t slice;     /* number of the slice; of compressed calls, the number of slices */
-    uint16_t thread;    /* number of the thread, in order of first events */
-    uint8_t kind;       /* enum cgx_trace_kind */
-    uint8_t row;        /* row of the thread: 0 for calls, 1 + slot for work in a slot */
+    uint64_t count;
+    uint64_t bytes;  /* bytes sent in a slice or a compressed call */
+    uint32_t slice;  /* number of the slice; of compressed calls, the number of slices */
+    uint16_t thread; /* number of the thread, in order of first events */
+    uint8_t kind;    /* enum cgx_trace_kind */
+    uint8_t row;     /* row of the thread: 0 for calls, 1 + slot for work in a slot */
     /* Of calls; the recorder defines what these mean. */
     uint8_t type, bits, outcome;
 };
@@ -66,7 +66,6 @@ int64_t cgx_trace_clock_since(int64_t begun);
 /* Records EVENT of this thread, which ends now. */
 void cgx_trace_record(struct cgx_trace_event event);
 
-/* The time, or 0 without a timeline. */
 static inline int64_t cgx_trace_now(void)
 {
     return atomic_load_explicit(&cgx_trace_events, memory_order_relaxed) ? cgx_trace_clock() : 0;

@@ -56,7 +56,7 @@ void cgx_maxmin_levels(const struct cgx_walk *walk, const struct cgx_bucket *buc
 static void encode_constant(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                             float value, unsigned char *payload)
 {
-    value += 0.0f; /* turns -0 into +0 */
+    value += 0.0f;
     cgx_walk_header(bucket, CGX_BUCKET_CONSTANT, payload);
     cgx_walk_clear(walk, bucket, payload);
     memcpy(payload + bucket->constant, &value, sizeof value);

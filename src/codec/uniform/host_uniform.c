@@ -40,7 +40,6 @@ static struct place place_of(const struct cgx_walk *walk, const struct cgx_bucke
     return place;
 }
 
-/* The offset of word NUMBER of the piece. */
 static size_t word_at(const struct place *place, size_t number)
 {
     return place->piece + place->layout.words + number * sizeof(uint64_t);

@@ -48,8 +48,8 @@ enum {
     CGX_UNIFORM_PLAIN = 7, /* codes of 8 bits */
     CGX_UNIFORM_NONE,      /* all codes are 0 */
     CGX_UNIFORM_ZEROS,     /* all elements are zeros */
-    CGX_UNIFORM_RAW,       /* float32 elements */
-    CGX_UNIFORM_POISON,    /* all elements are NaN */
+    CGX_UNIFORM_RAW,
+    CGX_UNIFORM_POISON,
     CGX_UNIFORM_SPARSE,    /* a mask of the elements that are no zeros; codes of these */
     CGX_UNIFORM_HOLES,     /* codes of all; a mask of those with code 0 that are no zeros */
     CGX_UNIFORM_WIDE,      /* codes of 16 bits */
@@ -83,7 +83,6 @@ CGX_QUANT bool cgx_uniform_is_group_step(float step)
 
 /* ---- a piece ---- */
 
-/* The head of a piece. */
 struct cgx_uniform_head {
     float step;
     uint32_t key;   /* of the dither */

@@ -63,7 +63,6 @@ INLINE bool find_blocks(unsigned blocks, uint64_t kinds, struct reader *reader, 
     return true;
 }
 
-/* Whether a block of KIND may have FORM. */
 INLINE bool may_have(unsigned kind, unsigned form)
 {
     const bool is_wide = form >= CGX_UNIFORM_WIDE_FORM;
@@ -171,7 +170,6 @@ INLINE size_t get_level(struct reader *reader, unsigned blocks, size_t count,
     return ones;
 }
 
-/* Reads all levels from the second on. */
 INLINE bool get_levels(struct reader *reader, unsigned blocks, struct decoded *all)
 {
     size_t count = 0;

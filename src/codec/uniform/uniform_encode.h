@@ -44,7 +44,6 @@ INLINE void find_levels(unsigned b, struct encoded *all)
     all->levels[7][b] = four & two & one;
 }
 
-/* Finds levels 8 to 12. */
 static __attribute__((noinline)) void find_more_levels(unsigned blocks, struct encoded *all)
 {
     all->deepest = LEVELS;
@@ -111,7 +110,6 @@ INLINE uint64_t elements_of(unsigned b, const struct encoded *all)
     return (all->special >> b & 1) != 0 ? all->specials[b].of : ALL;
 }
 
-/* The first mask of block B. */
 INLINE uint64_t first_of(unsigned b, const struct encoded *all)
 {
     return extract(all->levels[1][b], elements_of(b, all));

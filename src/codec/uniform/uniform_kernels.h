@@ -11,12 +11,11 @@
 
 typedef float cgx_uniform_values[CGX_UNIFORM_GROUP] __attribute__((aligned(64)));
 
-/* A group's step, dither and size. */
 struct cgx_uniform_group {
     float step, inverse; /* 1/STEP, rounded to nearest */
     uint32_t key;
-    uint32_t first;  /* number of the group's first block in the buffer */
-    unsigned blocks; /* number of blocks */
+    uint32_t first; /* number of the group's first block in the buffer */
+    unsigned blocks;
 };
 
 /* What values are decoded for: a result, in which zeros are +0; the first source of a sum, in which

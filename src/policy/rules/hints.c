@@ -36,7 +36,6 @@ static bool read_value(struct cgx_scan *scan, const struct cgx_key *key,
                            listed ? "a comma and a size, or a semicolon and a list" : allowed);
 }
 
-/* Moves the value of KEY from OLD to NOW. */
 static void keep_value(struct cgx_hints *now, struct cgx_hints *old, const struct cgx_key *key)
 {
     unsigned char *field = (unsigned char *)&old->actions + key->offset;

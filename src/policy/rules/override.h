@@ -11,7 +11,6 @@
 
 #include "codec/format.h"
 
-/* The layers of a buffer, in order. */
 struct cgx_layer_size {
     uint64_t count; /* elements, at least 1 */
     unsigned bits;  /* 1-8, CGX_BITS_EXACT, or 0 for the call's width */
@@ -20,7 +19,7 @@ struct cgx_layer_size {
 struct cgx_layer_list {
     /* The next list of a hint, which may have several: a call's count selects one. */
     struct cgx_layer_list *next;
-    uint64_t total; /* elements of all layers */
+    uint64_t total;
     size_t nlayers;
     struct cgx_layer_size layers[];
 };
@@ -58,10 +57,10 @@ enum cgx_hint {
     CGX_HINT_CODEC,  /* CGX_CODECS */
     CGX_HINT_LAYERS, /* "4096,1048576:8,512:exact"; several lists separated by ";", each for buffers
                         of as many elements as it adds up to */
-    CGX_HINT_RECURS, /* always, never */
-    CGX_HINT_CONSENSUS, /* off, on */
-    CGX_HINT_STEP,      /* a number of calls, up to CGX_STEP_LONGEST */
-    CGX_HINT_OP,        /* float16, bfloat16 */
+    CGX_HINT_RECURS,
+    CGX_HINT_CONSENSUS,
+    CGX_HINT_STEP, /* a number of calls, up to CGX_STEP_LONGEST */
+    CGX_HINT_OP,
     CGX_HINTS
 };
 

@@ -14,8 +14,8 @@
 
 struct cgx_scan {
     const char *begin, *end; /* the line, which may have any bytes */
-    const char *at;          /* the next character */
-    const char *key;         /* the key whose value is read, for messages; NULL: none */
+    const char *at;
+    const char *key; /* the key whose value is read, for messages; NULL: none */
     unsigned line;
     struct cgx_rules_error *error;
 };
@@ -66,7 +66,6 @@ bool cgx_scan_value(struct cgx_scan *scan, const struct cgx_key *key, void *fiel
 /* The override that ACTIONS make for a call of COUNT elements. */
 struct cgx_override cgx_actions_override(const struct cgx_actions *actions, uint64_t count);
 
-/* Frees what ACTIONS own. */
 void cgx_actions_clear(struct cgx_actions *actions);
 
 #endif

@@ -87,7 +87,6 @@ void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
 
 /* ---- candidates ---- */
 
-/* The candidate that follows position AT. */
 static uint16_t candidate_after(const struct cgx_pattern *pattern, uint32_t at, uint32_t over)
 {
     return (uint16_t)(at + 1 < pattern->length ? (at + 1) | over : OVER);
@@ -230,7 +229,6 @@ bool cgx_pattern_is_whole(const struct cgx_pattern *pattern)
  * elements. */
 #define CHANGE 16
 
-/* The most kinds of sums that are distinguished. */
 #define KINDS 16
 
 /* Whether the sums of PERIOD that the pattern lacks make a large part of it, or are a few large

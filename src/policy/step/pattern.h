@@ -54,7 +54,6 @@ void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
                        const struct cgx_sum_log *log, const struct cgx_period *period,
                        enum cgx_step_source source);
 
-/* Stops following the pattern. */
 void cgx_pattern_drop(struct cgx_pattern *pattern, struct cgx_sums *sums);
 
 /* Follows the next large sum. There must be a pattern. */

@@ -29,7 +29,7 @@ struct cgx_sum_log {
         uint32_t elements; /* elements of the small sums just before the large one */
         uint32_t before;   /* elements of small sums before the longest pause */
         uint16_t pause;    /* the longest pause before one of them, or before the large one */
-        uint16_t sum;      /* index in the table of sums */
+        uint16_t sum;
     } calls[CGX_HISTORY_MOST];
     uint16_t match[CGX_STEP_LONGEST + 1]; /* room for a search */
 };

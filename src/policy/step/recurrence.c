@@ -36,7 +36,7 @@ struct cgx_recurrence {
     struct cgx_recurrence_rule rule;
     enum cgx_evidence evidence;
     uint32_t since_search;
-    uint64_t calls; /* number of large sums so far */
+    uint64_t calls;
     uint64_t established;
     uint32_t paced;         /* the step's length as all ranks found it, in large sums; 0: unknown */
     enum cgx_evidence pace; /* how all ranks found it */

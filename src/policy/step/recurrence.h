@@ -22,9 +22,8 @@
 /* Smaller sums are losses and flags, and are ignored. */
 #define CGX_RECURRENCE_LEAST 16
 
-/* What has established a communicator. */
 enum cgx_evidence {
-    CGX_EVIDENCE_NONE,    /* nothing yet */
+    CGX_EVIDENCE_NONE,
     CGX_EVIDENCE_USER,    /* CGX_WARMUP=0 */
     CGX_EVIDENCE_PAUSES,  /* pauses between steps, the same on all ranks */
     CGX_EVIDENCE_RESULTS, /* results that resemble those of the step before, on all ranks */
@@ -130,7 +129,6 @@ uint64_t cgx_recurrence_generation(const struct cgx_recurrence *recurrence);
 struct cgx_callsite_key cgx_recurrence_expects(const struct cgx_recurrence *recurrence,
                                                size_t position);
 
-/* The number of large sums so far. */
 uint64_t cgx_recurrence_sums(const struct cgx_recurrence *recurrence);
 
 /* What established the communicator, and after how many large sums (*SUMS; may be NULL). */

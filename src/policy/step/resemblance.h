@@ -25,7 +25,6 @@ struct cgx_signs {
     uint64_t positive[CGX_RESEMBLANCE_SAMPLE / 64], negative[CGX_RESEMBLANCE_SAMPLE / 64];
 };
 
-/* The sums that are remembered. */
 #define CGX_RESEMBLANCE_RECENT (2 * CGX_RESEMBLANCE_LONGEST + 2)
 
 /* All zeros: no result yet. */

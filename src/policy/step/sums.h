@@ -34,7 +34,7 @@ struct cgx_sum {
 /* All zeros: empty. */
 struct cgx_sums {
     uint16_t used; /* the largest index ever used */
-    uint16_t free; /* the first freed index, or 0 */
+    uint16_t free;
     uint16_t chains[CGX_SUMS_CHAINS];
     struct cgx_sum sums[CGX_SUMS_MOST + 1]; /* used from index 1 on */
 };

@@ -62,7 +62,6 @@ static inline float cgx_step_size_floor(unsigned width, float error)
     return width < 3 ? 0 : 10 * error;
 }
 
-/* Whether the mean square is known. */
 static inline bool cgx_step_size_is_known(const struct cgx_step_size *size)
 {
     return size->mean > 0;
