@@ -39,9 +39,9 @@ static CUdeviceptr address_of(const void *device)
 
 /* ---- blocks; a context is current if one could be entered ---- */
 
-/* CUDA_SUCCESS: BLOCK is pinned; CUDA_ERROR_INVALID_VALUE: it is not. The driver is queried each
- * time, since pages are unpinned when the context that pinned them goes. */
-static CUresult is_pinned(const struct block *block)
+/* Returns CUDA_SUCCESS if BLOCK is pinned, CUDA_ERROR_INVALID_VALUE if it is not. The driver is
+ * queried each time, since pages are unpinned when the context that pinned them goes. */
+static CUresult query_pinned(const struct block *block)
 {
     unsigned type;
 
@@ -53,7 +53,7 @@ static CUresult is_pinned(const struct block *block)
  * it was first pinned: processes with several devices are rare, and only speed depends on it. */
 static void pin_block(const struct block *block)
 {
-    if (is_pinned(block) == CUDA_SUCCESS)
+    if (query_pinned(block) == CUDA_SUCCESS)
         return;
     cgx_cuda_bind_numa(block->memory, block->bytes);
     cgx_cuda_status(cgx_cuda_pin(block->memory, block->bytes, CU_MEMHOSTREGISTER_DEVICEMAP),
@@ -63,7 +63,7 @@ static void pin_block(const struct block *block)
 /* Unpins and frees BLOCK. False: its pages may still be pinned, so BLOCK stays. */
 static bool destroy_block(struct block *block)
 {
-    if (is_pinned(block) != CUDA_ERROR_INVALID_VALUE && !cgx_cuda_unpin(block->memory))
+    if (query_pinned(block) != CUDA_ERROR_INVALID_VALUE && !cgx_cuda_unpin(block->memory))
         return false;
     cgx_pages_unmap(block->memory, block->bytes);
     free(block);

@@ -28,7 +28,7 @@
 
 struct cgx_rules;
 
-/* Condition and action words, in any order; NULL: no more. */
+/* Word INDEX of those that conditions and actions have, in any order; NULL: there are no more. */
 const char *cgx_rule_word(size_t index);
 
 /* Parses TEXT (LENGTH bytes, any). NULL: *ERROR says why ("out of memory" too). WARN, if not NULL,
