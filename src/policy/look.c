@@ -123,10 +123,8 @@ static bool is_wild(const struct cgx_sizes *sizes)
 
 /* How a sample differs from those kept. */
 struct change {
-    /* The greatest share of groups that have hardly changed, among the samples compared. */
-    double still;
-    /* The least difference from a sample, in proportion to the mean of the squares of both. */
-    double nearest;
+    double still;   /* the greatest share of groups that have hardly changed since a sample */
+    double nearest; /* the least difference from a sample, over the mean square of both */
 };
 
 static bool is_still(const struct change *change)
@@ -176,8 +174,7 @@ static float squares_of(const float *values, size_t count)
     return sum_lanes(lanes);
 }
 
-/* The sum of the squares of the differences between COUNT VALUES and BEFORE times SCALE, added
- * likewise. */
+/* The sum of the squares of what COUNT VALUES differ by from BEFORE times SCALE, added likewise. */
 static float squared_changes(const float *values, const uint16_t *before, size_t count, float scale)
 {
     float lanes[LANES] = {0};
