@@ -226,7 +226,7 @@ static void measure_all(struct bench *bench)
         cgx_piece_layout(bench->piece.count, bench->piece.bits, BUCKET_SIZE, bench->coding.dtype);
     bench->stride = layout.bytes;
     if (is_uniform)
-        bench->coding.step =
+        bench->coding.step_size =
             cgx_uniform_step(1.0 / 3, 1, cgx_uniform_error(cgx_encoding_width(bench->piece.bits)));
     for (size_t p = 0; p < SOURCES; p++)
         cgx_codec_run(bench->set, &(struct cgx_work){CGX_ENCODE, &bench->coding, &bench->piece, 1,

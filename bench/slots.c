@@ -68,7 +68,7 @@ static struct cgx_coding coding_of(const struct slots *slots, enum operation ope
 {
     struct cgx_coding coding = slots->coding;
 
-    coding.step *= operation == REDUCE ? SOURCES : 1;
+    coding.step_size *= operation == REDUCE ? SOURCES : 1;
     return coding;
 }
 
@@ -89,7 +89,7 @@ void slots_launch(const struct slots *slots, enum operation operation, unsigned 
         .nsources = operation == REDUCE ? SOURCES : 0,
         .bucket_size = coding.bucket_size,
         .key = cgx_call_key(coding.call),
-        .step = coding.step};
+        .step_size = coding.step_size};
     struct cgx_work work = {.operation = operations[operation], .coding = &coding};
     void *parameters[] = {&args};
     CUfunction kernel;
@@ -183,7 +183,7 @@ void slots_encode(struct slots *slots, unsigned width)
 {
     slots->width = width;
     slots->coding.bucket_size = slots->kind->bucket_size;
-    slots->coding.step = cgx_uniform_step(VARIANCE, 1, cgx_uniform_error(width));
+    slots->coding.step_size = cgx_uniform_step(VARIANCE, 1, cgx_uniform_error(width));
     slots->piece.bits = cgx_quantisers[slots->kind->family].first + width;
     slots->stride = cgx_piece_layout(slots->piece.count, slots->piece.bits,
                                      slots->kind->bucket_size, slots->coding.dtype)

@@ -28,15 +28,15 @@ static void print_message(FILE *out, const struct cgx_program *program, unsigned
                           unsigned index)
 {
     static const char *const levels[CGX_LEVELS] = {"node", "row", "column"};
-    const struct cgx_program_step step = cgx_program_message(program, round, index);
+    const struct cgx_program_message message = cgx_program_message(program, round, index);
 
-    if (cgx_block_is_empty(step.block))
+    if (cgx_block_is_empty(message.block))
         return;
     fprintf(out, "  round %u  %s %s rank %u, places %u to %u", round,
-            levels[cgx_program_level(program, round)->kind], step.sends ? "to" : "from", step.peer,
-            step.block.first, step.block.end - 1);
-    if (!step.sends && !cgx_program_gathers(program, round))
-        fprintf(out, ", copy %u", step.copy);
+            levels[cgx_program_level(program, round)->kind], message.sends ? "to" : "from",
+            message.peer, message.block.first, message.block.end - 1);
+    if (!message.sends && !cgx_program_gathers(program, round))
+        fprintf(out, ", copy %u", message.copy);
     fputc('\n', out);
 }
 

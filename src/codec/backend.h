@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* A codec that runs the operations of one collective. MPI finds payloads in staging memory on the
- * host. A device backend mirrors that memory on the device, beside the caller's buffers; fetch and
- * store copy between memory and mirror. Work is queued on slots and runs in order: while the
- * payloads of one slot are on the wire, those of the other are encoded. */
+/* A codec that runs the operations of one call. MPI finds payloads in staging memory on the host. A
+ * device backend mirrors that memory on the device, beside the caller's buffers; fetch and store
+ * copy between memory and mirror. Work is queued on slots and runs in order: while the payloads of
+ * one slot are on the wire, those of the other are encoded. */
 #ifndef CGX_CODEC_BACKEND_H
 #define CGX_CODEC_BACKEND_H
 
@@ -16,7 +16,7 @@
  * have. */
 struct cgx_area {
     unsigned char *staging[CGX_SLOTS]; /* NULL: no such slot */
-    size_t bytes;                      /* of each slot */
+    size_t bytes;                      /* bytes of each slot */
     size_t pieces;
     size_t sources;
     bool exportable;        /* local peers may open the mirror */
@@ -35,8 +35,8 @@ struct cgx_strided {
     const void *at;
     size_t bytes, stride, count;
 };
-#define CGX_READ_RUNS 256 /* the most that a backend reads ... */
-#define CGX_READ_BYTES 16 /* ... and of each */
+#define CGX_READ_RUNS 256 /* the most runs that a backend reads */
+#define CGX_READ_BYTES 16 /* the most bytes of each run */
 
 struct cgx_backend;
 
@@ -84,15 +84,15 @@ struct cgx_backend_ops {
     void (*store)(struct cgx_backend *backend, unsigned slot, const unsigned char *data,
                   size_t bytes);
 
-    /* As store, but the source is BYTES at OFFSET of the staging memory of PEER or of its mirror,
-     * as connected (cuda/peers.h), and the destination the mirror of DATA. The source must not
-     * change until wait, which returns the error if this fails. */
+    /* Like store, but copies BYTES from OFFSET of the staging memory of PEER, or of its mirror, as
+     * connected (cuda/peers.h), to the mirror of DATA. The source must not change until wait, which
+     * returns the error if this fails. */
     void (*pull)(struct cgx_backend *backend, unsigned slot, unsigned peer, size_t offset,
                  const unsigned char *data, size_t bytes);
 
-    /* As pull, but without a copy: sums, and the next decode on SLOT, read PEER's data in place of
-     * DATA. PEER must leave it unchanged until they have. False: a pull would be faster, and
-     * nothing was done. */
+    /* Like pull, but without a copy: sums, and the next decode on SLOT, read PEER's data in place
+     * of DATA. PEER must leave the data unchanged until they have read it. False: a pull would be
+     * faster, and nothing was done. */
     bool (*borrow)(struct cgx_backend *backend, unsigned slot, unsigned peer, size_t offset,
                    const unsigned char *data, size_t bytes);
 
@@ -117,7 +117,7 @@ struct cgx_backend_ops {
      * its content is undefined. */
     enum cgx_status (*clear)(struct cgx_backend *backend, struct cgx_reserved *reserved);
 
-    /* After an error: whether the caller's buffers can no longer be reached by any means. */
+    /* Says after an error whether the caller's buffers cannot be reached by any means. */
     bool (*lost)(struct cgx_backend *backend);
 };
 

@@ -8,8 +8,8 @@
 
 struct cgx_blocks cgx_blocks_of(const struct cgx_piece *piece, unsigned bucket_size)
 {
-    struct cgx_layout layout = cgx_piece_layout(piece->count, piece->bits, bucket_size,
-                                                CGX_FLOAT32 /* it has no effect */);
+    struct cgx_layout layout =
+        cgx_piece_layout(piece->count, piece->bits, bucket_size, CGX_FLOAT32 /* without effect */);
     const size_t elements = CGX_CODES_MULTIPLE;
     struct cgx_blocks blocks = {.encoding = piece->bits,
                                 .buckets = layout.buckets,

@@ -14,15 +14,14 @@ struct cgx_blocks {
     unsigned encoding;
     size_t buckets, count;
     size_t each;               /* blocks of a complete bucket: a power of two, at most 64 */
-    size_t offset[CGX_PLANES]; /* of each plane, from the piece's start */
-    size_t bytes[CGX_PLANES];  /* of a block's codes in each plane; a multiple of 8 */
-    size_t end;                /* of the piece */
-    size_t map;                /* bytes */
+    size_t offset[CGX_PLANES]; /* where each plane begins, from the piece's start */
+    size_t bytes[CGX_PLANES];  /* bytes of a block's codes in each plane; a multiple of 8 */
+    size_t end;                /* the piece's size in bytes */
+    size_t map;
 };
 
 struct cgx_blocks cgx_blocks_of(const struct cgx_piece *piece, unsigned bucket_size);
 
-/* Blocks of bucket INDEX. */
 static inline size_t cgx_blocks_in(const struct cgx_blocks *blocks, size_t index)
 {
     size_t rest = blocks->count - index * blocks->each;
@@ -30,13 +29,11 @@ static inline size_t cgx_blocks_in(const struct cgx_blocks *blocks, size_t index
     return rest < blocks->each ? rest : blocks->each;
 }
 
-/* Bytes of all codes of a block. */
 static inline size_t cgx_blocks_bytes(const struct cgx_blocks *blocks)
 {
     return blocks->bytes[0] + blocks->bytes[1] + blocks->bytes[2];
 }
 
-/* The header of bucket INDEX. */
 static inline uint32_t cgx_blocks_header(const unsigned char *piece, size_t index)
 {
     uint32_t header;
@@ -47,12 +44,12 @@ static inline uint32_t cgx_blocks_header(const unsigned char *piece, size_t inde
 
 /* ---- zero blocks ---- */
 
-/* Part PLANE of the code that stands for zero in a bucket with HEADER, repeated to fill a byte; 0
- * if no code stands for zero. */
+/* What part PLANE of the code for zero is in a bucket with HEADER, repeated to fill a byte; 0 if no
+ * code stands for zero. */
 unsigned char cgx_blocks_zero(unsigned encoding, uint32_t header, int plane);
 
-/* The blocks of bucket INDEX that must be sent, one bit each from the lowest: none if all elements
- * of the bucket are zero. Otherwise at least one bit is set, and the header is sent too. */
+/* Which blocks of bucket INDEX must be sent, one bit each from the lowest: none if all elements of
+ * the bucket are zero. Otherwise at least one bit is set, and the header is sent too. */
 uint64_t cgx_blocks_find(const struct cgx_blocks *blocks, const unsigned char *piece, size_t index);
 
 /* ---- maps ---- */
@@ -60,13 +57,12 @@ uint64_t cgx_blocks_find(const struct cgx_blocks *blocks, const unsigned char *p
 void cgx_blocks_map(const struct cgx_blocks *blocks, const unsigned char *piece,
                     unsigned char *map);
 
-/* The bits of bucket INDEX. */
+/* The map's bits for the blocks of bucket INDEX. */
 uint64_t cgx_blocks_bits(const struct cgx_blocks *blocks, const unsigned char *map, size_t index);
 
 /* Whether MAP has no bit for a block that does not exist. */
 bool cgx_blocks_is_map(const struct cgx_blocks *blocks, const unsigned char *map);
 
-/* Bytes of the packed piece, MAP included. */
 size_t cgx_blocks_packed(const struct cgx_blocks *blocks, const unsigned char *map);
 
 #endif

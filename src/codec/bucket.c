@@ -19,7 +19,7 @@ uint32_t cgx_bucket_header(const unsigned char *data, size_t index)
 
 float cgx_bucket_scale(const struct cgx_piece *piece, const unsigned char *data, size_t index)
 {
-    if (cgx_encoding_quantiser(piece->bits)->varies)
+    if (cgx_encoding_quantiser(piece->bits)->has_variable_size)
         return cgx_uniform_scale(data, piece->count, index);
     return cgx_header_scale(cgx_bucket_header(data, index));
 }

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The codec. The host and every backend implement these operations with the same bytes as result.
- * Families of quantisation: quantiser.h; layout: format.h. */
+/* The codec: the operations that the host and every other backend implement, with the same bytes as
+ * result. Families of quantisation: quantiser.h; layout: format.h. */
 #ifndef CGX_CODEC_CODEC_H
 #define CGX_CODEC_CODEC_H
 
@@ -13,13 +13,17 @@
 struct cgx_coding {
     enum cgx_dtype dtype;
     unsigned bucket_size; /* power of two, 64 to 4096 */
-    uint32_t call;   /* compressed calls on this communicator so far: what all ranks draw alike */
-    uint32_t stream; /* which rank quantises, in which stage: the dither */
-    uint32_t turn;   /* compressed calls of the same sum so far: the shift of dithers ... */
-    uint32_t stage;  /* ... of what is quantised: 0 inputs, 1 sums of nodes, 2 of rows, 3 results */
-    float step;  /* of uniform quantisation (uniform/uniform.h); 0: from a piece's elements ... */
-    float error; /* ... such that the squared error is this part of their squares */
-    float floor; /* the part of its mean square that a group's error may be; 0: any */
+    /* Number of compressed calls on this communicator so far, from which all ranks draw the same
+     * random bits. */
+    uint32_t call;
+    uint32_t stream; /* the rank that quantises, which chooses the dithers */
+    uint32_t turn; /* number of compressed calls of the same sum so far, which shifts the dithers */
+    uint32_t stage;  /* what is quantised: 0 inputs, 1 sums of nodes, 2 sums of rows, 3 results */
+    float step_size; /* of uniform quantisation; 0: chosen for each piece by ERROR */
+    /* If STEP_SIZE is 0: the squared error in proportion to the squares of the piece. */
+    float error;
+    /* The most that a group's squared error may be, in proportion to its squares; 0: any. */
+    float floor;
 };
 
 /* History scaling (history.h) of all elements of the buffer, in the memory of the elements. The
@@ -32,7 +36,7 @@ struct cgx_coding {
 struct cgx_history {
     uint8_t *scales; /* one per element, aligned to 16 bytes; NULL: no history */
     float *fits;     /* one per block */
-    uint32_t age;    /* sums seen so far */
+    uint32_t age;    /* number of sums that the history has learnt from */
 };
 
 static inline size_t cgx_history_scales_bytes(size_t count)
@@ -47,7 +51,7 @@ static inline size_t cgx_history_bytes(size_t count, unsigned bucket_size)
            cgx_bucket_count(count, cgx_history_block(bucket_size)) * sizeof(float);
 }
 
-/* The history of AGE sums stored in MEMORY, of cgx_history_bytes. */
+/* The history in MEMORY, of cgx_history_bytes, that has learnt from AGE sums. */
 static inline struct cgx_history cgx_history_in(void *memory, size_t count, uint32_t age)
 {
     unsigned char *scales = (unsigned char *)memory;
@@ -58,14 +62,14 @@ static inline struct cgx_history cgx_history_in(void *memory, size_t count, uint
 
 enum cgx_operation {
     /* Quantises the pieces of IN, elements, into OUT, a payload. Writes every byte of each piece,
-     * padding as zeros; of a piece that varies (quantiser.h), every byte it uses. CGX_ERR_INVALID,
-     * also from reduce: a piece that varies cannot be encoded. */
+     * padding as zeros; of a piece of variable size (quantiser.h), every byte that it uses.
+     * CGX_ERR_INVALID, also from reduce: a piece of variable size cannot be encoded. */
     CGX_ENCODE,
 
     /* Decodes SOURCES, one or more payloads, sums them in float32 in the given order, and encodes
-     * the sum into OUT, a payload. OUT may be a source, unless pieces vary (quantiser.h). A source
-     * of NULL stands for the unquantised elements IN and may occur once. PIECES describe every
-     * payload alike. CGX_ERR_FORMAT as for decode. */
+     * the sum into OUT, a payload. OUT may be a source, unless pieces have variable sizes
+     * (quantiser.h). A source of NULL stands for the unquantised elements IN and may occur once.
+     * PIECES describe every payload alike. CGX_ERR_FORMAT as for decode. */
     CGX_REDUCE,
 
     /* Decodes the pieces of IN, a payload, into their places in OUT, elements. CGX_ERR_FORMAT: no
@@ -91,21 +95,21 @@ struct cgx_work {
     const struct cgx_coding *coding;
     const struct cgx_piece *pieces;
     size_t npieces;
-    const unsigned char *const *sources; /* reduce */
+    const unsigned char *const *sources; /* the payloads that reduce adds up */
     size_t nsources;
     const void *in;
     void *out;
-    /* Encode, reduce: of pieces that vary (quantiser.h), all bytes in use also go to the staging
-     * memory, for the host to read. */
+    /* Encode and reduce: of pieces of variable size (quantiser.h), all bytes in use also go to the
+     * staging memory, for the host to read. */
     bool shows;
-    struct cgx_history history;            /* encode, reduce, decode */
-    const struct cgx_meanwhile *meanwhile; /* NULL: nothing; devices ignore it */
+    struct cgx_history history; /* without scales: no history */
+    /* Polled while the host works; NULL: nothing. Devices ignore it. */
+    const struct cgx_meanwhile *meanwhile;
 };
 
 /* The host codec with one set of kernels (host_kernels.h). */
 struct cgx_codec;
 
-/* The name of its kernels, for example "avx2". */
 const char *cgx_codec_name(const struct cgx_codec *codec);
 
 /* Carries out WORK. The caller's floating-point modes and exception flags neither change a byte nor

@@ -16,7 +16,7 @@ struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, unsigned buc
         layout.bytes = cgx_round_up(count * cgx_dtype_size(dtype), CGX_PIECE_ALIGNMENT);
         return layout;
     }
-    if (cgx_encoding_quantiser(encoding)->varies) {
+    if (cgx_encoding_quantiser(encoding)->has_variable_size) {
         layout.bytes = cgx_uniform_bytes(count);
         return layout;
     }

@@ -15,7 +15,7 @@ static inline bool cgx_encoding_is_exact(unsigned encoding)
     return encoding == CGX_BITS_EXACT;
 }
 
-/* Its family; the first family for CGX_BITS_EXACT. */
+/* The family of ENCODING; the first one for CGX_BITS_EXACT. */
 static inline enum cgx_family cgx_encoding_family(unsigned encoding)
 {
     int family = CGX_FAMILIES - 1;
@@ -43,7 +43,7 @@ static inline unsigned cgx_encoding_width(unsigned encoding)
     return encoding - cgx_encoding_quantiser(encoding)->first;
 }
 
-/* Elements of a bucket. BUCKET_SIZE, here and below: the configured one. */
+/* Elements of a bucket. BUCKET_SIZE, here and below, is the one that the user has set. */
 static inline unsigned cgx_encoding_bucket(unsigned encoding, unsigned bucket_size)
 {
     unsigned bucket = cgx_encoding_quantiser(encoding)->bucket;
@@ -51,13 +51,11 @@ static inline unsigned cgx_encoding_bucket(unsigned encoding, unsigned bucket_si
     return bucket > 0 ? bucket : bucket_size;
 }
 
-/* Buckets of PIECE. */
 static inline size_t cgx_piece_buckets(const struct cgx_piece *piece, unsigned bucket_size)
 {
     return cgx_bucket_count(piece->count, cgx_encoding_bucket(piece->bits, bucket_size));
 }
 
-/* Elements of bucket INDEX of PIECE. */
 static inline size_t cgx_bucket_elements(const struct cgx_piece *piece, unsigned bucket_size,
                                          size_t index)
 {
@@ -71,22 +69,22 @@ static inline unsigned cgx_encoding_plane(unsigned encoding, int i)
 {
     unsigned width = cgx_encoding_width(encoding);
 
-    return cgx_encoding_quantiser(encoding)->varies ? 0 : cgx_plane_width(width, i);
+    return cgx_encoding_quantiser(encoding)->has_variable_size ? 0 : cgx_plane_width(width, i);
 }
 
-/* The layout of COUNT elements in ENCODING. For CGX_BITS_EXACT only bytes is meaningful; if pieces
- * vary (quantiser.h) it is an upper limit. */
+/* The layout of COUNT elements in ENCODING. For CGX_BITS_EXACT only bytes is meaningful; for pieces
+ * of variable size (quantiser.h) it is an upper limit. */
 struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, unsigned bucket_size,
                                    enum cgx_dtype dtype);
 
 /* Bytes of COUNT elements, a multiple of the bucket, with bucket headers and without padding; an
- * upper limit for pieces that vary. */
+ * upper limit for pieces of variable size. */
 static inline size_t cgx_encoding_bytes(unsigned encoding, unsigned bucket_size,
                                         enum cgx_dtype dtype, size_t count)
 {
     if (cgx_encoding_is_exact(encoding))
         return count * cgx_dtype_size(dtype);
-    if (cgx_encoding_quantiser(encoding)->varies)
+    if (cgx_encoding_quantiser(encoding)->has_variable_size)
         return count / CGX_UNIFORM_GROUP * CGX_UNIFORM_GROUP_BYTES;
     return count / 8 * cgx_encoding_width(encoding) +
            count / cgx_encoding_bucket(encoding, bucket_size) * CGX_BUCKET_HEADER_BYTES;
@@ -94,8 +92,8 @@ static inline size_t cgx_encoding_bytes(unsigned encoding, unsigned bucket_size,
 
 /* ---- error ---- */
 
-/* The mean squared error of an element in units of its squared step, if elements are spread evenly
- * over steps. */
+/* The mean squared error of an element in units of the squared step size, if elements are spread
+ * evenly between levels. */
 #define CGX_ROUNDING_VARIANCE (1.0 / 12)
 
 #endif

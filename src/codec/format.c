@@ -21,7 +21,8 @@ enum {
     MESSAGE_BYTES = 8,
     MESSAGE_SKETCH = 16
 };
-/* Fields that share one: the element type with the flags, the elements with the bytes. */
+/* Two fields share bytes with others: the element type with the flags, the elements with the bytes.
+ */
 #define FLAGS_BITS 5
 #define BYTES_BITS 40
 

@@ -47,24 +47,25 @@ enum cgx_message_flags {
     CGX_MESSAGE_PACKED = 16,
 };
 
-#define CGX_MESSAGE_ELEMENTS_MOST 0xFFFFFFu /* this many, or more */
+#define CGX_MESSAGE_ELEMENTS_MOST 0xFFFFFFu /* stands for this many elements or more */
 
 struct cgx_message {
     uint8_t flags;
-    uint8_t dtype;     /* of the sender's call, enum cgx_dtype, and ... */
-    uint32_t elements; /* ... its count, at most CGX_MESSAGE_ELEMENTS_MOST: for error messages */
-    uint16_t seq;      /* position in the schedule of the call, modulo 2^16 */
-    uint32_t plan;     /* hash of the plan */
-    uint64_t bytes;    /* of the payload that follows, as sent; below 2^40 */
-    unsigned char sketch[CGX_MESSAGE_SKETCH_BYTES]; /* in the first slice, until sums are final, of
-                                                       the sender's input; zeros */
+    uint8_t dtype; /* enum cgx_dtype of the sender's call, for error messages */
+    /* The sender's count, at most CGX_MESSAGE_ELEMENTS_MOST, for error messages. */
+    uint32_t elements;
+    uint16_t seq;   /* number of the message in the schedule of the call, modulo 2^16 */
+    uint32_t plan;  /* hash of the plan, or of plan and history */
+    uint64_t bytes; /* bytes of the payload that follows, as sent; below 2^40 */
+    /* Signs of the sender's input, in the first slice until sums are final; otherwise zeros. */
+    unsigned char sketch[CGX_MESSAGE_SKETCH_BYTES];
 };
 
 void cgx_message_write(const struct cgx_message *message,
                        unsigned char header[CGX_MESSAGE_HEADER_BYTES]);
 
-/* CGX_ERR_FORMAT, not logged since the caller knows the sender: another version, or flags that no
- * sender sets. */
+/* Reads HEADER. CGX_ERR_FORMAT: it has another version, or flags that no sender sets; not logged,
+ * since the caller knows the sender. */
 enum cgx_status cgx_message_read(const unsigned char header[CGX_MESSAGE_HEADER_BYTES],
                                  struct cgx_message *message);
 
@@ -74,22 +75,23 @@ size_t cgx_message_bytes(const unsigned char *data, size_t filled, size_t most);
 
 /* ---- bucket header ---- */
 
-/* u in the upper half (upper 16 bits of a float32), z in the lower half (int16). */
+/* A bucket header has u in the upper half (the upper 16 bits of a float32), z in the lower half
+ * (int16). */
 #define CGX_BUCKET_HEADER_BYTES 4
 #define CGX_BUCKET_POISON 0x7FC00000u /* u is NaN, z = 0 */
 #define CGX_BUCKET_CONSTANT 0u        /* u = 0, z = 0: the codes begin with the value as float32 */
 
 /* ---- pieces ---- */
 
-/* A run of elements of the caller's buffer in a payload. */
+/* Consecutive elements of the caller's buffer in one encoding, as they lie in a payload. */
 struct cgx_piece {
-    size_t first;  /* element of the caller's buffer; a multiple of the bucket size */
-    size_t count;  /* elements, at least 1; whole buckets except at the buffer's end */
-    unsigned bits; /* the encoding */
+    /* Number of the first element in the caller's buffer; a multiple of the bucket size. */
+    size_t first;
+    size_t count; /* elements, at least 1; whole buckets except at the buffer's end */
+    unsigned bits;
     size_t offset; /* bytes from the start of the payload area; a multiple of 16 */
 };
 
-/* Buckets of COUNT elements. */
 static inline size_t cgx_bucket_count(size_t count, unsigned bucket_size)
 {
     return (count + bucket_size - 1) / bucket_size;
@@ -97,9 +99,9 @@ static inline size_t cgx_bucket_count(size_t count, unsigned bucket_size)
 
 #define CGX_BUCKET_SIZE_MIN 64
 #define CGX_BUCKET_SIZE_MAX 4096
-#define CGX_PIECE_ALIGNMENT 16 /* bytes; of pieces and of their planes */
+#define CGX_PIECE_ALIGNMENT 16 /* bytes, for pieces and for their planes */
 #define CGX_CODES_MULTIPLE 64  /* a bucket's codes are padded with zeros to a multiple of this */
-#define CGX_WIDTHS 8           /* of max-min quantisation, in bits */
+#define CGX_WIDTHS 8           /* the most bits of a max-min width */
 #define CGX_PLANES 3
 
 /* Bits per element in plane I (0, 1 or 2) of a piece of width BITS (1-8); 0: no such plane. */
@@ -108,7 +110,6 @@ static inline unsigned cgx_plane_width(unsigned bits, int i)
     return bits == 8 ? (i == 0 ? 8 : 0) : bits & (4u >> i);
 }
 
-/* COUNT elements rounded up to CGX_CODES_MULTIPLE. */
 static inline size_t cgx_codes_padded(size_t count)
 {
     return (count + CGX_CODES_MULTIPLE - 1) / CGX_CODES_MULTIPLE * CGX_CODES_MULTIPLE;
@@ -122,10 +123,10 @@ struct cgx_layout {
     /* the planes of 4 (8 at 8 bits), 2 and 1 bits, lowest bits of a code first; if codes lie bucket
      * by bucket, plane 0 is where they begin */
     size_t plane[CGX_PLANES];
-    size_t bytes; /* of the whole piece, a multiple of 16 */
+    size_t bytes; /* size of the whole piece, a multiple of 16 */
 };
 
-/* A range of a payload; both fields are multiples of 4. */
+/* Bytes of a payload; both fields are multiples of 4. */
 struct cgx_shown {
     size_t offset; /* from the payload's start */
     size_t bytes;

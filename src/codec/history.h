@@ -26,10 +26,10 @@
 
 #define CGX_HISTORY_YOUNG 24
 
-/* The scale of elements of equal size. */
+/* The scale that all elements have if their sums are equally large. */
 #define CGX_HISTORY_EQUAL 9.0f
 
-/* Elements of a block: a bucket of any family has one or several. */
+/* The most elements of a block; a bucket of any family has one block or several. */
 #define CGX_HISTORY_BLOCK_MAX 1024u
 CGX_QUANT uint32_t cgx_history_block(uint32_t bucket_size)
 {
@@ -47,16 +47,17 @@ CGX_QUANT float cgx_history_inverse(uint32_t code)
     return cgx_reciprocal(cgx_history_scale(code));
 }
 
-/* Whether a bucket whose first block has FIT learns from this call, with a history of AGE sums:
- * random, but alike on all ranks. FIRST: its first element in the buffer, modulo 2^32. KEY:
- * cgx_call_key's. */
+/* Whether a bucket learns from this call. FIT is that of its first block, AGE the number of sums in
+ * the history, FIRST the number of its first element in the buffer, modulo 2^32, KEY the call's
+ * (cgx_call_key). Old buckets learn from one sum in four, drawn at random but equally on all ranks.
+ */
 CGX_QUANT int cgx_history_is_due(uint32_t key, uint32_t first, float fit, uint32_t age)
 {
     return age < CGX_HISTORY_YOUNG || fit == 0.0f || cgx_mix(~key - first) >> 30 == 0;
 }
 
-/* What a bucket learns from a sum: its fit, and 64 r^2 of each element, which is BEFORE times 64
- * r^2 as it was, RESULT times the element's square, and EQUAL. */
+/* What a bucket learns from a sum: its fit, and the new 64 r^2 of each element, which is BEFORE
+ * times the old one, plus RESULT times the element's square, plus EQUAL. */
 struct cgx_history_lesson {
     float before;
     float result;
@@ -64,8 +65,8 @@ struct cgx_history_lesson {
     float fit;
 };
 
-/* The lesson of a sum whose COUNT elements have RESULTS as the sum of their squares, and QUOTIENTS
- * after division by their scales. FIT: of the bucket's first block. */
+/* The lesson of a sum of COUNT elements. RESULTS is the sum of their squares, QUOTIENTS that of
+ * their squares after division by the scales, FIT that of the bucket's first block. */
 CGX_QUANT struct cgx_history_lesson cgx_history_lesson(float fit, uint32_t age, float results,
                                                        float quotients, float count)
 {
@@ -87,14 +88,14 @@ CGX_QUANT struct cgx_history_lesson cgx_history_lesson(float fit, uint32_t age, 
     return lesson;
 }
 
-/* Whether a bucket can learn from a sum with RESULTS. If an element was not finite, or all are
- * zeros or nearly, it keeps its history. */
+/* Whether a bucket can learn from a sum whose squares add up to RESULTS. If an element is not
+ * finite, or all are zero or nearly so, the bucket keeps its history. */
 CGX_QUANT int cgx_history_is_known(float results)
 {
     return results > 0x1p-100f && results < 0x1p126f;
 }
 
-/* 64 r^2 of an element after LESSON, in which it is RESULT. CODE: of its scale before. */
+/* The new 64 r^2 of an element whose sum is RESULT and whose scale had CODE. */
 CGX_QUANT float cgx_history_square(uint32_t code, struct cgx_history_lesson lesson, float result)
 {
     float root = cgx_history_scale(code) - 1.0f;
@@ -102,13 +103,13 @@ CGX_QUANT float cgx_history_square(uint32_t code, struct cgx_history_lesson less
     return lesson.before * (root * root) + lesson.result * (result * result) + lesson.equal;
 }
 
-/* Random bits of element INDEX of the buffer, modulo 2^32. */
+/* Random bits for element INDEX of the buffer, modulo 2^32. */
 CGX_QUANT uint32_t cgx_history_random(uint32_t key, uint32_t index)
 {
     return index * 0x9E3779B9u + key;
 }
 
-/* The code that SQUARE is stored as; 0 for 0. */
+/* The code in which SQUARE is stored; 0 for 0. */
 CGX_QUANT uint32_t cgx_history_code(float square, uint32_t random)
 {
     uint32_t bits = cgx_float_bits(1.0f + sqrtf(square)) - 0x3F800000u;

@@ -46,7 +46,7 @@ static uint32_t least_lane(__m256i x)
     return (uint32_t)_mm_cvtsi128_si32(least);
 }
 
-static struct cgx_extremes scan(const cgx_float32 *values, size_t count)
+static struct cgx_extremes scan_bucket(const cgx_float32 *values, size_t count)
 {
     struct cgx_extremes extremes = CGX_EXTREMES_NONE;
     __m256i least = _mm256_set1_epi32((int)extremes.least), least2 = least;
@@ -77,18 +77,18 @@ static struct cgx_extremes scan(const cgx_float32 *values, size_t count)
     return extremes;
 }
 
-/* Converts integers to bytes, clamped to between 0 and LAST. */
+/* Converts integers to bytes, limited to 0 and LAST. */
 static inline __m256i clamp_to_bytes(const __m256i k[4], __m256i last)
 {
     __m256i low = _mm256_packs_epi32(k[0], k[1]), high = _mm256_packs_epi32(k[2], k[3]);
     __m256i bytes = _mm256_min_epu8(_mm256_packus_epi16(low, high), last);
 
-    /* Restores the order: the packs work within 128-bit halves. */
+    /* The packs work within 128-bit halves, so the order must be restored. */
     return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
 
-static void quantise(const cgx_float32 *values, size_t count, struct cgx_grid grid, unsigned bits,
-                     uint8_t *codes)
+static void quantise_codes(const cgx_float32 *values, size_t count, struct cgx_grid grid,
+                           unsigned bits, uint8_t *codes)
 {
     const __m256 inv = _mm256_set1_ps(grid.inv), magic = _mm256_set1_ps(0x1.8p23f);
     const __m256i zero = _mm256_set1_epi32(0x4B400000 + grid.z);

@@ -7,13 +7,13 @@
 
 #include "codec/backend.h"
 
-static enum cgx_status begin(struct cgx_backend *backend)
+static enum cgx_status host_begin(struct cgx_backend *backend)
 {
     (void)backend;
     return CGX_OK;
 }
 
-static void end(struct cgx_backend *backend)
+static void host_end(struct cgx_backend *backend)
 {
     (void)backend;
 }
@@ -27,32 +27,33 @@ static enum cgx_status read_runs(struct cgx_backend *backend, const struct cgx_s
     return CGX_OK;
 }
 
-static enum cgx_status run(struct cgx_backend *backend, unsigned slot, const struct cgx_work *work)
+static enum cgx_status host_run(struct cgx_backend *backend, unsigned slot,
+                                const struct cgx_work *work)
 {
     (void)backend, (void)slot;
     return cgx_codec_run(cgx_codec_host(), work);
 }
 
-static enum cgx_status fetch(struct cgx_backend *backend, unsigned slot, unsigned char *data,
-                             size_t bytes)
+static enum cgx_status host_fetch(struct cgx_backend *backend, unsigned slot, unsigned char *data,
+                                  size_t bytes)
 {
     (void)backend, (void)slot, (void)data, (void)bytes;
     return CGX_OK;
 }
 
-static void store(struct cgx_backend *backend, unsigned slot, const unsigned char *data,
-                  size_t bytes)
+static void host_store(struct cgx_backend *backend, unsigned slot, const unsigned char *data,
+                       size_t bytes)
 {
     (void)backend, (void)slot, (void)data, (void)bytes;
 }
 
-static enum cgx_status wait(struct cgx_backend *backend, unsigned slot)
+static enum cgx_status host_wait(struct cgx_backend *backend, unsigned slot)
 {
     (void)backend, (void)slot;
     return CGX_OK;
 }
 
-static void drop(struct cgx_reserved *reserved)
+static void drop_reserved(struct cgx_reserved *reserved)
 {
     free(reserved->at);
     free(reserved);
@@ -64,8 +65,8 @@ static bool has_room(struct cgx_backend *backend, size_t bytes)
     return true;
 }
 
-static enum cgx_status reserve(struct cgx_backend *backend, size_t bytes,
-                               struct cgx_reserved **reserved)
+static enum cgx_status host_reserve(struct cgx_backend *backend, size_t bytes,
+                                    struct cgx_reserved **reserved)
 {
     struct cgx_reserved *made = malloc(sizeof *made);
     void *memory = NULL;
@@ -76,7 +77,7 @@ static enum cgx_status reserve(struct cgx_backend *backend, size_t bytes,
         return CGX_ERR_NOMEM;
     }
     memset(memory, 0, bytes);
-    *made = (struct cgx_reserved){memory, bytes, drop};
+    *made = (struct cgx_reserved){memory, bytes, drop_reserved};
     *reserved = made;
     return CGX_OK;
 }
@@ -84,17 +85,17 @@ static enum cgx_status reserve(struct cgx_backend *backend, size_t bytes,
 static bool has_reserved(struct cgx_backend *backend, const struct cgx_reserved *reserved)
 {
     (void)backend;
-    return reserved->drop == drop;
+    return reserved->drop == drop_reserved;
 }
 
-static enum cgx_status clear(struct cgx_backend *backend, struct cgx_reserved *reserved)
+static enum cgx_status host_clear(struct cgx_backend *backend, struct cgx_reserved *reserved)
 {
     (void)backend;
     memset(reserved->at, 0, reserved->bytes);
     return CGX_OK;
 }
 
-static bool lost(struct cgx_backend *backend)
+static bool host_lost(struct cgx_backend *backend)
 {
     (void)backend;
     return false;
@@ -103,18 +104,18 @@ static bool lost(struct cgx_backend *backend)
 struct cgx_backend *cgx_backend_host(void)
 {
     static const struct cgx_backend_ops ops = {.name = "host",
-                                               .begin = begin,
-                                               .end = end,
+                                               .begin = host_begin,
+                                               .end = host_end,
                                                .read = read_runs,
-                                               .run = run,
-                                               .fetch = fetch,
-                                               .store = store,
-                                               .wait = wait,
+                                               .run = host_run,
+                                               .fetch = host_fetch,
+                                               .store = host_store,
+                                               .wait = host_wait,
                                                .has_room = has_room,
-                                               .reserve = reserve,
+                                               .reserve = host_reserve,
                                                .has_reserved = has_reserved,
-                                               .clear = clear,
-                                               .lost = lost};
+                                               .clear = host_clear,
+                                               .lost = host_lost};
     static struct cgx_backend backend = {.ops = &ops};
 
     return &backend;

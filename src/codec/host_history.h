@@ -7,14 +7,13 @@
 
 #include "codec/host_walk.h"
 
-/* Divide VALUES by their scales, or multiply. */
 void cgx_history_divide(const struct cgx_walk *walk, const struct cgx_work *work,
                         const struct cgx_bucket *bucket, float *values);
 void cgx_history_multiply(const struct cgx_walk *walk, const struct cgx_work *work,
                           const struct cgx_bucket *bucket, cgx_float32 *values);
 
-/* The ELEMENTS of a complete bucket as float32, divided by their scales if it has history, with
- * zeros behind those that exist. Returns where they are: in place, or in ROOM. */
+/* Returns the ELEMENTS of a complete bucket as float32, divided by their scales if there is a
+ * history, with zeros behind those that exist: in place, or in ROOM. */
 const cgx_float32 *cgx_history_widened(const struct cgx_walk *walk, const struct cgx_work *work,
                                        const struct cgx_bucket *bucket,
                                        const unsigned char *elements, float *room);

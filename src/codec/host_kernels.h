@@ -15,7 +15,7 @@
 #include "codec/quantiser.h"
 #include "util/float_state.h"
 
-/* For misaligned elements of the caller's buffer, and for several codes at a time. */
+/* Elements of the caller's buffer may be misaligned, and kernels access several codes at a time. */
 typedef float cgx_float32 __attribute__((aligned(1), may_alias));
 typedef uint16_t cgx_uint16 __attribute__((aligned(1), may_alias));
 typedef uint32_t cgx_uint32 __attribute__((aligned(1), may_alias));
@@ -28,13 +28,14 @@ struct cgx_host_range {
     bool poison;
 };
 
-/* Counts are elements, at least 1. Codes are those of one bucket: pointers to its part of each
- * plane, padded to a multiple of 64 elements. Planes that the width lacks are not touched. */
+/* The kernels of one set. Counts are elements, at least 1. CODES are the codes of one bucket:
+ * pointers to its part of each plane, padded to a multiple of 64 elements. Planes that the width
+ * lacks are not touched. */
 struct cgx_host_kernels {
-    /* By enum cgx_dtype: elements to float32, exactly. */
+    /* By enum cgx_dtype: converts elements to float32, exactly. */
     void (*widen[3])(const void *elements, size_t count, float *values);
 
-    /* By enum cgx_dtype: float32 to elements, with IEEE rounding and the canonical NaN. */
+    /* By enum cgx_dtype: converts float32 to elements, with IEEE rounding and the canonical NaN. */
     void (*narrow[3])(const float *values, size_t count, void *elements);
 
     void (*add)(const cgx_float32 *addends, size_t count, float *values);
@@ -42,11 +43,12 @@ struct cgx_host_kernels {
     /* The sum of squares of all SIZE values of a bucket, in the order of doc/format.md. */
     float (*norm)(const cgx_float32 *values, size_t size);
 
-    /* History scaling: divide values by their scales, or multiply them. */
+    /* History scaling: these divide values by their scales, or multiply them. */
     void (*divide)(const uint8_t *scales, size_t count, float *values);
     void (*multiply)(const uint8_t *scales, size_t count, cgx_float32 *values);
 
-    /* Has SCALES learn from RESULTS. INDEX: of the first element in the buffer. */
+    /* Updates SCALES by the sums RESULTS. INDEX is the number of the first element in the buffer.
+     */
     void (*learn)(struct cgx_history_lesson lesson, const cgx_float32 *results, uint32_t key,
                   size_t index, size_t count, uint8_t *scales);
 
@@ -74,14 +76,14 @@ struct cgx_codec {
 
 extern const struct cgx_codec cgx_host_portable, cgx_host_avx2, cgx_host_avx2_shifts;
 
-/* The codec of that name; NULL if there is none or this processor cannot run it. For NULL, the
- * fastest. */
+/* The codec with the kernels of that NAME, or NULL if there are none or this processor cannot run
+ * them. A NAME of NULL stands for the fastest. */
 const struct cgx_codec *cgx_codec_host_named(const char *name);
 
 /* ---- extremes, shared by all sets ---- */
 
-/* Extremes of the bits of floats taken as integers: unlike a minimum of floats, this loses no NaN,
- * and three instructions per vector give minimum, maximum and the test for poison. */
+/* The extremes of the bits of floats taken as integers. Unlike a minimum of floats these lose no
+ * NaN, and three instructions per vector give minimum, maximum and the test for poison. */
 struct cgx_extremes {
     uint32_t least;
     uint32_t greatest;

@@ -5,8 +5,8 @@
  * includes this must define CGX_HOST_SET, which adds the set's name to a symbol's prefix,
  * CGX_HOST_NAME, this name as a string, and the functions for which plain C is too slow:
  *   widen_float16, narrow_float16   as the members of struct cgx_host_kernels
- *   scan                            extremes of COUNT elements
- *   quantise                        COUNT elements to codes, one a byte
+ *   scan_bucket                     extremes of COUNT elements
+ *   quantise_codes                  COUNT elements to codes, one a byte
  * where COUNT is a multiple of 64 in the last two. */
 
 #include <string.h>
@@ -51,7 +51,7 @@ static void narrow_bfloat16(const float *values, size_t count, void *elements)
 
 /* ---- sums ---- */
 
-static void add(const cgx_float32 *addends, size_t count, float *values)
+static void add_elements(const cgx_float32 *addends, size_t count, float *values)
 {
     for (size_t i = 0; i < count; i++)
         values[i] += addends[i];
@@ -79,7 +79,7 @@ static float sum_columns(const float *columns, size_t size)
     return sum;
 }
 
-static float norm(const cgx_float32 *values, size_t size)
+static float bucket_norm(const cgx_float32 *values, size_t size)
 {
     float columns[CGX_BUCKET_SIZE_MAX / 4];
     size_t quarter = size / 4;
@@ -96,20 +96,21 @@ static float norm(const cgx_float32 *values, size_t size)
 
 /* ---- history ---- */
 
-static void divide(const uint8_t *restrict scales, size_t count, float *restrict values)
+static void divide_by_scales(const uint8_t *restrict scales, size_t count, float *restrict values)
 {
     for (size_t i = 0; i < count; i++)
         values[i] *= cgx_history_inverse(scales[i]);
 }
 
-static void multiply(const uint8_t *restrict scales, size_t count, cgx_float32 *restrict values)
+static void multiply_by_scales(const uint8_t *restrict scales, size_t count,
+                               cgx_float32 *restrict values)
 {
     for (size_t i = 0; i < count; i++)
         values[i] *= cgx_history_scale(scales[i]);
 }
 
-static void learn(struct cgx_history_lesson lesson, const cgx_float32 *restrict results,
-                  uint32_t key, size_t index, size_t count, uint8_t *restrict scales)
+static void learn_scales(struct cgx_history_lesson lesson, const cgx_float32 *restrict results,
+                         uint32_t key, size_t index, size_t count, uint8_t *restrict scales)
 {
     uint32_t first = (uint32_t)index, n = (uint32_t)count;
 
@@ -123,12 +124,12 @@ static void learn(struct cgx_history_lesson lesson, const cgx_float32 *restrict 
 static struct cgx_host_range find_range(const cgx_float32 *values, size_t count)
 {
     size_t whole = count / CGX_CODES_MULTIPLE * CGX_CODES_MULTIPLE;
-    struct cgx_extremes extremes = scan(values, whole);
+    struct cgx_extremes extremes = scan_bucket(values, whole);
     struct cgx_host_range range;
 
     for (size_t i = whole; i < count; i++)
         extremes = cgx_extremes_with(extremes, cgx_float_bits(values[i]));
-    /* If there are negative values, the minimum is the one with the greatest bits. */
+    /* Of negative floats the least has the greatest bits. */
     range.min = cgx_bits_float(extremes.greatest >> 31 ? extremes.greatest : extremes.least);
     range.max = cgx_bits_float(extremes.signed_greatest < 0 ? extremes.least
                                                             : (uint32_t)extremes.signed_greatest);
@@ -138,7 +139,7 @@ static struct cgx_host_range find_range(const cgx_float32 *values, size_t count)
 
 /* ---- codes to bit planes ---- */
 
-/* COUNT is a multiple of 64; SHIFT selects the bits of the codes. */
+/* Here and below, COUNT is a multiple of 64 and SHIFT selects the bits of the codes. */
 
 static void pack4(const uint8_t *codes, size_t count, unsigned char *plane)
 {
@@ -206,9 +207,10 @@ static void unpack1(const unsigned char *plane, size_t count, unsigned shift, ui
     }
 }
 
-/* Packs elements FIRST to FIRST + COUNT - 1 of a bucket, then zeros up to a multiple of 64. */
-static void pack(uint8_t *codes, size_t first, size_t count, unsigned bits,
-                 unsigned char *const planes[CGX_PLANES])
+/* Packs elements FIRST to FIRST + COUNT - 1 of a bucket, then zeros up to a multiple of 64
+ * elements. */
+static void pack_codes(uint8_t *codes, size_t first, size_t count, unsigned bits,
+                       unsigned char *const planes[CGX_PLANES])
 {
     size_t padded = cgx_codes_padded(count);
 
@@ -223,8 +225,8 @@ static void pack(uint8_t *codes, size_t first, size_t count, unsigned bits,
         pack1(codes, padded, bits & 6, planes[2] + first / 8);
 }
 
-static void unpack(const unsigned char *const planes[CGX_PLANES], size_t first, size_t count,
-                   unsigned bits, uint8_t *codes)
+static void unpack_codes(const unsigned char *const planes[CGX_PLANES], size_t first, size_t count,
+                         unsigned bits, uint8_t *codes)
 {
     size_t padded = cgx_codes_padded(count);
 
@@ -240,8 +242,8 @@ static void unpack(const unsigned char *const planes[CGX_PLANES], size_t first, 
 
 /* ---- elements to codes and back ---- */
 
-static void encode(const cgx_float32 *values, size_t count, struct cgx_grid grid, unsigned bits,
-                   unsigned char *const codes[CGX_PLANES])
+static void encode_codes(const cgx_float32 *values, size_t count, struct cgx_grid grid,
+                         unsigned bits, unsigned char *const codes[CGX_PLANES])
 {
     uint8_t block[BLOCK];
     float tail[CGX_CODES_MULTIPLE] = {0};
@@ -250,12 +252,12 @@ static void encode(const cgx_float32 *values, size_t count, struct cgx_grid grid
         size_t n = count - first < BLOCK ? count - first : BLOCK;
         size_t rest = n % CGX_CODES_MULTIPLE, whole = n - rest;
 
-        quantise(values + first, whole, grid, bits, block);
+        quantise_codes(values + first, whole, grid, bits, block);
         if (rest > 0) {
             memcpy(tail, values + count - rest, rest * sizeof *tail);
-            quantise(tail, CGX_CODES_MULTIPLE, grid, bits, block + whole);
+            quantise_codes(tail, CGX_CODES_MULTIPLE, grid, bits, block + whole);
         }
-        pack(block, first, n, bits, codes);
+        pack_codes(block, first, n, bits, codes);
     }
 }
 
@@ -268,7 +270,7 @@ decode_to(const unsigned char *const codes[CGX_PLANES], size_t count, unsigned b
     for (size_t first = 0; first < count; first += BLOCK) {
         size_t n = count - first < BLOCK ? count - first : BLOCK;
 
-        unpack(codes, first, n, bits, block);
+        unpack_codes(codes, first, n, bits, block);
         if (add)
             for (size_t i = 0; i < n; i++)
                 values[first + i] += cgx_level(block[i], u, z);
@@ -278,9 +280,9 @@ decode_to(const unsigned char *const codes[CGX_PLANES], size_t count, unsigned b
     }
 }
 
-/* Two copies of the loop: a single loop for both cases makes sums a tenth slower. */
-static void decode(const unsigned char *const codes[CGX_PLANES], size_t count, unsigned bits,
-                   float u, int32_t z, bool add, cgx_float32 *values)
+/* One loop for both cases would make sums a tenth slower. */
+static void decode_codes(const unsigned char *const codes[CGX_PLANES], size_t count, unsigned bits,
+                         float u, int32_t z, bool add, cgx_float32 *values)
 {
     if (add)
         decode_to(codes, count, bits, u, z, true, values);
@@ -290,12 +292,12 @@ static void decode(const unsigned char *const codes[CGX_PLANES], size_t count, u
 
 /* ---- the set ---- */
 
-/* All kernels but those of families. */
-#define HOST_KERNELS                                                                               \
-    .widen = {widen_float32, widen_float16, widen_bfloat16},                                       \
-    .narrow = {narrow_float32, narrow_float16, narrow_bfloat16}, .add = add, .norm = norm,         \
-    .divide = divide, .multiply = multiply, .learn = learn, .range = find_range, .encode = encode, \
-    .decode = decode
+/* All kernels but those of single families. */
+#define HOST_KERNELS                                                                  \
+    .widen = {widen_float32, widen_float16, widen_bfloat16},                          \
+    .narrow = {narrow_float32, narrow_float16, narrow_bfloat16}, .add = add_elements, \
+    .norm = bucket_norm, .divide = divide_by_scales, .multiply = multiply_by_scales,  \
+    .learn = learn_scales, .range = find_range, .encode = encode_codes, .decode = decode_codes
 
 const struct cgx_codec CGX_HOST_SET(cgx_host_) = {
     .name = CGX_HOST_NAME,

@@ -66,20 +66,20 @@ static void reduce_exact(const struct cgx_walk *walk, const struct cgx_work *wor
 
 /* ---- the walk ---- */
 
-/* By operation. */
+/* By enum cgx_operation. */
 static void (*const exact[CGX_DECODE + 1])(const struct cgx_walk *walk,
                                            const struct cgx_work *work) = {
     [CGX_ENCODE] = encode_exact, [CGX_REDUCE] = reduce_exact, [CGX_DECODE] = decode_exact};
 
 /* Zeroes the padding behind each part of the piece. */
-static void pad(const struct cgx_walk *walk, const struct cgx_work *work)
+static void zero_padding(const struct cgx_walk *walk, const struct cgx_work *work)
 {
     const struct cgx_layout *layout = &walk->layout;
     const struct cgx_piece *piece = walk->piece;
     unsigned char *at = (unsigned char *)work->out + piece->offset;
     size_t end = layout->buckets * CGX_BUCKET_HEADER_BYTES;
 
-    if (cgx_encoding_quantiser(piece->bits)->varies)
+    if (cgx_encoding_quantiser(piece->bits)->has_variable_size)
         return;
     if (cgx_encoding_is_exact(piece->bits))
         end = piece->count * element_size(walk);
@@ -114,9 +114,9 @@ static enum cgx_status run_piece(struct cgx_walk *walk, const struct cgx_work *w
 
 /* ---- the codec ---- */
 
-/* Runs in the codec's floating-point modes; WORK's meanwhile runs in those of CALLER. */
-static enum cgx_status run(const struct cgx_host_kernels *kernels, const struct cgx_work *work,
-                           union cgx_float_state *caller)
+/* Runs in the codec's floating-point modes, and polls WORK's meanwhile in the CALLER's. */
+static enum cgx_status run_operation(const struct cgx_host_kernels *kernels,
+                                     const struct cgx_work *work, union cgx_float_state *caller)
 {
     cgx_bucket_values values, addend;
     double sums[CGX_UNIFORM_SUMS];
@@ -137,7 +137,7 @@ static enum cgx_status run(const struct cgx_host_kernels *kernels, const struct 
         if (status != CGX_OK)
             return status;
         if (work->operation == CGX_ENCODE || work->operation == CGX_REDUCE)
-            pad(&walk, work);
+            zero_padding(&walk, work);
     }
     return CGX_OK;
 }
@@ -153,7 +153,7 @@ enum cgx_status cgx_codec_run(const struct cgx_codec *codec, const struct cgx_wo
     union cgx_float_state caller;
 
     cgx_float_enter(&caller);
-    status = run(&codec->kernels, work, &caller);
+    status = run_operation(&codec->kernels, work, &caller);
     cgx_float_leave(&caller);
     return status;
 }
@@ -163,7 +163,7 @@ const struct cgx_codec *cgx_codec_host(void)
     static const struct cgx_codec *_Atomic fastest;
     const struct cgx_codec *codec = atomic_load_explicit(&fastest, memory_order_relaxed);
 
-    /* CPUID is slow in virtual machines, so its result is kept. Threads that race find the same
+    /* CPUID is slow in virtual machines, so its result is stored. Threads that race find the same
      * codec. */
     if (!codec) {
         codec = cgx_codec_host_named(NULL);

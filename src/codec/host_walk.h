@@ -7,7 +7,7 @@
 
 #include "codec/host_kernels.h"
 
-/* A walk over pieces, at one of them. */
+/* A walk over the pieces of a payload, at one of them. */
 struct cgx_walk {
     const struct cgx_host_kernels *kernels;
     const struct cgx_coding *coding;
@@ -15,16 +15,16 @@ struct cgx_walk {
     struct cgx_layout layout;
     size_t size;                /* elements of a bucket */
     unsigned plane[CGX_PLANES]; /* bits per element */
-    uint32_t key;               /* cgx_call_key's */
-    float *values, *addend;     /* space for a bucket each */
-    double *sums;               /* CGX_UNIFORM_SUMS, of a uniform piece that is encoded */
+    uint32_t key;               /* the key of the call (cgx_call_key) */
+    float *values, *addend;     /* space for the elements of one bucket each */
+    double *sums; /* space for CGX_UNIFORM_SUMS sums, while a uniform piece is encoded */
     union cgx_float_state *caller;
-    size_t passed; /* elements since the last call of WORK's meanwhile */
+    size_t passed;
 };
 
 /* One bucket of the piece; offsets are in bytes from the start of the payload area. */
 struct cgx_bucket {
-    size_t first; /* element of the caller's buffer */
+    size_t first; /* number of the first element in the caller's buffer */
     size_t count;
     size_t header;
     size_t codes[CGX_PLANES];
@@ -36,7 +36,6 @@ typedef enum cgx_status cgx_bucket_operation(const struct cgx_walk *walk,
                                              const struct cgx_work *work,
                                              const struct cgx_bucket *bucket);
 
-/* The host's operations on buckets of a family. */
 struct cgx_host_family {
     /* By enum cgx_operation. */
     cgx_bucket_operation *operations[CGX_DECODE + 1];
@@ -44,16 +43,15 @@ struct cgx_host_family {
 
 typedef float cgx_bucket_values[CGX_BUCKET_SIZE_MAX] __attribute__((aligned(64)));
 
-/* Moves to PIECE. */
 void cgx_walk_piece(struct cgx_walk *walk, const struct cgx_piece *piece);
 
-/* Bucket INDEX of the piece, which is not exact. */
+/* Returns bucket INDEX of the piece, which is not exact. */
 struct cgx_bucket cgx_walk_bucket(const struct cgx_walk *walk, size_t index);
 
-/* Counts COUNT more elements and calls WORK's meanwhile when it is due. */
+/* Counts COUNT elements as done, and polls WORK's meanwhile when that is due. */
 void cgx_walk_pass(struct cgx_walk *walk, const struct cgx_work *work, size_t count);
 
-/* Where element INDEX of the caller's buffer is. */
+/* The address of element INDEX of the caller's buffer. */
 static inline const unsigned char *cgx_walk_element(const struct cgx_walk *walk, const void *buffer,
                                                     size_t index)
 {
@@ -70,8 +68,8 @@ static inline void cgx_walk_prefetch(const void *elements, size_t bytes)
         __builtin_prefetch((const void *)(ahead + i));
 }
 
-/* The caller's elements from FIRST on, if source P of WORK stands for them. NULL: it is a
- * payload. */
+/* The caller's elements from FIRST on if source P of WORK stands for them, or NULL if that source
+ * is a payload. */
 static inline const unsigned char *cgx_walk_unquantised(const struct cgx_walk *walk,
                                                         const struct cgx_work *work, size_t p,
                                                         size_t first)
@@ -82,10 +80,8 @@ static inline const unsigned char *cgx_walk_unquantised(const struct cgx_walk *w
 /* Adds COUNT unquantised elements to the walk's values, or sets them if IS_FIRST. */
 void cgx_walk_add(const struct cgx_walk *walk, const void *elements, size_t count, bool is_first);
 
-/* Writes a bucket's header. */
 void cgx_walk_header(const struct cgx_bucket *bucket, uint32_t header, unsigned char *payload);
 
-/* Sets the codes of a bucket to zero. */
 void cgx_walk_clear(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                     unsigned char *payload);
 

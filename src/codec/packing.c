@@ -5,17 +5,18 @@
 
 #include "codec/blocks.h"
 
-/* A sample has about one bucket in SAMPLE_ONE_IN, but SAMPLE_LEAST to SAMPLE_MOST if there are as
- * many. */
+/* A sample takes about one bucket in SAMPLE_ONE_IN, but at least SAMPLE_LEAST and at most
+ * SAMPLE_MOST if there are as many. */
 enum { SAMPLE_ONE_IN = 32, SAMPLE_LEAST = 8, SAMPLE_MOST = 64 };
 
-bool cgx_extent_varies(const struct cgx_extent *extent)
+bool cgx_extent_has_variable_size(const struct cgx_extent *extent)
 {
-    bool varies = false;
+    bool has_variable_size = false;
 
     for (size_t i = 0; i < extent->npieces; i++)
-        varies = varies || cgx_encoding_quantiser(extent->pieces[i].bits)->varies;
-    return varies;
+        has_variable_size =
+            has_variable_size || cgx_encoding_quantiser(extent->pieces[i].bits)->has_variable_size;
+    return has_variable_size;
 }
 
 bool cgx_runs_next(const struct cgx_extent *extent, const unsigned char *payload,
@@ -27,7 +28,7 @@ bool cgx_runs_next(const struct cgx_extent *extent, const unsigned char *payload
         const struct cgx_piece *piece = &extent->pieces[runs->piece++];
         size_t at = piece->offset - extent->begin, used;
 
-        if (!cgx_encoding_quantiser(piece->bits)->varies)
+        if (!cgx_encoding_quantiser(piece->bits)->has_variable_size)
             continue;
         next = at + cgx_uniform_bytes(piece->count);
         used = cgx_uniform_used(payload + at, piece->count);
@@ -42,7 +43,7 @@ bool cgx_packing_pays(const struct cgx_extent *extent, const unsigned char *payl
 {
     size_t total = 0, wanted, stride, next = 0, seen = 0, sent = 0;
 
-    if (cgx_extent_varies(extent))
+    if (cgx_extent_has_variable_size(extent))
         return true;
     for (size_t i = 0; i < extent->npieces; i++) {
         if (!cgx_encoding_is_exact(extent->pieces[i].bits))
@@ -50,7 +51,8 @@ bool cgx_packing_pays(const struct cgx_extent *extent, const unsigned char *payl
     }
     wanted = total / SAMPLE_ONE_IN;
     wanted = wanted < SAMPLE_LEAST ? SAMPLE_LEAST : wanted > SAMPLE_MOST ? SAMPLE_MOST : wanted;
-    /* An odd stride does not stay in step with table rows whose length is a power of two. */
+    /* The stride is odd, since rows of tables often have a power of two as length and would be
+     * sampled at one place. */
     stride = total / wanted | 1;
     for (size_t i = 0; i < extent->npieces; i++) {
         const struct cgx_piece *piece = &extent->pieces[i];
@@ -78,17 +80,17 @@ struct course {
     bool unpacks;
     const unsigned char *from;
     unsigned char *to;
-    size_t at;    /* position in the packed data */
-    size_t bytes; /* size of the packed data, or its limit when packing */
+    size_t at;    /* position in the packed data, in bytes */
+    size_t bytes; /* size of the packed data or, when packing, the limit of that size */
 };
 
-static bool has(const struct course *course, size_t bytes)
+static bool has_room(const struct course *course, size_t bytes)
 {
     return bytes <= course->bytes - course->at;
 }
 
 /* Copies BYTES at offset AT of the payload, which are sent. */
-static void carry(struct course *course, size_t at, size_t bytes)
+static void carry_bytes(struct course *course, size_t at, size_t bytes)
 {
     memcpy(course->to + (course->unpacks ? at : course->at),
            course->from + (course->unpacks ? course->at : at), bytes);
@@ -96,7 +98,7 @@ static void carry(struct course *course, size_t at, size_t bytes)
 }
 
 /* Skips BYTES at offset AT of the payload, which are not sent; unpacking sets them to BYTE. */
-static void omit(const struct course *course, size_t at, size_t bytes, unsigned char byte)
+static void omit_bytes(const struct course *course, size_t at, size_t bytes, unsigned char byte)
 {
     if (course->unpacks)
         memset(course->to + at, byte, bytes);
@@ -113,11 +115,11 @@ static void move_headers(struct course *course, const struct cgx_blocks *blocks,
         size_t header = at + k * CGX_BUCKET_HEADER_BYTES;
 
         if (cgx_blocks_bits(blocks, map, k) != 0)
-            carry(course, header, CGX_BUCKET_HEADER_BYTES);
+            carry_bytes(course, header, CGX_BUCKET_HEADER_BYTES);
         else
-            omit(course, header, CGX_BUCKET_HEADER_BYTES, 0);
+            omit_bytes(course, header, CGX_BUCKET_HEADER_BYTES, 0);
     }
-    carry(course, at + headers, blocks->offset[0] - headers);
+    carry_bytes(course, at + headers, blocks->offset[0] - headers);
 }
 
 /* Moves a bucket's codes in one plane, at offset AT of the payload: COUNT blocks of BYTES. Blocks
@@ -132,9 +134,9 @@ static void move_codes(struct course *course, size_t count, uint64_t bits, size_
 
         run = run < count ? run : count;
         if (sent)
-            carry(course, at, run * bytes);
+            carry_bytes(course, at, run * bytes);
         else
-            omit(course, at, run * bytes, zero);
+            omit_bytes(course, at, run * bytes, zero);
         at += run * bytes;
         count -= run;
         bits = run < 64 ? bits >> run : 0;
@@ -157,37 +159,37 @@ static void move_piece(struct course *course, const struct cgx_blocks *blocks,
                        at + blocks->offset[i] + k * blocks->each * blocks->bytes[i],
                        blocks->bytes[i],
                        cgx_blocks_zero(blocks->encoding, cgx_blocks_header(headers, k), i));
-        carry(course, at + end, next - end);
+        carry_bytes(course, at + end, next - end);
     }
 }
 
-/* Writes the map of the piece at offset AT to the packed data, or finds it there. NULL if there is
- * no room for the packed piece, or the map is invalid. */
-static const unsigned char *take_map(struct course *course, const struct cgx_blocks *blocks,
-                                     size_t at)
+/* Writes the map of the piece at offset AT to the packed data, or finds it there. NULL: there is no
+ * room for the packed piece, or the map is invalid. */
+static const unsigned char *get_map(struct course *course, const struct cgx_blocks *blocks,
+                                    size_t at)
 {
     const unsigned char *map = (course->unpacks ? course->from : course->to) + course->at;
 
-    if (!has(course, blocks->map))
+    if (!has_room(course, blocks->map))
         return NULL;
     if (!course->unpacks)
         cgx_blocks_map(blocks, course->from + at, course->to + course->at);
     else if (!cgx_blocks_is_map(blocks, map))
         return NULL;
-    return has(course, cgx_blocks_packed(blocks, map)) ? map : NULL;
+    return has_room(course, cgx_blocks_packed(blocks, map)) ? map : NULL;
 }
 
-/* The bytes that are sent of PIECE, at offset AT of the payload; 0 if its head is missing or
+/* How many bytes are sent of PIECE, at offset AT of the payload; 0 if its head is missing or
  * invalid. */
-static size_t used_of(const struct course *course, const struct cgx_piece *piece, size_t at)
+static size_t used_bytes(const struct course *course, const struct cgx_piece *piece, size_t at)
 {
-    if (!has(course, sizeof(struct cgx_uniform_head)))
+    if (!has_room(course, sizeof(struct cgx_uniform_head)))
         return 0;
     return cgx_uniform_used(course->from + (course->unpacks ? course->at : at), piece->count);
 }
 
-/* Does the same as `move` if some piece varies. */
-static bool move_used(struct course *course, const struct cgx_extent *extent)
+/* Like move_pieces, for payloads with pieces of variable size: moves the bytes that are in use. */
+static bool move_used_bytes(struct course *course, const struct cgx_extent *extent)
 {
     size_t done = 0, all = extent->end - extent->begin;
 
@@ -195,30 +197,30 @@ static bool move_used(struct course *course, const struct cgx_extent *extent)
         const struct cgx_piece *piece = &extent->pieces[i];
         size_t at = piece->offset - extent->begin, used;
 
-        if (!cgx_encoding_quantiser(piece->bits)->varies)
+        if (!cgx_encoding_quantiser(piece->bits)->has_variable_size)
             continue;
-        if (!has(course, at - done))
+        if (!has_room(course, at - done))
             return false;
-        carry(course, done, at - done);
-        used = used_of(course, piece, at);
-        if (used == 0 || !has(course, used))
+        carry_bytes(course, done, at - done);
+        used = used_bytes(course, piece, at);
+        if (used == 0 || !has_room(course, used))
             return false;
-        carry(course, at, used);
+        carry_bytes(course, at, used);
         done = at + cgx_uniform_bytes(piece->count);
     }
-    if (!has(course, all - done))
+    if (!has_room(course, all - done))
         return false;
-    carry(course, done, all - done);
+    carry_bytes(course, done, all - done);
     return true;
 }
 
 /* Packs or unpacks EXTENT. Returns false if the packed data is invalid, or would be too large. */
-static bool move(struct course *course, const struct cgx_extent *extent)
+static bool move_pieces(struct course *course, const struct cgx_extent *extent)
 {
     size_t done = 0, all = extent->end - extent->begin;
 
-    if (cgx_extent_varies(extent))
-        return move_used(course, extent);
+    if (cgx_extent_has_variable_size(extent))
+        return move_used_bytes(course, extent);
     for (size_t i = 0; i < extent->npieces; i++) {
         const struct cgx_piece *piece = &extent->pieces[i];
         size_t at = piece->offset - extent->begin;
@@ -227,20 +229,20 @@ static bool move(struct course *course, const struct cgx_extent *extent)
 
         if (cgx_encoding_is_exact(piece->bits))
             continue;
-        if (!has(course, at - done))
+        if (!has_room(course, at - done))
             return false;
-        carry(course, done, at - done);
+        carry_bytes(course, done, at - done);
         blocks = cgx_blocks_of(piece, extent->bucket_size);
-        map = take_map(course, &blocks, at);
+        map = get_map(course, &blocks, at);
         if (!map)
             return false;
         course->at += blocks.map;
         move_piece(course, &blocks, map, at);
         done = at + blocks.end;
     }
-    if (!has(course, all - done))
+    if (!has_room(course, all - done))
         return false;
-    carry(course, done, all - done);
+    carry_bytes(course, done, all - done);
     return true;
 }
 
@@ -249,7 +251,7 @@ size_t cgx_pack(const struct cgx_extent *extent, const unsigned char *payload,
 {
     struct course course = {.from = payload, .to = packed, .bytes = cgx_packed_most(extent)};
 
-    return move(&course, extent) ? course.at : 0;
+    return move_pieces(&course, extent) ? course.at : 0;
 }
 
 enum cgx_status cgx_unpack(const struct cgx_extent *extent, const unsigned char *packed,
@@ -257,7 +259,7 @@ enum cgx_status cgx_unpack(const struct cgx_extent *extent, const unsigned char 
 {
     struct course course = {.unpacks = true, .from = packed, .to = payload, .bytes = bytes};
 
-    if (bytes > cgx_packed_most(extent) || !move(&course, extent) || course.at != bytes)
+    if (bytes > cgx_packed_most(extent) || !move_pieces(&course, extent) || course.at != bytes)
         return CGX_ERR_FORMAT;
     return CGX_OK;
 }

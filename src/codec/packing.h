@@ -3,15 +3,15 @@
 
 /* Packs payloads for the wire. If many elements are zero, as in gradients of embeddings, a packed
  * piece has a map with one bit per block (blocks.h) and lacks the codes of zero blocks and the
- * headers of zero buckets (doc/format.md). If pieces vary (quantiser.h), only the bytes that they
- * use are sent. Unpacking restores the payload exactly. */
+ * headers of zero buckets (doc/format.md). If pieces have variable sizes (quantiser.h), only the
+ * bytes that they use are sent. Unpacking restores the payload exactly. */
 #ifndef CGX_CODEC_PACKING_H
 #define CGX_CODEC_PACKING_H
 
 #include "codec/format.h"
 
-/* A payload, from offset BEGIN to END, counted as the offsets of its pieces. Bytes between and
- * behind pieces belong to it. */
+/* A payload from offset BEGIN to END, in which offsets of pieces count. Bytes between and behind
+ * pieces belong to the payload. */
 struct cgx_extent {
     const struct cgx_piece *pieces; /* in order of offsets */
     size_t npieces;
@@ -19,18 +19,19 @@ struct cgx_extent {
     size_t begin, end;
 };
 
-/* Whether any piece varies: then the payload is always packed. */
-bool cgx_extent_varies(const struct cgx_extent *extent);
+/* Whether any piece has a variable size: then the payload is always packed. */
+bool cgx_extent_has_variable_size(const struct cgx_extent *extent);
 
-/* A walk over the bytes of a payload that are in use: all but the ends of pieces that vary. */
+/* A walk over the bytes of a payload that are in use: all but the ends of pieces of variable size.
+ */
 struct cgx_runs {
-    size_t piece; /* the next one */
-    size_t begin; /* of the next run */
+    size_t piece; /* number of the next piece */
+    size_t begin; /* where the next run begins */
 };
 
-/* Sets *RUN to the next run of EXTENT's payload, counted from its begin. RUNS is zero at first.
- * False: there are no more. PAYLOAD: the data at BEGIN; of a piece with an invalid head all bytes
- * are in use. */
+/* Sets *RUN to the next run of bytes in use of EXTENT's payload, with an offset from its begin.
+ * RUNS is zero at first. PAYLOAD is the data at BEGIN; of a piece with an invalid head all bytes
+ * are in use. False: there are no more runs. */
 bool cgx_runs_next(const struct cgx_extent *extent, const unsigned char *payload,
                    struct cgx_runs *runs, struct cgx_shown *run);
 
@@ -38,21 +39,21 @@ bool cgx_runs_next(const struct cgx_extent *extent, const unsigned char *payload
  * takes for the bytes saved. */
 static inline size_t cgx_packed_most(const struct cgx_extent *extent)
 {
-    return cgx_extent_varies(extent) ? extent->end - extent->begin
-                                     : (extent->end - extent->begin) / 3 * 2;
+    return cgx_extent_has_variable_size(extent) ? extent->end - extent->begin
+                                                : (extent->end - extent->begin) / 3 * 2;
 }
 
-/* Whether pieces vary, or a sample of the blocks suggests that packing pays. PAYLOAD, here and
- * below, is the data at BEGIN. */
+/* Whether pieces have variable sizes, or a sample of the blocks suggests that packing pays.
+ * PAYLOAD, here and below, is the data at BEGIN. */
 bool cgx_packing_pays(const struct cgx_extent *extent, const unsigned char *payload);
 
-/* Packs the payload into PACKED, of cgx_packed_most bytes, and returns the packed size; 0 if that
- * would be larger. */
+/* Packs the payload into PACKED, which has room for cgx_packed_most bytes, and returns the packed
+ * size; 0 if the packed payload would be larger. */
 size_t cgx_pack(const struct cgx_extent *extent, const unsigned char *payload,
                 unsigned char *packed);
 
-/* Unpacks BYTES. CGX_ERR_FORMAT, not logged: they are no packed payload of EXTENT, and PAYLOAD is
- * undefined. */
+/* Unpacks BYTES. CGX_ERR_FORMAT, not logged: the bytes are no packed payload of EXTENT, and PAYLOAD
+ * is undefined. */
 enum cgx_status cgx_unpack(const struct cgx_extent *extent, const unsigned char *packed,
                            size_t bytes, unsigned char *payload);
 

@@ -61,7 +61,7 @@ CGX_QUANT float cgx_reciprocal(float value)
 
 /* ---- random bits that all ranks share ---- */
 
-CGX_QUANT uint32_t cgx_mix(uint32_t h) /* the finaliser of MurmurHash3, a bijection */
+CGX_QUANT uint32_t cgx_mix(uint32_t h) /* The finaliser of MurmurHash3, a bijection. */
 {
     h ^= h >> 16;
     h *= 0x85EBCA6Bu;
@@ -82,9 +82,9 @@ CGX_QUANT uint32_t cgx_call_key(uint32_t call)
 
 /* The levels of a bucket are u * (q + z) for codes q from 0 to 2^bits - 1. */
 struct cgx_grid {
-    float u;   /* step: a positive bfloat16, 2^-126 or more */
+    float u;   /* the step size: a positive bfloat16, 2^-126 or more */
     float inv; /* 1/u, rounded to nearest */
-    int32_t z; /* zero point, fits in int16 */
+    int32_t z; /* the zero point, which fits in int16 */
 };
 
 /* The smallest bfloat16 that is not below VALUE, which is positive and finite. */
@@ -119,7 +119,7 @@ CGX_QUANT int32_t cgx_round_product(float x, float inv)
 #endif
 }
 
-/* fmaf without hardware: product and sum in double, with the sum rounded to odd. Rounding that to
+/* Fmaf without hardware: product and sum in double, with the sum rounded to odd. Rounding that to
  * float32 then gives what a single rounding would (Boldo, Melquiond: "Emulation of FMA and
  * Correctly Rounded Sums", IEEE Transactions on Computers 57(4), 2008), for subnormal results too,
  * which have fewer bits. */
@@ -147,7 +147,8 @@ CGX_QUANT float cgx_fma(float x, float y, float z)
 #endif
 }
 
-/* The step u with which STEPS steps cover the range. MAX > MIN, both below 2^125 in magnitude. */
+/* The step size u with which STEPS steps cover the range. MAX > MIN, both below 2^125 in magnitude.
+ */
 CGX_QUANT float cgx_grid_scale(float min, float max, uint32_t steps)
 {
     float magnitude = -min > max ? -min : max;
@@ -180,7 +181,7 @@ CGX_QUANT uint32_t cgx_code_nearest(float x, struct cgx_grid grid, unsigned bits
     return cgx_clamp_code(cgx_round_product(x, grid.inv) - grid.z, bits);
 }
 
-/* Exact: 8 by 16 significant bits. */
+/* Exact in float32: the factors have 8 and 16 significant bits. */
 CGX_QUANT float cgx_level(uint32_t code, float u, int32_t z)
 {
     return u * (float)((int32_t)code + z);

@@ -12,4 +12,4 @@ const struct cgx_quantiser cgx_quantisers[CGX_FAMILIES] = {
                             .first = CGX_UNIFORM,
                             .widths = CGX_UNIFORM_WIDTHS,
                             .bucket = CGX_UNIFORM_GROUP,
-                            .varies = true}};
+                            .has_variable_size = true}};

@@ -9,15 +9,15 @@
 #include "codec/format.h"
 
 struct cgx_quantiser {
-    const char *mark;    /* prefix of a width in text */
-    const char *kernels; /* its name in kernel names (cuda/kernels.h) */
+    const char *mark;    /* prefix of a width in text, as in u4 */
+    const char *kernels; /* the family in kernel names (cuda/kernels.h) */
     unsigned first;      /* encodings are FIRST + width */
-    unsigned widths;     /* widths are 1 to WIDTHS bits */
-    unsigned bucket;     /* elements of a bucket; 0: the configured size */
+    unsigned widths;
+    unsigned bucket; /* elements of a bucket; 0: the size that the user has set */
 
-    /* The size of a piece depends on its elements; its layout gives the maximum, and cgx_piece_used
-     * the size. It has no bucket headers. */
-    bool varies;
+    /* The size of a piece depends on its elements: the layout gives the maximum, and cgx_piece_used
+     * the size. Such a piece has no bucket headers. */
+    bool has_variable_size;
 };
 
 /* By enum cgx_family. */
@@ -25,8 +25,8 @@ extern const struct cgx_quantiser cgx_quantisers[CGX_FAMILIES];
 
 /* ---- max-min quantisation ---- */
 
-/* The number of steps u from the least to the greatest element of a bucket; 0 if there is no
- * grid. */
+/* The number of steps of size u from the least to the greatest element of a bucket; 0 for other
+ * families. */
 static inline unsigned cgx_encoding_steps(unsigned encoding)
 {
     return encoding > CGX_WIDTHS ? 0 : (1u << encoding) - 1;

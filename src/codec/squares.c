@@ -8,8 +8,7 @@
 
 #define WAYS CGX_SQUARES_LANES
 
-/* Adds up SUMS, in pairs. */
-static double total(double sums[WAYS])
+static double add_pairs(double sums[WAYS])
 {
     for (int half = WAYS / 2; half > 0; half /= 2) {
         for (int way = 0; way < half; way++)
@@ -46,8 +45,8 @@ double cgx_squares_sum(const float *values, size_t count, double *magnitudes)
         sums[i - whole] += value;
         squares[i - whole] += value * value;
     }
-    *magnitudes = total(sums);
-    return total(squares);
+    *magnitudes = add_pairs(sums);
+    return add_pairs(squares);
 }
 
 double cgx_squares_difference(const float *values, const float *others, double share, size_t count)
@@ -67,5 +66,5 @@ double cgx_squares_difference(const float *values, const float *others, double s
 
         squares[i - whole] += difference * difference;
     }
-    return total(squares);
+    return add_pairs(squares);
 }

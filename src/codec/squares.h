@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sums over float32 in float64, for samples of buckets. The order of additions is fixed: each of
- * CGX_SQUARES_LANES lanes adds up every so many values, and then lanes are added in pairs, so that
- * processors and devices can add up lanes side by side. The caller's floating-point modes must not
+/* Sums over float32 in float64, for samples of buckets. The order of additions is fixed, so that
+ * processors and devices can add lanes side by side: each of CGX_SQUARES_LANES lanes adds every so
+ * many values, and then lanes are added in pairs. The caller's floating-point modes must not
  * matter. */
 #ifndef CGX_CODEC_SQUARES_H
 #define CGX_CODEC_SQUARES_H
@@ -12,7 +12,6 @@
 
 #define CGX_SQUARES_LANES 32
 
-/* The number of VALUES that are not 0. */
 size_t cgx_squares_nonzero(const float *values, size_t count);
 
 /* The sum of v^2; sets *MAGNITUDES to the sum of |v|. */

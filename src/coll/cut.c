@@ -6,17 +6,18 @@
 #include "codec/encoding.h"
 #include "util/integers.h"
 
-/* A walk over the parts of all slices, each of which has WHOLE encoded bytes and REST / PARTS, in
- * the order of a rank's places: it skips the rank's own chunks and goes back to them later. */
+/* A walk over the parts of all slices in the order of a rank's places: the rank's own chunks are
+ * skipped, and walked at the end. Each part has WHOLE encoded bytes, and REST / PARTS more. */
 struct walk {
     const struct cgx_plan *plan;
     uint64_t parts, whole, rest;
-    uint64_t chunk;                  /* the last one */
-    struct cgx_segment segment, gap; /* that were met last, and before the last chunk skipped */
+    uint64_t chunk; /* number of the last chunk */
+    /* The segment met last, and the one met before the last chunk was skipped. */
+    struct cgx_segment segment, gap;
 };
 
-/* The first unit of part NUMBER: that before which at least so many parts' bytes lie, every unit
- * counted as whole. Goes to the last segment with fewer bytes before it. */
+/* The first unit of part NUMBER: the one before which at least as many bytes lie as NUMBER parts
+ * have, every unit counted as whole. Goes to the last segment with fewer bytes before it. */
 static size_t unit_at(struct walk *walk, uint64_t number)
 {
     const uint64_t target = walk->whole * number + cgx_divide_up(walk->rest * number, walk->parts);
@@ -55,8 +56,8 @@ static size_t lay_pieces(const struct cgx_plan *plan, struct cgx_segment segment
 }
 
 /* Lays out the parts of slice NUMBER in BLOCK from offset AT on; returns their end. */
-static size_t lay(const struct cgx_schedule *schedule, unsigned number, struct cgx_block block,
-                  size_t at, struct walk *walk, struct cgx_cut *cut)
+static size_t lay_parts(const struct cgx_schedule *schedule, unsigned number,
+                        struct cgx_block block, size_t at, struct walk *walk, struct cgx_cut *cut)
 {
     for (uint32_t place = block.first; place < block.end; place++) {
         uint64_t chunk = cgx_program_chunk(&schedule->program, place);
@@ -79,8 +80,7 @@ static size_t lay(const struct cgx_schedule *schedule, unsigned number, struct c
     return at;
 }
 
-/* Moves the parts in BLOCK BY bytes on. */
-static void move(struct cgx_cut *cut, struct cgx_block block, size_t by)
+static void move_parts(struct cgx_cut *cut, struct cgx_block block, size_t by)
 {
     for (uint32_t place = block.first; place < block.end; place++)
         cut->part[place].at += by;
@@ -107,10 +107,10 @@ void cgx_cut_slice(const struct cgx_schedule *schedule, unsigned number, bool le
     cut->slice = number;
     cut->lends = lends;
     cut->part[0].piece = 0;
-    at = lay(schedule, number, others, 0, &walk, cut);
-    end = lay(schedule, number, own, at, &walk, cut);
+    at = lay_parts(schedule, number, others, 0, &walk, cut);
+    end = lay_parts(schedule, number, own, at, &walk, cut);
     if (lends)
-        move(cut, own, most - end);
+        move_parts(cut, own, most - end);
     else
         at = end;
     cut->end = at;

@@ -19,35 +19,35 @@
 #define WINDOW 8
 #define SLOTS 2048
 
-/* Polls without progress before the rank yields its processor, and before it sleeps if ranks share
- * processors. A rank that has one and waits for shared memory alone yields late, after a
- * millisecond: to yield may cost a time slice of whatever else runs, as long as many sums. */
+/* A rank polls so often without progress before it yields its processor, and before it sleeps if
+ * ranks share processors. A rank that has a processor and waits for shared memory alone yields
+ * late, after a millisecond: yielding may cost a time slice of whatever else runs, which is as long
+ * as many sums. */
 #define POLLS_BEFORE_YIELD 32
 #define POLLS_BEFORE_LATE_YIELD 8192
 #define POLLS_BEFORE_SLEEP 512
 #define SLEEP_NANOSECONDS 20000
-/* Polls without progress between queries whether the program's communicator was revoked. */
+/* Polls without progress between queries whether the program has revoked its communicator. */
 #define POLLS_BEFORE_QUERY 1024
-/* Likewise between looks at the clock, once it sleeps or could. */
+/* Polls without progress between looks at the clock, once the rank sleeps or could sleep. */
 #define POLLS_BEFORE_LOOK 64
-/* The most ranks that a warning names. */
 #define MOST_NAMED 8
 
 struct cgx_exchange {
-    size_t most;   /* transfers */
-    size_t window; /* fragments of each */
-    /* By slot: a fragment's request, in the MPI library's format, and its transfer. */
+    size_t most;   /* the most transfers */
+    size_t window; /* the most fragments of each transfer under way */
+    /* Arrays by slot: a fragment's request, in the MPI library's format, and its transfer. */
     unsigned char *requests;
     struct cgx_transfer **owners;
-    unsigned char *statuses; /* of completed fragments, in the same format, and ... */
-    int *indices;            /* ... their slots */
+    unsigned char *statuses; /* statuses of completed fragments, in the MPI library's format */
+    int *indices;
     /* The current exchange: */
     struct cgx_transports transports;
     struct cgx_transfer *transfers;
     size_t ntransfers;
-    size_t nfragments;      /* under way, in the first slots */
-    unsigned idle;          /* polls since the last progress ... */
-    struct cgx_stall stall; /* ... and the time */
+    size_t nfragments;      /* number of fragments under way, in the first slots */
+    unsigned idle;          /* number of polls since the last progress */
+    struct cgx_stall stall; /* the time since the last progress */
     int code;               /* MPI's error code after a failure */
 };
 
@@ -91,7 +91,6 @@ static unsigned char *request_of(const struct cgx_exchange *exchange, size_t slo
     return exchange->requests + slot * exchange->transports.mpi->request_bytes;
 }
 
-/* Posts the next fragment of TRANSFER in SLOT. */
 static int post_fragment(struct cgx_exchange *exchange, struct cgx_transfer *transfer, size_t slot)
 {
     const struct cgx_transports *by = &exchange->transports;
@@ -112,7 +111,7 @@ static int post_fragment(struct cgx_exchange *exchange, struct cgx_transfer *tra
                           by->tag, by->comm, request);
 }
 
-/* Takes the size of TRANSFER from its first fragment, which has arrived, and posts further
+/* Reads the size of TRANSFER from its first fragment, which has arrived, and posts further
  * fragments up to the window. */
 static int post_rest(struct cgx_exchange *exchange, struct cgx_transfer *transfer)
 {
@@ -134,7 +133,7 @@ static int post_first(struct cgx_exchange *exchange, int direction)
 
         if ((int)transfer->direction != direction || transfer->pending)
             continue;
-        if (transfer->varies && direction == CGX_TRANSFER_RECEIVE)
+        if (transfer->has_variable_size && direction == CGX_TRANSFER_RECEIVE)
             window = 1;
         for (size_t i = 0; i < window && transfer->posted < transfer->bytes; i++) {
             int code = post_fragment(exchange, transfer, exchange->nfragments);
@@ -149,7 +148,7 @@ static int post_first(struct cgx_exchange *exchange, int direction)
 
 /* Records that the fragment in SLOT is complete and posts the transfer's next one there. If there
  * is none, SLOT has no owner. */
-static int advance(struct cgx_exchange *exchange, size_t slot, const void *status)
+static int advance_transfer(struct cgx_exchange *exchange, size_t slot, const void *status)
 {
     const struct cgx_mpi *mpi = exchange->transports.mpi;
     struct cgx_transfer *transfer = exchange->owners[slot];
@@ -160,7 +159,7 @@ static int advance(struct cgx_exchange *exchange, size_t slot, const void *statu
         if (code != CGX_MPI_SUCCESS)
             return code;
         transfer->filled += (size_t)count;
-        if (transfer->varies && !transfer->started) {
+        if (transfer->has_variable_size && !transfer->started) {
             transfer->started = true;
             code = post_rest(exchange, transfer);
             if (code != CGX_MPI_SUCCESS)
@@ -173,7 +172,8 @@ static int advance(struct cgx_exchange *exchange, size_t slot, const void *statu
     return CGX_MPI_SUCCESS;
 }
 
-/* Moves the last fragments into slots without an owner, since a poll takes time for every slot. */
+/* Moves the last fragments into slots without an owner, since each slot makes a poll take longer.
+ */
 static void close_gaps(struct cgx_exchange *exchange)
 {
     size_t slot = 0;
@@ -193,7 +193,7 @@ static void close_gaps(struct cgx_exchange *exchange)
 }
 
 /* Polls MPI and returns an error if the communicator has failed. No message has this tag. */
-static int probe(const struct cgx_transports *by)
+static int probe_failure(const struct cgx_transports *by)
 {
     int flag;
 
@@ -216,14 +216,14 @@ static int advance_fragments(struct cgx_exchange *exchange, int *done)
     int code = CGX_MPI_SUCCESS;
 
     if (is_revoked(mpi, exchange->transports.comm))
-        code = probe(&exchange->transports);
+        code = probe_failure(&exchange->transports);
     if (code != CGX_MPI_SUCCESS)
         return code;
     code = mpi->Testsome((int)exchange->nfragments, exchange->requests, done, exchange->indices,
                          exchange->statuses);
     for (int i = 0; code == CGX_MPI_SUCCESS && i < *done; i++)
-        code = advance(exchange, (size_t)exchange->indices[i],
-                       exchange->statuses + (size_t)i * mpi->status_bytes);
+        code = advance_transfer(exchange, (size_t)exchange->indices[i],
+                                exchange->statuses + (size_t)i * mpi->status_bytes);
     if (code != CGX_MPI_SUCCESS)
         return cgx_mpi_error_of(mpi, code, *done, exchange->statuses);
     if (*done > 0)
@@ -250,7 +250,7 @@ static int query_revoked(const struct cgx_transports *by)
 {
     if (is_revoked(by->mpi, by->caller))
         by->mpi->Comm_revoke(by->comm);
-    return probe(by);
+    return probe_failure(by);
 }
 
 enum cgx_status cgx_exchange_begin(struct cgx_exchange *exchange,
@@ -270,7 +270,7 @@ enum cgx_status cgx_exchange_begin(struct cgx_exchange *exchange,
     for (size_t t = 0; t < ntransfers; t++) {
         transfers[t].posted = 0;
         transfers[t].started = false;
-        if (transfers[t].varies && transfers[t].direction == CGX_TRANSFER_SEND)
+        if (transfers[t].has_variable_size && transfers[t].direction == CGX_TRANSFER_SEND)
             transfers[t].bytes = transfers[t].filled;
         if (transfers[t].direction == CGX_TRANSFER_RECEIVE)
             transfers[t].filled = 0;
@@ -298,8 +298,8 @@ enum cgx_status cgx_exchange_poll(struct cgx_exchange *exchange, bool *complete)
         code = advance_fragments(exchange, &done);
     else if (left > 0 && shared == 0)
         /* MPI must progress. Testsome without requests may not poll, nor may a probe that finds a
-         * message, such as one of the next stage. */
-        code = probe(by);
+         * message, such as one of the next round. */
+        code = probe_failure(by);
     exchange->idle++;
     if (shared > 0 || done > 0) {
         exchange->idle = 0;
@@ -329,7 +329,7 @@ static bool is_under_way(const struct cgx_exchange *exchange, const struct cgx_t
     return found;
 }
 
-static void warn(const struct cgx_exchange *exchange)
+static void warn_of_stall(const struct cgx_exchange *exchange)
 {
     int peers[MOST_NAMED];
     size_t npeers = 0, length;
@@ -363,7 +363,7 @@ void cgx_exchange_rest(struct cgx_exchange *exchange)
 
     if (exchange->idle > POLLS_BEFORE_SLEEP && exchange->idle % POLLS_BEFORE_LOOK == 0 &&
         cgx_stall_due(&exchange->stall))
-        warn(exchange);
+        warn_of_stall(exchange);
     if (exchange->idle > POLLS_BEFORE_SLEEP && !has_processors)
         nanosleep(&nap, NULL);
     else if (exchange->idle > (has_processors && exchange->nfragments == 0 ? POLLS_BEFORE_LATE_YIELD

@@ -22,9 +22,9 @@ void cgx_exchange_begin_shared(const struct cgx_transports *transports,
     }
 }
 
-/* Copies the message, or begins to pull it, if it is ready; returns whether it was. Bytes beyond
- * the expected size are dropped. */
-static bool receive(const struct cgx_transports *transports, struct cgx_transfer *transfer)
+/* Copies the message, or begins to pull it, if it is ready; returns whether it was ready. Bytes
+ * beyond the expected size are dropped. */
+static bool receive_shared(const struct cgx_transports *transports, struct cgx_transfer *transfer)
 {
     const struct cgx_puller *puller = &transports->puller;
     struct cgx_shm_message message;
@@ -48,7 +48,7 @@ static bool receive(const struct cgx_transports *transports, struct cgx_transfer
 
 /* Whether the peer has taken what TRANSFER sends, or has released this rank's messages if TRANSFER
  * is a release. */
-static bool is_over(const struct cgx_shm *shm, const struct cgx_transfer *transfer)
+static bool is_acknowledged(const struct cgx_shm *shm, const struct cgx_transfer *transfer)
 {
     return transfer->direction == CGX_TRANSFER_SEND
                ? cgx_shm_was_taken(shm, (unsigned)transfer->peer)
@@ -56,8 +56,8 @@ static bool is_over(const struct cgx_shm *shm, const struct cgx_transfer *transf
 }
 
 /* Waits until all pulls are complete and tells the senders. */
-static void settle(const struct cgx_transports *transports, struct cgx_transfer *transfers,
-                   size_t ntransfers)
+static void settle_pulled(const struct cgx_transports *transports, struct cgx_transfer *transfers,
+                          size_t ntransfers)
 {
     transports->puller.settle(transports->puller.state);
     for (size_t t = 0; t < ntransfers; t++) {
@@ -81,15 +81,15 @@ size_t cgx_exchange_advance_shared(const struct cgx_transports *transports,
         if (!transfer->pending)
             continue;
         if (receives)
-            done += receive(transports, transfer);
-        else if (is_over(transports->shm, transfer))
+            done += receive_shared(transports, transfer);
+        else if (is_acknowledged(transports->shm, transfer))
             transfer->pending = false, done++;
         pulled += transfer->pulled;
         coming += receives && transfer->pending && !transfer->pulled;
         *left += transfer->pending;
     }
     if (pulled > 0 && coming == 0) {
-        settle(transports, transfers, ntransfers);
+        settle_pulled(transports, transfers, ntransfers);
         *left -= pulled;
         done += pulled;
     }

@@ -21,9 +21,9 @@ static bool may_pack(const struct cgx_slice *slice, unsigned peer)
     return !(shm && cgx_shm_reaches(shm, peer));
 }
 
-/* Packs the message of BLOCK if that pays, as it does if pieces vary; returns whether it is packed.
- * All peers are sent the same message. */
-static bool pack(struct cgx_slice *slice, struct cgx_block block)
+/* Packs the message of BLOCK if that pays, as it always does for pieces of variable size; returns
+ * whether the message is packed. All peers are sent the same message. */
+static bool pack_message(struct cgx_slice *slice, struct cgx_block block)
 {
     const struct cgx_scratch *scratch = slice->coll->scratch;
     const struct cgx_extent extent = cgx_slice_extent(slice, block);
@@ -48,7 +48,7 @@ static bool pack(struct cgx_slice *slice, struct cgx_block block)
 
 /* Unpacks the message of TRANSFER in place. The exchange is over, so the space for packed messages
  * is free. */
-static bool unpack(const struct cgx_slice *slice, const struct cgx_transfer *transfer)
+static bool unpack_message(const struct cgx_slice *slice, const struct cgx_transfer *transfer)
 {
     const struct cgx_extent extent = cgx_slice_extent(slice, transfer->block);
     unsigned char *payload = transfer->data + CGX_MESSAGE_HEADER_BYTES;
@@ -61,9 +61,10 @@ static bool unpack(const struct cgx_slice *slice, const struct cgx_transfer *tra
     return cgx_unpack(&extent, room, bytes, payload) == CGX_OK;
 }
 
-/* Copies the message of TRANSFER from FROM, in the segment of a local peer; of pieces that vary,
- * only the bytes in use. */
-static void copy(const void *state, const struct cgx_transfer *transfer, const unsigned char *from)
+/* Copies the message of TRANSFER from FROM, in the segment of a local peer; of pieces of variable
+ * size, only the bytes in use. */
+static void copy_message(const void *state, const struct cgx_transfer *transfer,
+                         const unsigned char *from)
 {
     const struct cgx_slice *slice = state;
     const struct cgx_extent extent = cgx_slice_extent(slice, transfer->block);
@@ -71,7 +72,7 @@ static void copy(const void *state, const struct cgx_transfer *transfer, const u
     struct cgx_runs runs = {0};
     struct cgx_shown shown;
 
-    if (!slice->coll->schedule->plan.varies || transfer->filled < transfer->bytes) {
+    if (!slice->coll->schedule->plan.has_variable_size || transfer->filled < transfer->bytes) {
         memcpy(transfer->data, from, transfer->filled);
         return;
     }
@@ -83,7 +84,7 @@ static void copy(const void *state, const struct cgx_transfer *transfer, const u
 
 /* ---- sending ---- */
 
-/* The bytes of TRANSFER that reach its receiver: pieces that vary may leave some unused. */
+/* How many bytes of TRANSFER reach its receiver: pieces of variable size may leave some unused. */
 static size_t sent_of(const struct cgx_slice *slice, const struct cgx_transfer *transfer)
 {
     const struct cgx_extent extent = cgx_slice_extent(slice, transfer->block);
@@ -92,14 +93,14 @@ static size_t sent_of(const struct cgx_slice *slice, const struct cgx_transfer *
     struct cgx_runs runs = {0};
     struct cgx_shown shown;
 
-    if (!slice->coll->schedule->plan.varies || transfer->varies)
+    if (!slice->coll->schedule->plan.has_variable_size || transfer->has_variable_size)
         return transfer->filled;
     while (cgx_runs_next(&extent, payload, &runs, &shown))
         used += shown.bytes;
     return used;
 }
 
-/* The elements of a call with PLAN, as headers have them. */
+/* The number of elements of a call with PLAN, as message headers state it. */
 static uint32_t elements_of(const struct cgx_plan *plan)
 {
     return plan->count < CGX_MESSAGE_ELEMENTS_MOST ? (uint32_t)plan->count
@@ -114,8 +115,8 @@ static uint8_t flags_of(const struct cgx_slice *slice)
                      (slice->held ? CGX_MESSAGE_HELD : 0));
 }
 
-/* Writes the message header of TRANSFER, which is sent. */
-static void seal(struct cgx_slice *slice, struct cgx_transfer *transfer)
+/* Writes the message header of TRANSFER, which is about to be sent. */
+static void seal_message(struct cgx_slice *slice, struct cgx_transfer *transfer)
 {
     bool present = slice->vote == CGX_ABLE && !slice->lost;
     const struct cgx_plan *plan = &slice->coll->schedule->plan;
@@ -128,7 +129,8 @@ static void seal(struct cgx_slice *slice, struct cgx_transfer *transfer)
 
     if (slice->number == 0 && cgx_slice_is_early(slice))
         memcpy(header.sketch, slice->coll->sketch.signs, sizeof header.sketch);
-    if (present && may_pack(slice, (unsigned)transfer->peer) && pack(slice, transfer->block)) {
+    if (present && may_pack(slice, (unsigned)transfer->peer) &&
+        pack_message(slice, transfer->block)) {
         header.flags = CGX_MESSAGE_PACKED;
         header.bytes = slice->packed.bytes;
         transfer->data = slice->packed.message;
@@ -138,30 +140,31 @@ static void seal(struct cgx_slice *slice, struct cgx_transfer *transfer)
     slice->sent += present ? sent_of(slice, transfer) : transfer->filled;
 }
 
-/* Lists the message of STEP, unless it is empty. */
-static void list(struct cgx_slice *slice, const struct cgx_program_step *step)
+/* Adds MESSAGE to the transfers of the exchange, unless it is empty. */
+static void list_message(struct cgx_slice *slice, const struct cgx_program_message *message)
 {
     const struct cgx_cut *cut = &slice->slot->cut;
     struct cgx_transfer *transfer = &slice->coll->scratch->transfers[slice->ntransfers];
-    size_t at = cut->part[step->block.first].at;
+    size_t at = cut->part[message->block.first].at;
 
-    if (cgx_cut_pieces(cut, step->block) == 0)
+    if (cgx_cut_pieces(cut, message->block) == 0)
         return;
     slice->ntransfers++;
-    transfer->peer = (int)step->peer;
-    transfer->block = step->block;
-    transfer->bytes = cgx_cut_bytes(cut, step->block);
-    if (!step->sends && cgx_slice_is_early(slice))
-        at = cut->input[slice->round] + step->copy * transfer->bytes;
+    transfer->peer = (int)message->peer;
+    transfer->block = message->block;
+    transfer->bytes = cgx_cut_bytes(cut, message->block);
+    if (!message->sends && cgx_slice_is_early(slice))
+        at = cut->input[slice->round] + message->copy * transfer->bytes;
     transfer->data = slice->slot->staging + at;
-    transfer->varies = cgx_slice_varies(slice, step->block) && may_pack(slice, step->peer);
-    transfer->direction = step->sends ? CGX_TRANSFER_SEND : CGX_TRANSFER_RECEIVE;
-    if (step->sends)
-        seal(slice, transfer);
+    transfer->has_variable_size =
+        cgx_slice_has_variable_size(slice, message->block) && may_pack(slice, message->peer);
+    transfer->direction = message->sends ? CGX_TRANSFER_SEND : CGX_TRANSFER_RECEIVE;
+    if (message->sends)
+        seal_message(slice, transfer);
 }
 
-/* The number of the round's messages between a pair of ranks: it has a place for each kind of level
- * in each slice, whether or not there is such a level (doc/format.md). */
+/* The number of the round's messages among those between a pair of ranks: there is a number for
+ * each kind of level in each slice, whether or not the program has such a level (doc/format.md). */
 static unsigned seq_of(const struct cgx_slice *slice)
 {
     const struct cgx_program *program = cgx_slice_program(slice);
@@ -179,14 +182,14 @@ enum cgx_status cgx_slice_post(struct cgx_slice *slice)
     struct cgx_transports transports = coll->transports;
 
     transports.puller = cgx_slice_puller(slice);
-    transports.copier = (struct cgx_copier){slice, copy};
+    transports.copier = (struct cgx_copier){slice, copy_message};
     slice->ntransfers = 0;
     slice->packed = (struct cgx_packed){0};
     slice->seq = seq_of(slice);
     for (unsigned i = 0; i + 2 < 2 * size; i++) {
-        const struct cgx_program_step step = cgx_program_message(program, slice->round, i);
+        const struct cgx_program_message message = cgx_program_message(program, slice->round, i);
 
-        list(slice, &step);
+        list_message(slice, &message);
     }
     return cgx_exchange_begin(coll->scratch->exchange, &transports, coll->scratch->transfers,
                               slice->ntransfers);
@@ -194,8 +197,8 @@ enum cgx_status cgx_slice_post(struct cgx_slice *slice)
 
 /* ---- receiving ---- */
 
-/* Reads HEADER. True if it and the length match the schedule, with a payload, which is unpacked, or
- * with flags. */
+/* Reads HEADER. Returns whether header and length match the schedule. Such a message either has a
+ * payload, which is unpacked, or flags. */
 static bool is_expected(const struct cgx_slice *slice, const struct cgx_transfer *transfer,
                         struct cgx_message *header)
 {
@@ -206,11 +209,12 @@ static bool is_expected(const struct cgx_slice *slice, const struct cgx_transfer
         header->plan != slice->coll->state.hash)
         return false;
     if (header->flags == CGX_MESSAGE_PACKED)
-        return header->bytes == payload && unpack(slice, transfer);
+        return header->bytes == payload && unpack_message(slice, transfer);
     return header->flags != 0 || (transfer->filled == transfer->bytes && header->bytes == payload);
 }
 
-/* Logs that the message of TRANSFER, with HEADER, all zeros if it has none, is of another call. */
+/* Logs that the message of TRANSFER belongs to another call. HEADER is all zeros if the message has
+ * none. */
 static void log_unexpected(const struct cgx_slice *slice, const struct cgx_transfer *transfer,
                            const struct cgx_message *header)
 {
@@ -228,12 +232,12 @@ static void log_unexpected(const struct cgx_slice *slice, const struct cgx_trans
                  types[header->dtype], plan->count, types[plan->dtype]);
     cgx_log(CGX_LOG_ERROR,
             "%sa message of rank %d of the communicator is not what the plan says (%zu of %zu "
-            "bytes, step %u for %u, plan %08x for %08x)",
+            "bytes, number %u for %u, plan %08x for %08x)",
             differ, transfer->peer, transfer->filled, transfer->bytes, header->seq,
             slice->seq & 0xFFFFu, (unsigned)header->plan, (unsigned)slice->coll->state.hash);
 }
 
-static void take(struct cgx_slice *slice, const struct cgx_transfer *transfer)
+static void read_message(struct cgx_slice *slice, const struct cgx_transfer *transfer)
 {
     struct cgx_message header = {0};
     bool expected = is_expected(slice, transfer, &header);
@@ -266,7 +270,7 @@ enum cgx_status cgx_slice_poll(struct cgx_slice *slice, bool *complete)
     slice->heard = slice->agreeing = slice->zeros = 0;
     for (size_t i = 0; i < slice->ntransfers; i++) {
         if (scratch->transfers[i].direction == CGX_TRANSFER_RECEIVE)
-            take(slice, &scratch->transfers[i]);
+            read_message(slice, &scratch->transfers[i]);
     }
     if (slice->unpulled && cgx_slice_is_early(slice))
         cgx_slice_give_up(slice);

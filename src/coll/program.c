@@ -16,7 +16,8 @@ uint32_t cgx_shape_chunk_of(const struct cgx_shape *shape, unsigned rank)
 
 /* ---- places ---- */
 
-/* The place of ITEM among COUNT items in order of which OWN, if there is one, comes last. */
+/* The place of ITEM among COUNT items that stand in their own order, except that OWN, if it is one
+ * of them, comes last. */
 static unsigned place_of(unsigned item, unsigned own, unsigned count)
 {
     if (own >= count)
@@ -24,7 +25,7 @@ static unsigned place_of(unsigned item, unsigned own, unsigned count)
     return item == own ? count - 1 : item - (item > own);
 }
 
-/* The item at PLACE. */
+/* The item at PLACE, in that order. */
 static unsigned item_at(unsigned place, unsigned own, unsigned count)
 {
     if (own >= count)
@@ -68,7 +69,7 @@ static unsigned rank_of(const struct cgx_program *program, const struct cgx_leve
     return nodes->members[nodes->first[member] + program->local];
 }
 
-/* Adds LEVEL if any rank USES it. This rank may have no part. */
+/* Adds LEVEL if any rank USES it. This rank may have no part in it. */
 static void add_level(struct cgx_program *program, bool uses, bool takes_part,
                       struct cgx_level level)
 {
@@ -135,17 +136,17 @@ struct cgx_block cgx_program_input(const struct cgx_program *program, unsigned r
     return block_of(level, level->self);
 }
 
-struct cgx_program_step cgx_program_message(const struct cgx_program *program, unsigned round,
-                                            unsigned index)
+struct cgx_program_message cgx_program_message(const struct cgx_program *program, unsigned round,
+                                               unsigned index)
 {
     const struct cgx_level *level = cgx_program_level(program, round);
     bool gathers = cgx_program_gathers(program, round), sends = index % 2;
     unsigned turn = index / 2 + 1, back = sends ? turn : level->size - turn;
     unsigned member = (level->self + back) % level->size;
 
-    return (struct cgx_program_step){.sends = sends,
-                                     .peer = rank_of(program, level, member),
-                                     .block =
-                                         block_of(level, sends == gathers ? level->self : member),
-                                     .copy = member - (member > level->self)};
+    return (struct cgx_program_message){
+        .sends = sends,
+        .peer = rank_of(program, level, member),
+        .block = block_of(level, sends == gathers ? level->self : member),
+        .copy = member - (member > level->self)};
 }

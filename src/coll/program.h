@@ -32,11 +32,11 @@
 
 #include "topo/nodes.h"
 
-/* Nodes in rows whose lengths differ by at most one. In a row that is longer than others the last
- * node has no column. With one row there is no grid. */
+/* An arrangement of nodes in rows whose lengths differ by at most one. In a row that is longer than
+ * others the last node has no column. With one row there is no grid. */
 struct cgx_node_grid {
     unsigned nodes, rows;
-    unsigned columns; /* nodes that every row has */
+    unsigned columns; /* nodes that every row has, so columns */
 };
 
 /* Arranges NODES in ROWS, each of at least one node. */
@@ -56,13 +56,11 @@ static inline unsigned cgx_node_grid_length(const struct cgx_node_grid *grid, un
     return cgx_node_grid_first(grid, row + 1) - cgx_node_grid_first(grid, row);
 }
 
-/* Nodes of the longest row. */
 static inline unsigned cgx_node_grid_longest(const struct cgx_node_grid *grid)
 {
     return (grid->nodes + grid->rows - 1) / grid->rows;
 }
 
-/* The row of NODE. */
 static inline unsigned cgx_node_grid_row(const struct cgx_node_grid *grid, unsigned node)
 {
     return (unsigned)((((uint64_t)node + 1) * grid->rows - 1) / grid->nodes);
@@ -96,7 +94,7 @@ static inline bool cgx_block_is_empty(struct cgx_block block)
     return block.first == block.end;
 }
 
-/* Of a level; RESULT stands for sums that are results. */
+/* The kind of a level. RESULT stands for sums that are results. */
 enum cgx_level_kind {
     CGX_LEVEL_NODE,
     CGX_LEVEL_ROW,
@@ -105,9 +103,11 @@ enum cgx_level_kind {
     CGX_LEVEL_RESULT = CGX_LEVELS
 };
 
-/* The first BLOCKS members own a block each, of STRIDE places; all blocks begin at BASE. */
+/* The first BLOCKS members own a block each, of STRIDE places; all blocks begin at place BASE. */
 struct cgx_level {
-    unsigned size, self; /* members, and this rank's number; size below 2: there is no other */
+    /* Number of members, and this rank's number among them. Below 2 members there is no exchange.
+     */
+    unsigned size, self;
     unsigned blocks;
     uint32_t base, stride;
     enum cgx_level_kind kind;
@@ -118,38 +118,38 @@ struct cgx_level {
 struct cgx_program {
     struct cgx_shape shape;
     unsigned node, local, row, column;
-    unsigned levels, rounds; /* twice as many; one for a single rank */
+    /* Numbers of levels and of rounds: twice as many, or one round for a single rank. */
+    unsigned levels, rounds;
     struct cgx_level level[CGX_LEVELS];
     unsigned start; /* the round whose sum needs nothing but the caller's elements */
     uint32_t parts;
-    uint32_t shard; /* places of this rank's shard: from here on; PARTS: none */
-    bool owns;      /* the last place is its own part */
+    uint32_t shard; /* the first place of this rank's shard; PARTS if it has no shard */
+    bool owns;      /* this rank owns a part, at the last place */
 };
 
 struct cgx_program cgx_program_of(const struct cgx_shape *shape, unsigned rank);
 
-/* The number of the chunk whose part is at PLACE. */
 uint32_t cgx_program_chunk(const struct cgx_program *program, uint32_t place);
 
-/* What is summed before the messages of ROUND; empty: nothing. */
+/* The block that is summed before the messages of ROUND; empty: nothing is summed. */
 struct cgx_block cgx_program_sum(const struct cgx_program *program, unsigned round);
 
-/* What arrives in ROUND for later sums: a copy of this block from each other member, in their
- * order. Those of the SELF members before this rank come before what the rank had, the others
- * behind. */
+/* The block that arrives in ROUND for later sums, a copy from each other member, in the order of
+ * members. The copies of the SELF members before this rank come before this rank's own elements in
+ * the sum, the others behind them. */
 struct cgx_block cgx_program_input(const struct cgx_program *program, unsigned round);
 
-struct cgx_program_step {
+struct cgx_program_message {
     bool sends;
     unsigned peer;
     struct cgx_block block; /* empty: there is no message */
-    unsigned copy;          /* of the round's input that is received; none in gathering rounds */
+    unsigned copy;          /* number of the copy that is received; unused in gathering rounds */
 };
 
-/* Message INDEX, below twice the level's size - 2, of ROUND. No two members begin with the same
- * one, and messages arrive roughly in the order of their receives. */
-struct cgx_program_step cgx_program_message(const struct cgx_program *program, unsigned round,
-                                            unsigned index);
+/* Message INDEX of ROUND; INDEX is below twice the level's size - 2. No two members begin with the
+ * same message, and messages arrive roughly in the order of their receives. */
+struct cgx_program_message cgx_program_message(const struct cgx_program *program, unsigned round,
+                                               unsigned index);
 
 /* Whether ROUND gathers results, so that a flag in its messages does not reach all ranks any more.
  */

@@ -15,20 +15,20 @@
 
 #include "codec/encoding.h"
 
-/* Copies the heads of pieces that vary between places of EXTENT's message. */
+/* Copies the heads of pieces of variable size between two places of EXTENT's message. */
 static void copy_heads(const struct cgx_extent *extent, const unsigned char *from,
                        unsigned char *to)
 {
     for (size_t i = 0; i < extent->npieces; i++) {
         size_t head = extent->pieces[i].offset - extent->begin + CGX_MESSAGE_HEADER_BYTES;
 
-        if (cgx_encoding_quantiser(extent->pieces[i].bits)->varies)
+        if (cgx_encoding_quantiser(extent->pieces[i].bits)->has_variable_size)
             memcpy(to + head, from + head, sizeof(struct cgx_uniform_head));
     }
 }
 
-static void pull(void *state, const struct cgx_transfer *transfer,
-                 const struct cgx_shm_message *message)
+static void pull_message(void *state, const struct cgx_transfer *transfer,
+                         const struct cgx_shm_message *message)
 {
     struct cgx_slice *slice = state;
     struct cgx_backend *encoder = slice->coll->encoder;
@@ -40,7 +40,8 @@ static void pull(void *state, const struct cgx_transfer *transfer,
     struct cgx_shown shown;
 
     memcpy(transfer->data, message->data, transfer->filled < header ? transfer->filled : header);
-    /* An incomplete message is refused later, or flags say that it has no payload. */
+    /* If the message is incomplete, it is refused later, or its flags say that it has no payload.
+     */
     if (slice->vote != CGX_ABLE || transfer->filled != transfer->bytes ||
         transfer->filled == header)
         return;
@@ -50,14 +51,15 @@ static void pull(void *state, const struct cgx_transfer *transfer,
         encoder->ops->borrow(encoder, slice->slot_number, peer, message->offset, transfer->data,
                              transfer->filled))
         return;
-    /* Of pieces that vary, which the peer has shown, only the bytes in use. */
+    /* The peer has shown its pieces to the host, so of those of variable size only the bytes in use
+     * are pulled. */
     while (cgx_runs_next(&extent, message->data + header, &runs, &shown))
         encoder->ops->pull(encoder, slice->slot_number, peer,
                            message->offset + header + shown.offset,
                            transfer->data + header + shown.offset, shown.bytes);
 }
 
-static void settle(void *state)
+static void settle_pulls(void *state)
 {
     struct cgx_slice *slice = state;
     struct cgx_backend *encoder = slice->coll->encoder;
@@ -70,7 +72,7 @@ struct cgx_puller cgx_slice_puller(struct cgx_slice *slice)
 {
     if (slice->pull == CGX_PULL_NONE)
         return (struct cgx_puller){0};
-    return (struct cgx_puller){.state = slice, .pull = pull, .settle = settle};
+    return (struct cgx_puller){.state = slice, .pull = pull_message, .settle = settle_pulls};
 }
 
 void cgx_slice_publish(struct cgx_slice *slice)
@@ -85,7 +87,7 @@ void cgx_slice_publish(struct cgx_slice *slice)
         cgx_cut_pieces(cut, shard) == 0)
         return;
     slice->lent = slice->lends;
-    /* The device has made the own part, at the end, itself. */
+    /* The device has made the own part, which is the last one, itself. */
     end = own.first < own.end ? cut->part[own.first].at
                               : cut->part[shard.first].at + cgx_cut_bytes(cut, shard);
     if (end == cut->part[shard.first].at)

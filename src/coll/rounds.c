@@ -42,7 +42,7 @@ void cgx_slice_start(const struct cgx_coll *coll, unsigned number, struct cgx_sl
 }
 
 /* Holds the call if all peers of the first exchange bring what this rank brings, since gradients of
- * other data are not so alike, or if they begin to bring zeros. */
+ * different samples are not so alike, or if they begin to bring zeros. */
 static void compare_sketches(struct cgx_slice *slice)
 {
     struct cgx_inputs *inputs = slice->coll->inputs;

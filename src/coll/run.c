@@ -34,8 +34,8 @@ static void begin_backends(struct cgx_coll *coll)
     }
 }
 
-/* Waits until the backends have no work queued on the buffers, and ends those that have begun, the
- * decoder first. False: their work failed. */
+/* Waits until the backends have no work queued on the buffers, and ends the backends that have
+ * begun, the decoder first. Returns whether their work succeeded. */
 static bool end_backends(const struct cgx_coll *coll)
 {
     struct cgx_backend *backends[] = {coll->encoder, coll->decoder};
@@ -49,9 +49,8 @@ static bool end_backends(const struct cgx_coll *coll)
     return good;
 }
 
-/* Takes this rank's look at its input. If that is no gradient, the call is done exactly on all
- * ranks. */
-static void look(struct cgx_coll *coll)
+/* Looks at this rank's input. If that is no gradient, the call is done exactly on all ranks. */
+static void look_at_input(struct cgx_coll *coll)
 {
     const struct cgx_plan *plan = &coll->schedule->plan;
     const struct cgx_strided runs =
@@ -76,7 +75,7 @@ static void look(struct cgx_coll *coll)
     }
 }
 
-static void start_next(struct cgx_coll *coll)
+static void start_next_slice(struct cgx_coll *coll)
 {
     unsigned number = coll->state.started++;
 
@@ -84,7 +83,7 @@ static void start_next(struct cgx_coll *coll)
 }
 
 /* Records SLICE, whose work is over, in the timeline. */
-static void trace(const struct cgx_slice *slice)
+static void trace_slice(const struct cgx_slice *slice)
 {
     if (slice->begun != 0)
         cgx_trace_record((struct cgx_trace_event){.begin = slice->begun,
@@ -102,8 +101,7 @@ static bool is_by_host(const struct cgx_coll *coll)
            coll->decoder == coll->encoder;
 }
 
-/* Progresses only the messages of the current slice. */
-static void move_on(void *state)
+static void progress_messages(void *state)
 {
     struct cgx_coll *coll = state;
     bool complete;
@@ -112,11 +110,11 @@ static void move_on(void *state)
         coll->state.failed = cgx_exchange_poll(coll->scratch->exchange, &complete) != CGX_OK;
 }
 
-/* Does the next piece of work: decodes the last finished slice or, if that is done, starts the
- * slice after the current one, in the same slot. Returns false if no work is left. */
-static bool catch_up(struct cgx_coll *coll)
+/* Does the next work that was put off: decodes the last finished slice or, if that is done, starts
+ * the slice after the current one, in the same slot. Returns false if no work is left. */
+static bool do_put_off_work(struct cgx_coll *coll)
 {
-    const struct cgx_meanwhile meanwhile = {move_on, coll};
+    const struct cgx_meanwhile meanwhile = {progress_messages, coll};
     struct cgx_slice *undecoded = coll->state.undecoded;
 
     if (!undecoded && (coll->state.started >= coll->schedule->slices ||
@@ -125,34 +123,34 @@ static bool catch_up(struct cgx_coll *coll)
     coll->state.meanwhile = slice_of(coll, coll->state.slice)->formed ? &meanwhile : NULL;
     coll->state.undecoded = NULL;
     if (!undecoded) {
-        start_next(coll);
+        start_next_slice(coll);
     } else {
         coll->state.lost |= cgx_slice_decode(undecoded) != CGX_OK;
-        trace(undecoded);
+        trace_slice(undecoded);
     }
     coll->state.meanwhile = NULL;
     return true;
 }
 
-static void catch_up_all(struct cgx_coll *coll)
+static void do_all_put_off_work(struct cgx_coll *coll)
 {
-    while (catch_up(coll))
+    while (do_put_off_work(coll))
         ;
 }
 
 /* ---- results of slices ---- */
 
-/* Whether this rank does not know whether the others hold the call, which they act on at once: it
- * must not meet them in another collective. */
-static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
+/* Whether this rank does not know whether the others hold the call. The others act on that at once,
+ * so this rank must not meet them in another collective. */
+static bool may_miss_hold(const struct cgx_coll *coll, const struct cgx_slice *slice)
 {
     return slice->number + 1 == coll->schedule->slices && slice->missed && slice->number == 0 &&
            coll->looks;
 }
 
 /* Adds the energies and elements that the uniformly quantised pieces of SLICE store, which cover
- * all quantisations that went into them. All stages have an equal part of the error, and no group
- * has more of it than the floor says. */
+ * all quantisations that led to them. All stages have an equal part of the error, and no group has
+ * more of it than the floor allows. */
 static void add_quantised(struct cgx_coll *coll, const struct cgx_slice *slice)
 {
     const struct cgx_cut *cut = &slice->slot->cut;
@@ -168,7 +166,7 @@ static void add_quantised(struct cgx_coll *coll, const struct cgx_slice *slice)
         struct cgx_uniform_head head;
         double noise;
 
-        if (!cgx_encoding_quantiser(piece->bits)->varies)
+        if (!cgx_encoding_quantiser(piece->bits)->has_variable_size)
             continue;
         head = cgx_uniform_head_of(slice->slot->staging + piece->offset);
         noise = CGX_ROUNDING_VARIANCE * stages * (double)piece->count * (double)head.step *
@@ -183,20 +181,20 @@ static void add_quantised(struct cgx_coll *coll, const struct cgx_slice *slice)
 }
 
 /* Takes the results of SLICE, whose rounds are over; returns the outcome so far. */
-static enum cgx_outcome conclude(struct cgx_coll *coll, struct cgx_slice *slice)
+static enum cgx_outcome conclude_slice(struct cgx_coll *coll, struct cgx_slice *slice)
 {
     coll->state.lent |= slice->lent;
     if (slice->vote == CGX_UNRECOVERABLE)
         return CGX_OUTCOME_UNRECOVERABLE;
     if (slice->look != CGX_LOOK_UNKNOWN)
         coll->look = slice->look;
-    /* The next slice, if there is one, tells ranks that have missed it. */
+    /* The messages of the next slice, if there is one, reach ranks that have missed the flag. */
     coll->state.held = slice->vote != CGX_ABLE && slice->held && slice->number == 0;
     if (slice->vote != CGX_ABLE && slice->held)
         return coll->state.held && coll->schedule->slices > 1 ? CGX_OUTCOME_DONE : CGX_OUTCOME_HELD;
     if (slice->vote != CGX_ABLE)
         return slice->number == 0 ? CGX_OUTCOME_DECLINED : CGX_OUTCOME_HALFWAY;
-    if (is_lost(coll, slice))
+    if (may_miss_hold(coll, slice))
         return CGX_OUTCOME_BROKEN;
     if (slice->lost) {
         coll->state.lost = true;
@@ -207,30 +205,30 @@ static enum cgx_outcome conclude(struct cgx_coll *coll, struct cgx_slice *slice)
     return CGX_OUTCOME_DONE;
 }
 
-/* Makes NUMBER the current slice. Unless work is put off, decodes the slice before it and starts
- * the slice after it. */
-static void take_up(struct cgx_coll *coll, unsigned number)
+/* Makes NUMBER the current slice. Unless work is put off, decodes the slice before and starts the
+ * slice after it. */
+static void make_current(struct cgx_coll *coll, unsigned number)
 {
     struct cgx_slice *slice = slice_of(coll, number);
 
     /* The messages of the last slice report losses, which must be known before they are sent. */
     if (number > 0 && (!coll->state.puts_off || number + 1 == coll->schedule->slices))
-        catch_up_all(coll);
+        do_all_put_off_work(coll);
     coll->state.slice = number;
     if (!coll->state.puts_off)
-        catch_up_all(coll);
-    /* This slice tells all ranks what some do not know. */
+        do_all_put_off_work(coll);
+    /* The messages of this slice say to all ranks what only some know. */
     if (coll->state.lost || coll->state.held)
         cgx_slice_decline(slice, CGX_DECLINED);
     slice->held |= coll->state.held;
 }
 
-static enum cgx_outcome finish(struct cgx_coll *coll, enum cgx_outcome outcome)
+static enum cgx_outcome finish_call(struct cgx_coll *coll, enum cgx_outcome outcome)
 {
     int64_t ended;
 
     if (outcome == CGX_OUTCOME_DONE)
-        catch_up_all(coll);
+        do_all_put_off_work(coll);
     ended = cgx_trace_now();
     if (!end_backends(coll))
         coll->state.lost = true;
@@ -268,8 +266,8 @@ static bool begin_leaving(struct cgx_coll *coll)
     return true;
 }
 
-/* Returns whether that wait is over. */
-static bool leave(struct cgx_coll *coll, enum cgx_outcome *outcome)
+/* Polls the wait that begin_leaving began; returns whether it is over. */
+static bool poll_leaving(struct cgx_coll *coll, enum cgx_outcome *outcome)
 {
     bool complete;
 
@@ -284,7 +282,7 @@ static bool leave(struct cgx_coll *coll, enum cgx_outcome *outcome)
 
 /* ---- a call ---- */
 
-/* The hash in all messages. It includes the history's age, so that ranks with histories of
+/* The hash in all messages. The hash includes the history's age, so that ranks with histories of
  * different sums refuse each other's payloads. */
 static uint32_t hash_of(const struct cgx_coll *coll)
 {
@@ -304,10 +302,10 @@ void cgx_coll_begin(struct cgx_coll *coll)
     coll->sketch = cgx_sketch_empty();
     coll->size = 0;
     begin_backends(coll);
-    look(coll);
+    look_at_input(coll);
     coll->state.puts_off = is_by_host(coll);
-    start_next(coll);
-    take_up(coll, 0);
+    start_next_slice(coll);
+    make_current(coll, 0);
 }
 
 bool cgx_coll_poll(struct cgx_coll *coll, enum cgx_outcome *outcome)
@@ -316,28 +314,28 @@ bool cgx_coll_poll(struct cgx_coll *coll, enum cgx_outcome *outcome)
     bool complete;
 
     if (coll->state.leaves)
-        return leave(coll, outcome);
+        return poll_leaving(coll, outcome);
     *outcome = CGX_OUTCOME_BROKEN;
     if (!coll->state.failed && cgx_slice_advance(slice, &complete) == CGX_OK) {
         if (!complete) {
-            /* The slice before is decoded during the first rounds. The next one is encoded during
-             * the last ones or, behind the first slice, at once. */
+            /* The slice before is decoded during the first rounds. The slice after is encoded
+             * during the last rounds or, if this is the first slice, at once. */
             if (coll->state.undecoded || slice->number == 0 || !cgx_slice_is_early(slice))
-                catch_up(coll);
+                do_put_off_work(coll);
             return false;
         }
-        catch_up_all(coll);
-        *outcome = conclude(coll, slice);
+        do_all_put_off_work(coll);
+        *outcome = conclude_slice(coll, slice);
     }
     coll->sent += slice->sent;
     if (coll->state.undecoded != slice)
-        trace(slice);
+        trace_slice(slice);
     if (*outcome == CGX_OUTCOME_DONE && slice->number + 1 < coll->schedule->slices) {
-        take_up(coll, slice->number + 1);
+        make_current(coll, slice->number + 1);
         return false;
     }
     coll->code = cgx_exchange_code(coll->scratch->exchange);
-    *outcome = finish(coll, *outcome);
+    *outcome = finish_call(coll, *outcome);
     coll->state.outcome = *outcome;
     coll->state.leaves = begin_leaving(coll);
     return !coll->state.leaves;

@@ -31,9 +31,9 @@ bool cgx_needs_fit(const struct cgx_needs *needs, const struct cgx_needs *reserv
     return memcmp(&most, reserved, sizeof most) == 0;
 }
 
-/* The needs of the largest of SLICES slices, two of which are under way at a time, on any rank.
- * Parts have equal bytes to within a unit. ROUNDING: the most that rounding up headers and planes
- * adds to a piece. */
+/* The most that any rank needs for the largest of SLICES slices, two of which are under way at a
+ * time. Parts have equal bytes to within a unit. ROUNDING: the most that rounding up headers and
+ * planes adds to a piece. */
 static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t slices)
 {
     enum { ROUNDING = 128 };
@@ -49,7 +49,7 @@ static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t sli
     return (struct cgx_needs){.slots = slices > 1 ? CGX_SLOTS : 1,
                               .staging = part * (chunks + (longest - 1) * grid->rows + grid->rows -
                                                  1 + (members - 1) * in_shard),
-                              /* Twice the pieces, since a sum lists those of its run again. */
+                              /* Twice, since a sum lists the pieces of its block again. */
                               .pieces = 2 * (plan->nsegments + chunks),
                               .parts = chunks + 1,
                               .sources = longest + grid->rows + members,
@@ -129,7 +129,7 @@ static uint32_t hash_schedule(const struct cgx_schedule *schedule)
     return cgx_hash(CGX_HASH_START, words, sizeof words);
 }
 
-/* Whether PLAN sends 16-bit elements unquantised, which every sum of sums would round again. */
+/* Whether PLAN sends 16-bit elements unquantised, which every sum of sums would round once more. */
 static bool rounds_twice(const struct cgx_plan *plan)
 {
     struct cgx_segment segment = cgx_plan_first(plan);
@@ -144,7 +144,7 @@ static bool rounds_twice(const struct cgx_plan *plan)
 }
 
 /* The number of rows of nodes for calls with PLAN. The messages of a slice take at most a quarter
- * of STAGING: each of two slots has sent and received messages. */
+ * of STAGING: there are two slots, each with sent and received messages. */
 static unsigned rows_for(const struct cgx_plan *plan, const struct cgx_shape *shape,
                          const struct cgx_scheme *scheme, size_t staging)
 {

@@ -10,13 +10,12 @@
 #include "policy/cost.h"
 #include "policy/plan.h"
 
-/* The memory that a call needs. */
 struct cgx_needs {
-    size_t slots;   /* 1 or CGX_SLOTS */
+    size_t slots;   /* number of slots: 1 or CGX_SLOTS */
     size_t staging; /* bytes of each slot */
-    size_t pieces;  /* of each slot */
-    size_t parts;   /* of each slot */
-    size_t sources; /* of one sum, at most */
+    size_t pieces;
+    size_t parts;
+    size_t sources; /* the most sources of one sum */
     size_t packed;  /* bytes for packed messages (codec/packing.h) */
     size_t transfers;
 };
@@ -32,31 +31,32 @@ struct cgx_scheme {
     const struct cgx_nodes *nodes;
     const struct cgx_nodes *flat; /* the same ranks, each as its own node */
     bool leaders;                 /* one rank of each node exchanges data with other nodes */
-    enum cgx_reduction inter;     /* between nodes */
-    struct cgx_network network;   /* between nodes */
-    unsigned rank;                /* whose program it is */
+    enum cgx_reduction inter;
+    struct cgx_network network; /* the network between nodes */
+    unsigned rank;              /* the rank whose program is made */
 };
 
 struct cgx_schedule {
     struct cgx_plan plan;
     struct cgx_program program;
-    struct cgx_network network; /* between nodes */
+    struct cgx_network network;
     unsigned slices;
-    uint32_t hash;   /* of all of this but the rank, sent in every message */
+    uint32_t hash;   /* hash of all of this but the rank, sent in every message */
     uint64_t serial; /* no other schedule of this process has it */
     struct cgx_needs needs;
 };
 
-/* Sets PAYLOADS to the number of payloads of each level, and of results, that contain an element:
- * in each sum those of all members but its owner, whose contribution stays as it is. */
+/* Sets PAYLOADS to the number of payloads, at each level and among results, that contain a given
+ * element. In each sum all members but its owner send a payload; the owner's contribution stays as
+ * it is. */
 void cgx_schedule_payloads(const struct cgx_schedule *schedule,
                            unsigned payloads[CGX_LEVEL_RESULT + 1]);
 
-/* The schedule of calls with PLAN, the same on all ranks but for the program. STAGING: the most
+/* The schedule of calls with PLAN, the same on all ranks but for the program. STAGING is the most
  * bytes of staging memory on the host that a call may use; a device backend uses as much on the
- * device. Uses less if that keeps links busier, and more if even parts of two units need more.
- * Falls back to flat sums if sums of several levels could exceed the error bound. PLAN's layers and
- * SCHEME's nodes must outlive the schedule. */
+ * device. The schedule uses less if that keeps links busier, and more if even parts of two units
+ * need more. It falls back to flat sums if sums of several levels could exceed the error bound.
+ * PLAN's layers and SCHEME's nodes must outlive the schedule. */
 struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct cgx_scheme *scheme,
                                       size_t staging);
 
@@ -67,25 +67,25 @@ struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct 
  * memory it is preceded by space for a message header. */
 
 struct cgx_part {
-    size_t at;    /* staging offset of the header, a multiple of 16; the payload follows it */
+    size_t at; /* staging offset of the message header, a multiple of 16; the payload follows it */
     size_t bytes; /* of the payload */
-    size_t piece; /* its first */
+    size_t piece; /* number of its first piece */
 };
 
 struct cgx_cut {
-    uint64_t serial;          /* of the schedule that it was made for; 0: none */
-    unsigned slice;           /* likewise ... */
-    bool lends;               /* ... as is this */
-    struct cgx_part *part;    /* by place, and one more for the end of pieces */
-    struct cgx_piece *piece;  /* by place */
-    size_t end;               /* of the parts; if the own shard is lent, of the others */
+    uint64_t serial; /* serial of the schedule that the cut was made for; 0: none yet */
+    unsigned slice;
+    bool lends;              /* whether the cut was made to lend the own shard */
+    struct cgx_part *part;   /* by place, with an entry more for the end of pieces */
+    struct cgx_piece *piece; /* by place */
+    size_t end; /* where the parts end; if the own shard is lent, where the other parts end */
     size_t input[CGX_LEVELS]; /* by round: staging offset of what arrives to be summed */
 };
 
-/* Lays slice NUMBER of SCHEDULE out in CUT, unless it is there already. LENDS: local peers may read
- * the own shard in place (pull.c), even while this rank encodes the next slice of the slot, so that
- * nothing else of that slice may lie there: the own shard ends where the memory for the largest
- * slice ends, which nothing else reaches. */
+/* Lays slice NUMBER of SCHEDULE out in CUT, unless CUT has that slice already. With LENDS local
+ * peers may read the own shard in place (pull.c), even while this rank encodes the next slice of
+ * the slot. So nothing else of that slice may lie there: the own shard ends where the memory for
+ * the largest slice ends, which nothing else reaches. */
 void cgx_cut_slice(const struct cgx_schedule *schedule, unsigned number, bool lends,
                    struct cgx_cut *cut);
 

@@ -12,7 +12,6 @@
 /* Memory is pinned in whole pages, which must hold no other data. */
 #define PAGE 4096
 
-/* Bytes of staging memory of each slot. */
 static size_t staging_bytes(const struct cgx_scratch *scratch)
 {
     return cgx_round_up(scratch->reserved.staging, PAGE);
@@ -58,7 +57,7 @@ static bool get_staging(struct cgx_scratch *scratch)
     return true;
 }
 
-static bool get_cut(struct cgx_cut *cut, const struct cgx_needs *needs)
+static bool get_cut_memory(struct cgx_cut *cut, const struct cgx_needs *needs)
 {
     cut->piece = calloc(needs->pieces, sizeof *cut->piece);
     cut->part = calloc(needs->parts, sizeof *cut->part);
@@ -75,11 +74,11 @@ enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cg
         return CGX_OK;
     had = get_staging(&grown);
     for (unsigned i = 0; had && i < CGX_SLOTS && i < grown.reserved.slots; i++)
-        had = get_cut(&grown.slots[i].cut, &grown.reserved);
+        had = get_cut_memory(&grown.slots[i].cut, &grown.reserved);
     grown.slices = calloc(CGX_SLOTS, sizeof *grown.slices);
     grown.transfers = calloc(grown.reserved.transfers, sizeof *grown.transfers);
     grown.sources = calloc(grown.reserved.sources, sizeof *grown.sources);
-    /* Its pages are only touched when a message is packed. */
+    /* The pages of this memory are touched only when a message is packed. */
     grown.packed = malloc(grown.reserved.packed);
     grown.exchange = cgx_exchange_create(grown.reserved.transfers);
     if (!had || !grown.slices || !grown.transfers || !grown.sources || !grown.packed ||

@@ -22,12 +22,13 @@
 #define PAGE 4096
 #define NAME "cgxpmpi"
 
-/* The words that a rank writes for one local peer. Messages between the two are numbered from 1.
- * Each half has its own pair of cache lines, since processors fetch lines in pairs. */
+/* What a rank writes for one local peer. Messages between the two are numbered from 1. Each half
+ * has its own pair of cache lines, since processors fetch lines in pairs. */
 struct box {
-    _Alignas(128) _Atomic uint64_t ready; /* number of the message at ... */
+    _Alignas(128) _Atomic uint64_t ready; /* number of the message at OFFSET */
     _Atomic uint64_t offset, bytes;       /* atomic, so that they are read once */
-    /* The last message from the local peer that was taken, and the last that is no longer read. */
+    /* Numbers of the last message from the local peer that was copied, and of the last that is no
+     * longer read. */
     _Alignas(128) _Atomic uint64_t taken;
     _Atomic uint64_t released;
 };
@@ -113,11 +114,11 @@ struct cgx_shared_handle cgx_shared_handle(const struct cgx_shared *segment)
 /* ---- local peers ---- */
 
 struct peer {
-    const struct front *front; /* of its segment; NULL: not attached */
+    const struct front *front; /* front of the peer's segment; NULL: not attached */
     size_t bytes;
     size_t staging; /* offset of its staging memory when this rank attached */
     uint64_t cookie;
-    uint64_t sent, received; /* messages */
+    uint64_t sent, received; /* numbers of messages */
 };
 
 struct cgx_shm {
@@ -142,7 +143,7 @@ struct cgx_shm *cgx_shm_create(const struct cgx_nodes *nodes, unsigned rank)
     return shm;
 }
 
-static void detach(struct peer *peer)
+static void detach_peer(struct peer *peer)
 {
     if (peer->front)
         munmap((void *)peer->front, peer->bytes);
@@ -154,7 +155,7 @@ void cgx_shm_free(struct cgx_shm *shm)
     if (!shm)
         return;
     for (unsigned i = 0; i < shm->npeers; i++)
-        detach(&shm->local_peers[i]);
+        detach_peer(&shm->local_peers[i]);
     free(shm);
 }
 
@@ -181,14 +182,14 @@ static int open_handle(const struct cgx_shared_handle *handle)
     return file;
 }
 
-/* Attaches to PEER's segment. NPEERS: of the node. */
-static enum cgx_status attach(struct peer *peer, const struct cgx_shared_handle *handle,
-                              unsigned npeers)
+/* Attaches to PEER's segment. NPEERS: the number of ranks of the node. */
+static enum cgx_status attach_peer(struct peer *peer, const struct cgx_shared_handle *handle,
+                                   unsigned npeers)
 {
     void *memory;
     int file;
 
-    detach(peer);
+    detach_peer(peer);
     if (handle->bytes < front_bytes(npeers))
         return CGX_ERR_INVALID;
     file = open_handle(handle);
@@ -220,7 +221,7 @@ enum cgx_status cgx_shm_attach(struct cgx_shm *shm, const struct cgx_shared *seg
 
         if (i == shm->self || (peer->front && peer->cookie == handle->cookie))
             continue;
-        if (handle->bytes == 0 || attach(peer, handle, shm->npeers) != CGX_OK)
+        if (handle->bytes == 0 || attach_peer(peer, handle, shm->npeers) != CGX_OK)
             return CGX_ERR_INVALID;
     }
     return shm->front ? CGX_OK : CGX_ERR_INVALID;

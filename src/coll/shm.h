@@ -51,10 +51,10 @@ struct cgx_shm;
 struct cgx_shm *cgx_shm_create(const struct cgx_nodes *nodes, unsigned rank);
 void cgx_shm_free(struct cgx_shm *shm);
 
-/* Attaches to the segments of this rank's local peers that have changed. HANDLES: of all ranks;
- * SEGMENT: this rank's own. To be called by all local peers between messages. CGX_ERR_INVALID: not
- * all segments can be opened, for instance since processes do not see each other in /proc; then no
- * local peer may use SHM any more. */
+/* Attaches to the segments of this rank's local peers that have changed. HANDLES are those of all
+ * ranks, SEGMENT is this rank's own. All local peers must call this between messages.
+ * CGX_ERR_INVALID: not all segments can be opened, for instance since processes do not see each
+ * other in /proc; then no local peer may use SHM any more. */
 enum cgx_status cgx_shm_attach(struct cgx_shm *shm, const struct cgx_shared *segment,
                                const struct cgx_shared_handle *handles);
 
@@ -69,21 +69,20 @@ struct cgx_shm_segment cgx_shm_segment(const struct cgx_shm *shm, unsigned peer)
 
 /* ---- messages: one at a time between a sender and a receiver ---- */
 
-/* Whether RANK is a local peer. */
 bool cgx_shm_reaches(const struct cgx_shm *shm, unsigned rank);
 
-/* Offers BYTES at DATA, in this rank's segment, to RANK. They must not change until RANK has taken
- * them. */
+/* Offers BYTES at DATA, in this rank's segment, to RANK. The bytes must not change until RANK has
+ * taken them (cgx_shm_was_taken). */
 void cgx_shm_send(struct cgx_shm *shm, unsigned rank, const void *data, size_t bytes);
 bool cgx_shm_was_taken(const struct cgx_shm *shm, unsigned rank);
 
 struct cgx_shm_message {
     const unsigned char *data;
     size_t bytes;  /* 0: invalid, never sent */
-    size_t offset; /* of the data in the sender's staging memory */
+    size_t offset; /* offset of the data in the sender's staging memory */
 };
 
-/* Whether the next message from RANK is ready. It then stays until it is taken. */
+/* Whether the next message from RANK is ready. The message then stays until it is taken. */
 bool cgx_shm_peek(const struct cgx_shm *shm, unsigned rank, struct cgx_shm_message *message);
 void cgx_shm_take(struct cgx_shm *shm, unsigned rank);
 

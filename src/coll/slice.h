@@ -13,9 +13,9 @@
 
 /* The packed messages of an exchange, in the scratch memory's space for them. */
 struct cgx_packed {
-    size_t taken;           /* bytes of that space in use */
-    struct cgx_block block; /* examined last; its message ... */
-    unsigned char *message; /* ... is here; NULL: not packed */
+    size_t taken;           /* bytes of that space in use so far */
+    struct cgx_block block; /* the block that was packed last, or found not worth it */
+    unsigned char *message; /* the packed message of BLOCK; NULL: not packed */
     size_t bytes;           /* of the packed payload */
 };
 
@@ -24,23 +24,24 @@ struct cgx_slice {
     unsigned number, slot_number;
     struct cgx_slot *slot;
     struct cgx_coding coding;
-    enum cgx_pull pull; /* NONE without local peers */
+    enum cgx_pull pull; /* how payloads come from local peers; NONE without any */
     bool lends;         /* local peers may decode the own shard in place */
-    /* Where it is: */
+    /* Where the slice is: */
     unsigned round;
-    bool formed;                /* the round's sum is; its messages are on their way */
-    size_t ntransfers;          /* of that exchange */
-    struct cgx_packed packed;   /* of its messages */
-    unsigned heard;             /* messages, those with this rank's ... */
-    unsigned agreeing, zeros;   /* ... sketch, and those of zeros where it has others */
-    unsigned seq;               /* number of messages so far between a pair of ranks */
+    bool formed; /* the sum of the round is formed, and its messages are on their way */
+    size_t ntransfers;
+    struct cgx_packed packed; /* packed messages of that exchange */
+    /* Numbers of messages received, of those with this rank's sketch, and of those whose sketch is
+     * of zeros where this rank's is not. */
+    unsigned heard, agreeing, zeros;
+    unsigned seq;               /* number of the round's messages between a pair of ranks */
     int64_t begun, round_begun; /* for CGX_TRACE */
-    /* What has become of it: */
-    enum cgx_vote vote; /* the worst known here; at the end, of all ranks */
+    /* What has become of the slice: */
+    enum cgx_vote vote; /* the worst vote known here; at the end, the worst of all ranks */
     bool held;          /* declined since the data is no gradient */
     enum cgx_look look; /* what this rank has found by sketches */
     bool lost;          /* this rank has no result, and not all ranks know it */
-    bool missed;        /* nor what other ranks' messages said */
+    bool missed;        /* this rank lacks what other ranks' messages said */
     bool unpulled;      /* copying from local peers failed */
     bool lent;          /* local peers may have begun to decode the own shard */
     size_t sent;        /* bytes */
@@ -71,7 +72,6 @@ static inline bool cgx_slice_is_local(const struct cgx_slice *slice, unsigned ro
     return program->levels > 0 && cgx_program_level(program, round)->kind == CGX_LEVEL_NODE;
 }
 
-/* The payload of the parts in BLOCK. */
 static inline struct cgx_extent cgx_slice_extent(const struct cgx_slice *slice,
                                                  struct cgx_block block)
 {
@@ -85,15 +85,15 @@ static inline struct cgx_extent cgx_slice_extent(const struct cgx_slice *slice,
                                .end = at + cgx_cut_bytes(cut, block)};
 }
 
-/* Whether BLOCK has pieces whose size varies. */
-static inline bool cgx_slice_varies(const struct cgx_slice *slice, struct cgx_block block)
+static inline bool cgx_slice_has_variable_size(const struct cgx_slice *slice,
+                                               struct cgx_block block)
 {
     const struct cgx_extent extent = cgx_slice_extent(slice, block);
 
-    return cgx_extent_varies(&extent);
+    return cgx_extent_has_variable_size(&extent);
 }
 
-/* Takes the worse of the slice's vote and VOTE, any rank's. */
+/* Makes VOTE, which any rank may have cast, the slice's vote if it is the worse one. */
 static inline void cgx_slice_decline(struct cgx_slice *slice, enum cgx_vote vote)
 {
     slice->vote = vote > slice->vote ? vote : slice->vote;
@@ -105,8 +105,8 @@ static inline void cgx_slice_decline(struct cgx_slice *slice, enum cgx_vote vote
 void cgx_slice_start(const struct cgx_coll *coll, unsigned number, struct cgx_slice *slice);
 
 /* Progresses the slice as far as arrived messages allow. COMPLETE: the reduced parts are in their
- * messages, and what has become of it is set. Waits for this rank's device only. CGX_ERR_MPI or
- * CGX_OK. */
+ * messages, and the slice says what has become of it. Waits for this rank's device only.
+ * CGX_ERR_MPI or CGX_OK. */
 enum cgx_status cgx_slice_advance(struct cgx_slice *slice, bool *complete);
 
 /* ---- messages ---- */
@@ -115,16 +115,15 @@ enum cgx_status cgx_slice_advance(struct cgx_slice *slice, bool *complete);
  * no payload is sent. A message by MPI that is mostly zeros is packed. */
 enum cgx_status cgx_slice_post(struct cgx_slice *slice);
 
-/* Progresses it. When it is COMPLETE, unpacks packed messages, reads their flags, and checks them
- * against the schedule. After a mismatch (logged) this rank declines if all ranks can still learn
- * it, and otherwise has lost its result. */
+/* Progresses that exchange. When it is COMPLETE, unpacks packed messages, reads their flags, and
+ * checks them against the schedule. After a mismatch (logged) this rank declines if all ranks can
+ * still learn that, and otherwise has lost its result. */
 enum cgx_status cgx_slice_poll(struct cgx_slice *slice, bool *complete);
 
 /* ---- work for the backends ----
  *
  * If any rank's vote is not CGX_ABLE these do nothing. An error makes this rank decline. */
 
-/* Queues the sum of ROUND. */
 void cgx_slice_sum(struct cgx_slice *slice, unsigned round);
 
 /* Waits until the sum of this round is in the staging memory and may be sent. */
@@ -133,7 +132,7 @@ void cgx_slice_settle(struct cgx_slice *slice);
 /* Gives what has arrived in this round to the next sums. */
 void cgx_slice_store(struct cgx_slice *slice);
 
-/* Gives the parts that the host has from staging offset BEGIN to END to BACKEND. */
+/* Gives BACKEND the parts that the host has from staging offset BEGIN to END. */
 void cgx_slice_store_parts(const struct cgx_slice *slice, struct cgx_backend *backend, size_t begin,
                            size_t end);
 
@@ -148,8 +147,8 @@ void cgx_slice_give_up(struct cgx_slice *slice);
 /* The puller for local peers' messages, if the device copies them. */
 struct cgx_puller cgx_slice_puller(struct cgx_slice *slice);
 
-/* Before local peers read this rank's shard: copies to the device what it lacks of it. If that
- * fails and peers copy from the device, neither this rank nor they have a result. */
+/* Before local peers read this rank's shard: copies to the device the parts of the shard that it
+ * lacks. If that fails and peers copy from the device, neither this rank nor they have a result. */
 void cgx_slice_publish(struct cgx_slice *slice);
 
 #endif

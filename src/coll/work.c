@@ -20,18 +20,19 @@ void cgx_slice_give_up(struct cgx_slice *slice)
 /* ---- sums ---- */
 
 /* Whether the sum of ROUND, a block of the slice, stays on the device. */
-static bool stays(const struct cgx_slice *slice, unsigned round)
+static bool sum_stays(const struct cgx_slice *slice, unsigned round)
 {
     return slice->pull == CGX_PULL_DEVICE && cgx_slice_is_local(slice, round);
 }
 
-/* Copies the payload of EXTENT to the host. What varies the device has shown already. */
-static enum cgx_status fetch(const struct cgx_slice *slice, const struct cgx_extent *extent)
+/* Copies the payload of EXTENT to the host. The device has shown pieces of variable size already.
+ */
+static enum cgx_status fetch_sum(const struct cgx_slice *slice, const struct cgx_extent *extent)
 {
     struct cgx_backend *encoder = slice->coll->encoder;
     size_t i = 0;
 
-    while (i < extent->npieces && cgx_encoding_quantiser(extent->pieces[i].bits)->varies)
+    while (i < extent->npieces && cgx_encoding_quantiser(extent->pieces[i].bits)->has_variable_size)
         i++;
     if (i == extent->npieces)
         return CGX_OK;
@@ -39,9 +40,9 @@ static enum cgx_status fetch(const struct cgx_slice *slice, const struct cgx_ext
                                extent->end - extent->begin);
 }
 
-/* Lists what the sum of ROUND adds, each from where it has the data of the sum's message; returns
- * their number. First the caller's elements alone; what arrived in a round comes before and behind
- * what was there, in the order of members. */
+/* Lists the sources that the sum of ROUND adds, each as the address that stands for the start of
+ * the sum's message; returns their number. The first source is the caller's elements. What arrived
+ * in a round is listed before and behind what was there, in the order of members. */
 static size_t list_sources(const struct cgx_slice *slice, unsigned round)
 {
     const struct cgx_program *program = cgx_slice_program(slice);
@@ -66,8 +67,8 @@ static size_t list_sources(const struct cgx_slice *slice, unsigned round)
     return count;
 }
 
-/* Lists the pieces of EXTENT again, with offsets from its message, which are the same in all
- * sources of a sum. */
+/* Lists the pieces of EXTENT again, with offsets from the message's start, which are the same in
+ * all sources of a sum. */
 static const struct cgx_piece *list_pieces(const struct cgx_slice *slice,
                                            const struct cgx_extent *extent)
 {
@@ -81,7 +82,7 @@ static const struct cgx_piece *list_pieces(const struct cgx_slice *slice,
     return pieces;
 }
 
-/* What the sum of ROUND is for. */
+/* The kind of the level for which ROUND forms its sum. */
 static enum cgx_level_kind kind_of(const struct cgx_program *program, unsigned round)
 {
     return cgx_program_gathers(program, round) ? CGX_LEVEL_RESULT : program->level[round].kind;
@@ -101,7 +102,7 @@ void cgx_slice_sum(struct cgx_slice *slice, unsigned round)
         return;
     extent = cgx_slice_extent(slice, block);
     slice->coding.stage = is_input ? 0 : (uint32_t)kind_of(program, round);
-    slice->coding.step = coll->steps[kind_of(program, round)];
+    slice->coding.step_size = coll->step_sizes[kind_of(program, round)];
     work = (struct cgx_work){.operation = is_input ? CGX_ENCODE : CGX_REDUCE,
                              .coding = &slice->coding,
                              .pieces = is_input ? extent.pieces : list_pieces(slice, &extent),
@@ -111,11 +112,11 @@ void cgx_slice_sum(struct cgx_slice *slice, unsigned round)
                              .in = coll->input,
                              .out = slice->slot->staging +
                                     (is_input ? 0 : extent.begin - CGX_MESSAGE_HEADER_BYTES),
-                             .shows = cgx_slice_varies(slice, block),
+                             .shows = cgx_slice_has_variable_size(slice, block),
                              .history = coll->history,
                              .meanwhile = coll->state.meanwhile};
     if (coll->encoder->ops->run(coll->encoder, slice->slot_number, &work) != CGX_OK ||
-        (!stays(slice, round) && fetch(slice, &extent) != CGX_OK))
+        (!sum_stays(slice, round) && fetch_sum(slice, &extent) != CGX_OK))
         cgx_slice_give_up(slice);
     if (is_input)
         cgx_trace_span(CGX_TRACE_ENCODE, begun, slice->number, slice->slot_number);
@@ -128,14 +129,14 @@ void cgx_slice_settle(struct cgx_slice *slice)
     const struct cgx_block block = cgx_program_sum(program, slice->round);
 
     /* Before the first messages even a rank that has nothing to send waits: the device may still
-     * read what the slice before has received at this place. */
+     * read what the slice before has received in this memory. */
     if (cgx_block_is_empty(block) && slice->round != program->start)
         return;
     /* Waits even if the slice was declined after its start: queued work still writes where headers
      * go. */
     if (slice->coll->vote == CGX_ABLE && encoder->ops->wait(encoder, slice->slot_number) != CGX_OK)
         cgx_slice_give_up(slice);
-    /* The space for headers between parts is unused. */
+    /* The space for message headers between parts is unused. */
     for (uint32_t place = block.first + 1; slice->vote == CGX_ABLE && place < block.end; place++)
         memset(slice->slot->staging + slice->slot->cut.part[place].at, 0, CGX_MESSAGE_HEADER_BYTES);
 }
@@ -168,7 +169,7 @@ void cgx_slice_store(struct cgx_slice *slice)
     at = cut->input[slice->round];
     each = cgx_cut_bytes(cut, input);
     copies = program->level[slice->round].size - 1;
-    if (!cgx_slice_varies(slice, input))
+    if (!cgx_slice_has_variable_size(slice, input))
         encoder->ops->store(encoder, slice->slot_number, slice->slot->staging + at, copies * each);
     else
         for (unsigned i = 0; i < copies; i++)
@@ -180,7 +181,7 @@ void cgx_slice_store_parts(const struct cgx_slice *slice, struct cgx_backend *ba
 {
     const struct cgx_cut *cut = &slice->slot->cut;
 
-    if (!slice->coll->schedule->plan.varies) {
+    if (!slice->coll->schedule->plan.has_variable_size) {
         backend->ops->store(backend, slice->slot_number, slice->slot->staging + begin, end - begin);
         return;
     }

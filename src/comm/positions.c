@@ -55,7 +55,7 @@ void cgx_positions_set_steps(const struct cgx_comm *state, const struct cgx_call
     const bool placed = site->key.position != CGX_POSITION_NONE;
     const struct cgx_step_size *size =
         placed && cgx_step_size_is_known(&state->step.size) ? &state->step.size : &site->step_size;
-    unsigned width = coll->schedule->plan.stepped, payloads[CGX_STEP_STAGES];
+    unsigned width = coll->schedule->plan.uniform_width, payloads[CGX_STEP_STAGES];
     uint32_t age = cgx_positions_age(state, site);
     union cgx_float_state caller;
 
@@ -66,10 +66,10 @@ void cgx_positions_set_steps(const struct cgx_comm *state, const struct cgx_call
     coll->error = cgx_step_size_error(width, age);
     coll->floor = cgx_step_size_floor(width, coll->error);
     if (age >= CGX_STEP_YOUNG && cgx_step_size_is_known(size)) {
-        cgx_step_size_of(size, width, payloads, coll->steps);
+        cgx_step_size_of(size, width, payloads, coll->step_sizes);
         for (int i = 0; i < CGX_STEP_STAGES; i++)
-            if (coll->steps[i] * excess_of(coll) < CGX_UNIFORM_MOST_STEP)
-                coll->steps[i] *= excess_of(coll);
+            if (coll->step_sizes[i] * excess_of(coll) < CGX_UNIFORM_MOST_STEP)
+                coll->step_sizes[i] *= excess_of(coll);
     }
     cgx_float_leave(&caller);
 }

@@ -2,15 +2,16 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The list of backends of one staging memory. A backend exists from the first buffer in its context
- * until the staging memory or the context goes. Their operations are in device_backend.c. */
+ * until the staging memory or the context goes. The operations of backends are in device_backend.c.
+ */
 #include <stdlib.h>
 
 #include "cuda/context.h"
 #include "cuda/device_backend.h"
 #include "cuda/work.h"
 
-static enum cgx_status create(struct cgx_cuda_backends **all, CUcontext context,
-                              const struct cgx_area *area)
+static enum cgx_status create_backends(struct cgx_cuda_backends **all, CUcontext context,
+                                       const struct cgx_area *area)
 {
     struct cgx_cuda_backends *made = calloc(1, sizeof *made);
     enum cgx_status status;
@@ -33,7 +34,7 @@ static enum cgx_status create(struct cgx_cuda_backends **all, CUcontext context,
 }
 
 /* Local peers' memory must be closed before the rest is released. */
-static bool release(struct cgx_cuda_backends *backend)
+static bool release_backends(struct cgx_cuda_backends *backend)
 {
     bool unpinned;
 
@@ -43,8 +44,8 @@ static bool release(struct cgx_cuda_backends *backend)
     return unpinned;
 }
 
-/* Returns the backend of CONTEXT or NULL. Releases those before it whose contexts are gone. */
-static struct cgx_cuda_backends *find(struct cgx_cuda_backends **all, CUcontext context)
+/* Returns the backend of CONTEXT or NULL. On the way, releases backends whose contexts are gone. */
+static struct cgx_cuda_backends *find_backends(struct cgx_cuda_backends **all, CUcontext context)
 {
     struct cgx_cuda_backends **link = all;
 
@@ -53,7 +54,7 @@ static struct cgx_cuda_backends *find(struct cgx_cuda_backends **all, CUcontext 
 
         if (cgx_exported_is_gone(found->work.memory)) {
             *link = found->next;
-            release(found);
+            release_backends(found);
         } else if (found->work.context == context) {
             return found;
         } else {
@@ -72,9 +73,9 @@ enum cgx_status cgx_cuda_backend(struct cgx_cuda_backends **all, const struct cg
 
     if (status != CGX_OK)
         return status;
-    found = find(all, context);
+    found = find_backends(all, context);
     if (!found) {
-        status = create(all, context, area);
+        status = create_backends(all, context, area);
         found = *all;
     }
     if (status == CGX_OK)
@@ -89,7 +90,7 @@ bool cgx_cuda_backends_free(struct cgx_cuda_backends *all)
     while (all) {
         struct cgx_cuda_backends *next = all->next;
 
-        unpinned &= release(all);
+        unpinned &= release_backends(all);
         all = next;
     }
     return unpinned;

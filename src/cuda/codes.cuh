@@ -152,15 +152,16 @@ CGX_DEVICE struct cgx_parts constant_parts(float value, uint32_t group, uint32_t
 
 /* ---- levels ---- */
 
-/* A decoded bucket header. */
+/* What a bucket header says. */
 struct cgx_scale {
     bool is_grid;
     float u;
     float shift; /* z - 2^23 */
-    float value; /* of all elements if no grid: the constant, or NaN if poisoned */
+    /* Value of all elements if there is no grid: the constant, or NaN if the bucket is poisoned. */
+    float value;
 };
 
-/* The address of a bucket's header, in a payload to write or only to read. */
+/* The address of a bucket's header, in a payload that is written or only read. */
 CGX_DEVICE uint32_t *header_of(const struct cgx_tile *tile, const struct cgx_place *place,
                                const unsigned char *payload)
 {

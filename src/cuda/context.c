@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* More than entries ever nest: a collective's, one of another backend within it, and one more. */
+/* Entries never nest as deep: a collective's, one of another backend within it, and one more. */
 #define MOST_ENTRIES 8
 
 /* The contexts that this thread has entered and not left, and its capture mode before. */
@@ -16,8 +16,9 @@ static __thread struct {
     bool exchanged;
 } entries_here;
 
-/* Whether the entry at DEPTH pushed its context: not if the entry before it has the same. */
-static bool changes(unsigned depth)
+/* Whether the entry at DEPTH pushed its context. It did not if the entry before it has the same
+ * context. */
+static bool pushes_context(unsigned depth)
 {
     return depth == 0 || entries_here.contexts[depth] != entries_here.contexts[depth - 1];
 }
@@ -31,7 +32,7 @@ enum cgx_status cgx_cuda_push(CUcontext context)
     if (depth == MOST_ENTRIES)
         return CGX_ERR_DEVICE;
     entries_here.contexts[depth] = context;
-    if (changes(depth))
+    if (pushes_context(depth))
         status = CGX_CUDA_CALL(cuCtxPushCurrent, context);
     if (status != CGX_OK)
         return status;
@@ -51,7 +52,7 @@ void cgx_cuda_leave(void)
 
     if (depth == 0 && entries_here.exchanged)
         cgx_cuda()->cuThreadExchangeStreamCaptureMode(&entries_here.mode);
-    if (changes(depth))
+    if (pushes_context(depth))
         cgx_cuda()->cuCtxPopCurrent(&context);
 }
 
@@ -63,7 +64,7 @@ enum cgx_status cgx_cuda_upload(CUdeviceptr to, const void *from, size_t bytes)
     return status == CGX_OK ? CGX_CUDA_CALL(cuStreamSynchronize, CU_STREAM_LEGACY) : status;
 }
 
-/* Keeps no reference: the program's own use of the primary context keeps it alive. */
+/* Holds no reference, since the program's own use of the primary context keeps it alive. */
 static enum cgx_status find_primary(CUdevice device, CUcontext *context)
 {
     enum cgx_status status;
@@ -102,14 +103,14 @@ static enum cgx_status find_context(CUdevice device, CUcontext *context)
 }
 
 /* The contexts that this thread has last found not to be green. A green context may get the handle
- * of one that has gone, but not its id, and drivers with green contexts tell ids. */
+ * of one that has gone, but not its id, and drivers that have green contexts know ids. */
 enum { PLAIN = 4 };
 static __thread struct {
     struct {
         CUcontext context;
         unsigned long long id;
     } found[PLAIN];
-    unsigned count; /* found so far */
+    unsigned count; /* number of contexts found so far */
 } plain;
 
 static bool is_plain(CUcontext context, unsigned long long id)
@@ -120,14 +121,14 @@ static bool is_plain(CUcontext context, unsigned long long id)
     return false;
 }
 
-/* Whether CONTEXT is green. Only a stream tells, so CONTEXT becomes current for the query. */
+/* Whether CONTEXT is green. Only a stream shows that, so CONTEXT becomes current for the query. */
 static bool is_green(CUcontext context)
 {
     const struct cgx_cuda *cuda = cgx_cuda();
     unsigned long long id;
     bool identified, green;
 
-    /* The library is in no green context. */
+    /* The library is never in a green context itself. */
     if (!cuda->cuStreamGetGreenCtx ||
         (entries_here.depth > 0 && entries_here.contexts[entries_here.depth - 1] == context))
         return false;

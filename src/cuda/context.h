@@ -8,7 +8,7 @@
 #include "cuda/driver.h"
 #include "cuda/memory.h"
 
-/* As cgx_cuda_enter (memory.h), for CONTEXT. */
+/* Like cgx_cuda_enter (memory.h), for CONTEXT. */
 enum cgx_status cgx_cuda_push(CUcontext context);
 
 /* Copies BYTES to the device; complete on return. */
@@ -38,7 +38,7 @@ enum cgx_status cgx_cuda_context(const struct cgx_pointer *pointer, CUcontext *c
 void cgx_green_begin(void);
 void cgx_green_end(void);
 
-/* In between: makes STREAM wait for that work. */
+/* Between begin and end: makes STREAM wait for that work. */
 enum cgx_status cgx_green_order(CUstream stream);
 
 #endif

@@ -16,20 +16,20 @@
 #include "cuda/launch.h"
 #include "cuda/work.h"
 
-static struct cgx_cuda_backends *self(struct cgx_backend *backend)
+static struct cgx_cuda_backends *backends_of(struct cgx_backend *backend)
 {
     return (struct cgx_cuda_backends *)(void *)backend;
 }
 
-static void leave(void)
+static void leave_device(void)
 {
     cgx_cuda_leave();
     cgx_green_end();
 }
 
-static enum cgx_status begin(struct cgx_backend *backend)
+static enum cgx_status device_begin(struct cgx_backend *backend)
 {
-    struct cgx_cuda_backends *mine = self(backend);
+    struct cgx_cuda_backends *mine = backends_of(backend);
     CUstream compute = mine->work.streams[CGX_STREAM_COMPUTE];
     enum cgx_status status;
 
@@ -50,22 +50,22 @@ static enum cgx_status begin(struct cgx_backend *backend)
     }
     mine->work.begun = status == CGX_OK;
     if (status != CGX_OK)
-        leave();
+        leave_device();
     return status;
 }
 
-static void end(struct cgx_backend *backend)
+static void device_end(struct cgx_backend *backend)
 {
-    self(backend)->work.begun = false;
-    leave();
+    backends_of(backend)->work.begun = false;
+    leave_device();
 }
 
 /* ---- copies and waiting ---- */
 
-static enum cgx_status fetch(struct cgx_backend *backend, unsigned number, unsigned char *data,
-                             size_t bytes)
+static enum cgx_status device_fetch(struct cgx_backend *backend, unsigned number,
+                                    unsigned char *data, size_t bytes)
 {
-    struct cgx_cuda_work *work = &self(backend)->work;
+    struct cgx_cuda_work *work = &backends_of(backend)->work;
     struct cgx_cuda_slot *slot = &work->slots[number];
     enum cgx_status status;
 
@@ -86,8 +86,8 @@ static enum cgx_status fetch(struct cgx_backend *backend, unsigned number, unsig
 
 /* Queues a copy of BYTES to the mirror of DATA. A copy that fails is tried once more, since there
  * is no other way to get payloads of local peers. */
-static void bring(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
-                  const struct cgx_cuda_place *from, const unsigned char *data, size_t bytes)
+static void queue_copy(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
+                       const struct cgx_cuda_place *from, const unsigned char *data, size_t bytes)
 {
     CUdeviceptr to = cgx_cuda_mirrored(slot, data);
     enum cgx_status status = cgx_cuda_work_enter(work);
@@ -104,33 +104,33 @@ static void bring(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
         slot->store_failed = true;
 }
 
-static void store(struct cgx_backend *backend, unsigned number, const unsigned char *data,
-                  size_t bytes)
+static void device_store(struct cgx_backend *backend, unsigned number, const unsigned char *data,
+                         size_t bytes)
 {
-    struct cgx_cuda_work *work = &self(backend)->work;
+    struct cgx_cuda_work *work = &backends_of(backend)->work;
 
     if (bytes > 0)
-        bring(work, &work->slots[number], &(struct cgx_cuda_place){.host = data}, data, bytes);
+        queue_copy(work, &work->slots[number], &(struct cgx_cuda_place){.host = data}, data, bytes);
 }
 
-static void pull(struct cgx_backend *backend, unsigned number, unsigned peer, size_t offset,
-                 const unsigned char *data, size_t bytes)
+static void device_pull(struct cgx_backend *backend, unsigned number, unsigned peer, size_t offset,
+                        const unsigned char *data, size_t bytes)
 {
-    struct cgx_cuda_work *work = &self(backend)->work;
+    struct cgx_cuda_work *work = &backends_of(backend)->work;
     struct cgx_cuda_slot *slot = &work->slots[number];
     struct cgx_cuda_place from;
 
     slot->pulled = true;
     if (cgx_cuda_peer_at(work, peer, offset, bytes, &from))
-        bring(work, slot, &from, data, bytes);
+        queue_copy(work, slot, &from, data, bytes);
     else
         slot->store_failed = true;
 }
 
-static bool borrow(struct cgx_backend *backend, unsigned number, unsigned peer, size_t offset,
-                   const unsigned char *data, size_t bytes)
+static bool device_borrow(struct cgx_backend *backend, unsigned number, unsigned peer,
+                          size_t offset, const unsigned char *data, size_t bytes)
 {
-    struct cgx_cuda_work *work = &self(backend)->work;
+    struct cgx_cuda_work *work = &backends_of(backend)->work;
     struct cgx_cuda_slot *slot = &work->slots[number];
     struct cgx_cuda_place from;
     size_t i = 0;
@@ -148,13 +148,13 @@ static bool borrow(struct cgx_backend *backend, unsigned number, unsigned peer, 
     return true;
 }
 
-static enum cgx_status settle(const struct cgx_cuda_mark *mark, CUstream stream)
+static enum cgx_status wait_for_mark(const struct cgx_cuda_mark *mark, CUstream stream)
 {
     return mark->recorded ? CGX_CUDA_CALL(cuEventSynchronize, mark->event)
                           : CGX_CUDA_CALL(cuStreamSynchronize, stream);
 }
 
-static enum cgx_status settle_all(const struct cgx_cuda_work *work, struct cgx_cuda_slot *slot)
+static enum cgx_status wait_for_slot(const struct cgx_cuda_work *work, struct cgx_cuda_slot *slot)
 {
     enum cgx_status status = cgx_cuda_work_enter(work);
 
@@ -162,7 +162,7 @@ static enum cgx_status settle_all(const struct cgx_cuda_work *work, struct cgx_c
         return status;
     for (int i = 0; i < CGX_STREAMS; i++) {
         struct cgx_cuda_mark *mark = &slot->marks[i];
-        enum cgx_status settled = mark->pending ? settle(mark, work->streams[i]) : CGX_OK;
+        enum cgx_status settled = mark->pending ? wait_for_mark(mark, work->streams[i]) : CGX_OK;
 
         mark->pending = false;
         status = status == CGX_OK ? settled : status;
@@ -171,9 +171,9 @@ static enum cgx_status settle_all(const struct cgx_cuda_work *work, struct cgx_c
     return status;
 }
 
-static enum cgx_status wait(struct cgx_backend *backend, unsigned number)
+static enum cgx_status device_wait(struct cgx_backend *backend, unsigned number)
 {
-    struct cgx_cuda_work *work = &self(backend)->work;
+    struct cgx_cuda_work *work = &backends_of(backend)->work;
     struct cgx_cuda_slot *slot = &work->slots[number];
     enum cgx_status status = CGX_OK;
     bool pending = false;
@@ -181,7 +181,7 @@ static enum cgx_status wait(struct cgx_backend *backend, unsigned number)
     for (int i = 0; i < CGX_STREAMS; i++)
         pending |= slot->marks[i].pending;
     if (pending)
-        status = settle_all(work, slot);
+        status = wait_for_slot(work, slot);
     for (int i = 0; i < CGX_OPERATIONS; i++) {
         if (*slot->tables[i].status != 0 && status == CGX_OK)
             status = CGX_ERR_FORMAT;
@@ -193,9 +193,9 @@ static enum cgx_status wait(struct cgx_backend *backend, unsigned number)
     return status;
 }
 
-static bool lost(struct cgx_backend *backend)
+static bool device_lost(struct cgx_backend *backend)
 {
-    struct cgx_cuda_work *work = &self(backend)->work;
+    struct cgx_cuda_work *work = &backends_of(backend)->work;
     bool alive = cgx_cuda_work_enter(work) == CGX_OK;
 
     if (alive) {
@@ -208,7 +208,7 @@ static bool lost(struct cgx_backend *backend)
 static enum cgx_status read_runs(struct cgx_backend *backend, const struct cgx_strided *runs,
                                  unsigned char *to)
 {
-    const struct cgx_cuda_work *work = &self(backend)->work;
+    const struct cgx_cuda_work *work = &backends_of(backend)->work;
     enum cgx_status status = cgx_cuda_work_enter(work);
 
     if (status != CGX_OK)
@@ -228,17 +228,18 @@ static enum cgx_status fetch_shown(struct cgx_backend *backend, unsigned slot,
     for (size_t i = 0; status == CGX_OK && i < request->npieces; i++) {
         const struct cgx_piece *piece = &request->pieces[i];
 
-        if (cgx_encoding_quantiser(piece->bits)->varies)
-            status = fetch(backend, slot, out + piece->offset, cgx_uniform_bytes(piece->count));
+        if (cgx_encoding_quantiser(piece->bits)->has_variable_size)
+            status =
+                device_fetch(backend, slot, out + piece->offset, cgx_uniform_bytes(piece->count));
     }
     return status;
 }
 
 /* Decoding must not fail on one rank alone, so the processor decodes what the kernels cannot. */
-static enum cgx_status run(struct cgx_backend *backend, unsigned slot,
-                           const struct cgx_work *request)
+static enum cgx_status device_run(struct cgx_backend *backend, unsigned slot,
+                                  const struct cgx_work *request)
 {
-    struct cgx_cuda_work *work = &self(backend)->work;
+    struct cgx_cuda_work *work = &backends_of(backend)->work;
     enum cgx_status status = cgx_cuda_work_enter(work);
     unsigned launched = 0;
 
@@ -251,7 +252,7 @@ static enum cgx_status run(struct cgx_backend *backend, unsigned slot,
     if (request->operation != CGX_DECODE)
         return status;
     if (status != CGX_OK) {
-        status = wait(backend, slot);
+        status = device_wait(backend, slot);
         if (status == CGX_OK)
             status = cgx_cuda_decode_on_host(work, slot, request, launched);
     }
@@ -261,17 +262,17 @@ static enum cgx_status run(struct cgx_backend *backend, unsigned slot,
 
 /* ---- memory reserved from call to call ---- */
 
-/* Reserved memory is at most one part in this many of what would be free without it. */
+/* All reserved memory is at most one part in this many of what would be free without it. */
 #define ROOM 50
 
-static atomic_size_t reserved_bytes; /* by this process, on all devices */
+static atomic_size_t reserved_bytes; /* bytes reserved by this process, on all devices */
 
 struct device_reserved {
     struct cgx_reserved base;
-    struct cgx_exported *memory; /* never shared with other processes */
+    struct cgx_exported *memory; /* memory that is never shared with other processes */
 };
 
-static void drop(struct cgx_reserved *reserved)
+static void drop_reserved(struct cgx_reserved *reserved)
 {
     struct device_reserved *mine = (struct device_reserved *)(void *)reserved;
     struct cgx_exported *memory = mine->memory;
@@ -286,18 +287,19 @@ static void drop(struct cgx_reserved *reserved)
 
 static const struct device_reserved *device_reserved(const struct cgx_reserved *reserved)
 {
-    return reserved->drop == drop ? (const struct device_reserved *)(const void *)reserved : NULL;
+    return reserved->drop == drop_reserved ? (const struct device_reserved *)(const void *)reserved
+                                           : NULL;
 }
 
 static bool has_reserved(struct cgx_backend *backend, const struct cgx_reserved *reserved)
 {
     const struct device_reserved *mine = device_reserved(reserved);
 
-    return mine && mine->memory->context == self(backend)->work.context &&
+    return mine && mine->memory->context == backends_of(backend)->work.context &&
            cgx_exported_is_there(mine->memory);
 }
 
-/* Waits until the memory is set, since another backend may use it next, on its own streams. */
+/* Sets memory to zero and waits, since another backend may use it next, on streams of its own. */
 static enum cgx_status set_to_zero(const struct cgx_cuda_work *work, CUdeviceptr at, size_t bytes)
 {
     CUstream compute = work->streams[CGX_STREAM_COMPUTE];
@@ -308,7 +310,7 @@ static enum cgx_status set_to_zero(const struct cgx_cuda_work *work, CUdeviceptr
 
 static bool has_room(struct cgx_backend *backend, size_t bytes)
 {
-    const struct cgx_cuda_work *work = &self(backend)->work;
+    const struct cgx_cuda_work *work = &backends_of(backend)->work;
     size_t reserved = atomic_load(&reserved_bytes), left = 0, all;
     enum cgx_status status = cgx_cuda_work_enter(work);
 
@@ -319,10 +321,10 @@ static bool has_room(struct cgx_backend *backend, size_t bytes)
     return status == CGX_OK && bytes + reserved <= (left + reserved) / ROOM;
 }
 
-static enum cgx_status reserve(struct cgx_backend *backend, size_t bytes,
-                               struct cgx_reserved **reserved)
+static enum cgx_status device_reserve(struct cgx_backend *backend, size_t bytes,
+                                      struct cgx_reserved **reserved)
 {
-    const struct cgx_cuda_work *work = &self(backend)->work;
+    const struct cgx_cuda_work *work = &backends_of(backend)->work;
     struct device_reserved *made = calloc(1, sizeof *made);
     enum cgx_status status;
 
@@ -340,7 +342,8 @@ static enum cgx_status reserve(struct cgx_backend *backend, size_t bytes,
     cgx_cuda_leave();
     if (status != CGX_OK)
         goto free_made;
-    made->base = (struct cgx_reserved){(void *)(uintptr_t)made->memory->address, bytes, drop};
+    made->base =
+        (struct cgx_reserved){(void *)(uintptr_t)made->memory->address, bytes, drop_reserved};
     atomic_fetch_add(&reserved_bytes, bytes);
     *reserved = &made->base;
     return CGX_OK;
@@ -349,9 +352,9 @@ free_made:
     return status;
 }
 
-static enum cgx_status clear(struct cgx_backend *backend, struct cgx_reserved *reserved)
+static enum cgx_status device_clear(struct cgx_backend *backend, struct cgx_reserved *reserved)
 {
-    const struct cgx_cuda_work *work = &self(backend)->work;
+    const struct cgx_cuda_work *work = &backends_of(backend)->work;
     enum cgx_status status = cgx_cuda_work_enter(work);
 
     if (status != CGX_OK)
@@ -364,17 +367,17 @@ static enum cgx_status clear(struct cgx_backend *backend, struct cgx_reserved *r
 /* ---- the operations ---- */
 
 const struct cgx_backend_ops cgx_cuda_ops = {.name = cgx_cuda_backend_name,
-                                             .begin = begin,
-                                             .end = end,
+                                             .begin = device_begin,
+                                             .end = device_end,
                                              .read = read_runs,
-                                             .run = run,
-                                             .fetch = fetch,
-                                             .store = store,
-                                             .pull = pull,
-                                             .borrow = borrow,
-                                             .wait = wait,
+                                             .run = device_run,
+                                             .fetch = device_fetch,
+                                             .store = device_store,
+                                             .pull = device_pull,
+                                             .borrow = device_borrow,
+                                             .wait = device_wait,
                                              .has_room = has_room,
-                                             .reserve = reserve,
+                                             .reserve = device_reserve,
                                              .has_reserved = has_reserved,
-                                             .clear = clear,
-                                             .lost = lost};
+                                             .clear = device_clear,
+                                             .lost = device_lost};

@@ -8,7 +8,7 @@
 #include "codec/backend.h"
 #include "cuda/memory.h"
 
-/* The device backends for one staging memory, one per context of buffers so far. */
+/* The device backends for one staging memory, one for each context that has had a buffer. */
 struct cgx_cuda_backends;
 
 /* The backend for BUFFER, device or managed memory, found in *ALL or added to it (*ALL is NULL at
@@ -17,8 +17,8 @@ struct cgx_cuda_backends;
 enum cgx_status cgx_cuda_backend(struct cgx_cuda_backends **all, const struct cgx_pointer *buffer,
                                  const struct cgx_area *area, struct cgx_backend **backend);
 
-/* Frees all. Nothing may be queued; contexts may have gone already. False: the staging memory may
- * still be pinned in a broken context and must never be freed. */
+/* Frees all backends. Nothing may be queued; contexts may have gone already. False: the staging
+ * memory may still be pinned in a broken context and must never be freed. */
 bool cgx_cuda_backends_free(struct cgx_cuda_backends *all);
 
 #endif

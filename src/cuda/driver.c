@@ -25,7 +25,7 @@
 
 static const struct {
     const char *name;
-    size_t offset; /* in the table */
+    size_t offset; /* offset of the function in the table */
 } entries[] = {
 #define ENTRY(name) {EXPANDED(name), offsetof(struct cgx_cuda, name)},
     CGX_CUDA_REQUIRED(ENTRY)
@@ -33,14 +33,15 @@ static const struct {
 };
 
 static struct cgx_cuda table;
-static _Atomic(const struct cgx_cuda *) driver; /* NULL until the program has loaded it */
-static atomic_ullong objects_seen;              /* objects ever loaded, at the last search */
-static bool useless;                            /* the driver that was found cannot be used */
+/* The table; NULL until the program has loaded the driver. */
+static _Atomic(const struct cgx_cuda *) driver;
+static atomic_ullong objects_seen; /* number of objects ever loaded, at the last search */
+static bool useless;               /* the driver that was found cannot be used */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct search {
-    unsigned long long before, now; /* objects ever loaded, at the last search and now */
-    char path[PATH_MAX];            /* of the driver, or "" */
+    unsigned long long before, now; /* numbers of objects ever loaded, at the last search and now */
+    char path[PATH_MAX];            /* path of the driver, or "" */
 };
 
 /* Called for each loaded object. All report the same count (dlpi_adds), so the search ends at the
@@ -115,7 +116,7 @@ static const struct cgx_cuda *find_driver(void)
         } else if (library) {
             useless = true;
         } else if (!found && !useless) {
-            search.now = search.before; /* search again next time */
+            search.now = search.before; /* makes the next call search again */
         }
         pthread_mutex_unlock(&lock);
     }

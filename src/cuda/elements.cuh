@@ -21,7 +21,7 @@
 #define CGX_GROUP 8
 
 /* ADDRESS, from a table, as a pointer. The compiler knows that pointers in arguments are to global
- * memory, but must be told that this one is. */
+ * memory, but not that this one is. */
 CGX_DEVICE const unsigned char *global_memory(int64_t address)
 {
     const unsigned char *memory = (const unsigned char *)address;
@@ -145,8 +145,8 @@ template <class Type> CGX_DEVICE void narrow_sums(const float *values, uint32_t 
 
 /* The alignment of the buffer, which is the same for all buckets. */
 struct cgx_alignment {
-    bool whole;    /* to 16 bytes */
-    bool elements; /* to an element */
+    bool whole;    /* a group begins at a multiple of 16 bytes */
+    bool elements; /* an element begins at a multiple of its size */
 };
 
 template <class Type> CGX_DEVICE struct cgx_alignment alignment_of(int64_t address)

@@ -9,7 +9,7 @@
 
 /* ---- range ---- */
 
-/* Both are NaN if one of the values is. */
+/* The least and the greatest value; both are NaN if one of the values is. */
 struct cgx_range {
     float min;
     float max;
@@ -46,7 +46,7 @@ CGX_DEVICE struct cgx_range range_with(struct cgx_range range, struct cgx_range 
     return range;
 }
 
-/* The range of the thread's elements; none is missing if WHOLE. */
+/* The range of the thread's elements; if WHOLE, none of them is missing. */
 template <bool WHOLE>
 CGX_DEVICE struct cgx_range thread_range(const struct cgx_place *place, const cgx_values values)
 {
@@ -110,7 +110,8 @@ CGX_DEVICE uint32_t low_bytes(uint32_t count)
     return count == 0 ? 0 : 0xFFFFFFFFu >> (32 - 8 * count);
 }
 
-/* The codes of BIASED, which is k + CGX_BIAS. ZERO, the zero point + CGX_BIAS, is not above it. */
+/* The codes of BIASED, which is k + CGX_BIAS. ZERO is the zero point + CGX_BIAS and not above
+ * BIASED. */
 CGX_DEVICE struct cgx_codes codes_of(const uint32_t *biased, uint32_t zero)
 {
     struct cgx_codes codes;
@@ -122,15 +123,15 @@ CGX_DEVICE struct cgx_codes codes_of(const uint32_t *biased, uint32_t zero)
     return codes;
 }
 
-/* How a bucket is encoded. */
+/* What becomes of a bucket: a grid, a constant, or poison. */
 struct cgx_fate {
     bool is_grid;
     struct cgx_grid grid;
     uint32_t header;
-    float constant; /* if no grid; 0 if poisoned */
+    float constant; /* the value of a bucket without a grid; 0 if it is poisoned */
 };
 
-CGX_DEVICE struct cgx_fate decide(struct cgx_range range, uint32_t bits)
+CGX_DEVICE struct cgx_fate decide_fate(struct cgx_range range, uint32_t bits)
 {
     struct cgx_fate fate = {false, {0, 0, 0}, CGX_BUCKET_POISON, 0};
 
@@ -189,7 +190,7 @@ CGX_DEVICE void encode_bucket(const struct cgx_kernel_args &args, const struct c
                               const struct cgx_place *place, struct cgx_range range,
                               const cgx_values values)
 {
-    struct cgx_fate fate = decide(range, tile->bits);
+    struct cgx_fate fate = decide_fate(range, tile->bits);
     struct cgx_parts parts[CGX_GROUPS] = {};
 
     if (place->thread == 0 && place->count > 0)

@@ -14,9 +14,9 @@
  * memory of the program in the same unit would be shared too. */
 #define SHARED ((size_t)2 << 20)
 
-static struct cgx_exported *unused; /* memory that nobody has taken */
-static bool used;                   /* shared memory was ever taken */
-static pid_t owner;                 /* process that has the memory; a forked child cannot free it */
+static struct cgx_exported *unused; /* memory that no backend has taken */
+static bool used;                   /* whether shared memory was ever taken */
+static pid_t owner; /* the process that has the memory; a forked child cannot free it */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static size_t round_up(size_t bytes)
@@ -28,7 +28,7 @@ static size_t round_up(size_t bytes)
     return rounded;
 }
 
-static CUresult ask_id(CUdeviceptr address, unsigned long long *id)
+static CUresult query_id(CUdeviceptr address, unsigned long long *id)
 {
     return cgx_cuda()->cuPointerGetAttribute(id, CU_POINTER_ATTRIBUTE_BUFFER_ID, address);
 }
@@ -37,13 +37,13 @@ bool cgx_exported_is_there(const struct cgx_exported *exported)
 {
     unsigned long long id = 0;
 
-    return ask_id(exported->address, &id) == CUDA_SUCCESS && id == exported->id;
+    return query_id(exported->address, &id) == CUDA_SUCCESS && id == exported->id;
 }
 
 bool cgx_exported_is_gone(const struct cgx_exported *exported)
 {
     unsigned long long id = 0;
-    CUresult code = ask_id(exported->address, &id);
+    CUresult code = query_id(exported->address, &id);
 
     return code == CUDA_ERROR_INVALID_VALUE || code == CUDA_ERROR_DEINITIALIZED ||
            (code == CUDA_SUCCESS && id != exported->id);
@@ -51,7 +51,7 @@ bool cgx_exported_is_gone(const struct cgx_exported *exported)
 
 /* Takes memory of BYTES in CONTEXT off the list, or returns NULL. Memory that has gone with its
  * context leaves the list too, since another context may get the same handle. */
-static struct cgx_exported *find(CUcontext context, size_t bytes)
+static struct cgx_exported *take_unused(CUcontext context, size_t bytes)
 {
     struct cgx_exported **link = &unused, *found = NULL;
 
@@ -75,8 +75,8 @@ static struct cgx_exported *find(CUcontext context, size_t bytes)
     return found;
 }
 
-static enum cgx_status create(CUcontext context, size_t bytes, bool shared,
-                              struct cgx_exported **created)
+static enum cgx_status create_exported(CUcontext context, size_t bytes, bool shared,
+                                       struct cgx_exported **created)
 {
     struct cgx_exported *made = calloc(1, sizeof *made);
     enum cgx_status status;
@@ -89,7 +89,7 @@ static enum cgx_status create(CUcontext context, size_t bytes, bool shared,
     status = CGX_CUDA_CALL(cuMemAlloc, &made->address, bytes);
     if (status != CGX_OK)
         goto free_made;
-    status = cgx_cuda_status(ask_id(made->address, &made->id), "cuPointerGetAttribute");
+    status = cgx_cuda_status(query_id(made->address, &made->id), "cuPointerGetAttribute");
     if (status != CGX_OK)
         goto free_memory;
     *created = made;
@@ -108,10 +108,10 @@ enum cgx_status cgx_exported_take(CUcontext context, size_t bytes, bool shared,
 
     if (shared) {
         bytes = round_up(bytes);
-        found = find(context, bytes);
+        found = take_unused(context, bytes);
     }
     if (!found)
-        return create(context, bytes, shared, taken);
+        return create_exported(context, bytes, shared, taken);
     *taken = found;
     return CGX_OK;
 }

@@ -21,7 +21,7 @@ struct cgx_exported {
     CUcontext context;
     CUdeviceptr address;
     size_t bytes;
-    unsigned long long id; /* of the memory, which goes with its context */
+    unsigned long long id; /* id of the memory, which goes with its context */
     bool shared;
     bool may_be_open; /* set once another process may have opened it */
 };
@@ -33,12 +33,12 @@ enum cgx_status cgx_exported_take(CUcontext context, size_t bytes, bool shared,
                                   struct cgx_exported **taken);
 
 /* Whether the memory exists, and whether it has gone with its context; both false if the driver
- * does not say. They need no context, whose handle may be stale. */
+ * does not say. These calls need no context, whose handle may be stale. */
 bool cgx_exported_is_there(const struct cgx_exported *exported);
 bool cgx_exported_is_gone(const struct cgx_exported *exported);
 
-/* Returns EXPORTED (or NULL). ENTERED: its context is current; otherwise the context is gone or
- * broken, and the memory is never used again. */
+/* Returns EXPORTED (or NULL). ENTERED says that its context is current; otherwise the context is
+ * gone or broken, and the memory is never used again. */
 void cgx_exported_give(struct cgx_exported *exported, bool entered);
 
 #endif

@@ -62,7 +62,7 @@ CGX_DEVICE void multiply_by_scales(const cgx_scales scales, cgx_values values)
 }
 
 /* The squares of the thread's VALUES, which are sums, and of their quotients. The bucket must
- * exist. Few buckets learn, so scales are loaded again, not kept in registers. */
+ * exist. Since few buckets learn, scales are loaded again rather than held in registers. */
 CGX_DEVICE struct cgx_norms find_norms(const struct cgx_kernel_args &args,
                                        const struct cgx_tile *tile, const struct cgx_place *place,
                                        const cgx_values values)
@@ -79,9 +79,9 @@ CGX_DEVICE struct cgx_norms find_norms(const struct cgx_kernel_args &args,
 }
 
 /* Replaces the scales by those after LESSON, with the sums VALUES, which are overwritten. */
-CGX_DEVICE void learn(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
-                      const struct cgx_place *place, struct cgx_history_lesson lesson,
-                      cgx_values values)
+CGX_DEVICE void learn_scales(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
+                             const struct cgx_place *place, struct cgx_history_lesson lesson,
+                             cgx_values values)
 {
     cgx_scales scales;
 
@@ -126,7 +126,7 @@ CGX_DEVICE void enter_history(const struct cgx_kernel_args &args, const struct c
     lesson = cgx_history_lesson(fit, args.age, norms.values, norms.quotients, (float)place->count);
     if (place->thread * block < place->count)
         fit_of(args, bucket)[place->thread] = lesson.fit;
-    learn(args, tile, place, lesson, values);
+    learn_scales(args, tile, place, lesson, values);
 }
 
 #endif

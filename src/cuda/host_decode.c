@@ -46,7 +46,7 @@ static enum cgx_status fetch_piece(const struct cgx_cuda_work *work,
 struct decoded {
     unsigned char *elements, *scales;
     float *fits;
-    size_t bytes, nscales, nfits; /* bytes of ELEMENTS; lengths of SCALES and FITS */
+    size_t bytes, nscales, nfits; /* bytes of ELEMENTS; numbers of SCALES and of FITS */
 };
 
 /* Copies the history of PIECE from the device or, if BACK, to the device. */
@@ -107,7 +107,7 @@ static enum cgx_status decode_piece(const struct cgx_cuda_work *work,
 
     decoded.nscales = request->history.scales ? piece->count : 0;
     decoded.nfits = request->history.scales ? cgx_bucket_count(piece->count, block) : 0;
-    /* With one byte more, NULL always means out of memory. */
+    /* One byte more, since malloc of no bytes may return NULL. */
     decoded.elements = malloc(decoded.bytes);
     decoded.scales = calloc(1, cgx_history_scales_bytes(decoded.nscales) + 1);
     decoded.fits = malloc(decoded.nfits * sizeof(float) + 1);

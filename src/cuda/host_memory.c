@@ -10,8 +10,8 @@
 #include "topo/machine.h"
 #include "util/log.h"
 
-/* Whether the driver refuses to pin, as opposed to errors of a broken context or of memory that is
- * pinned already. */
+/* Whether CODE says that the driver refuses to pin. Other errors come from a broken context, or
+ * from memory that is pinned already. */
 static bool is_refusal(CUresult code)
 {
     switch (code) {
@@ -92,7 +92,7 @@ static bool find_bus_id(char bus_id[CGX_TOPO_BUS_ID_BYTES])
 
 void cgx_cuda_bind_numa(void *memory, size_t bytes)
 {
-    static atomic_bool refused; /* the system refuses all nodes alike, as in containers */
+    static atomic_bool refused; /* whether the system refuses all nodes alike, as in containers */
     char bus_id[CGX_TOPO_BUS_ID_BYTES];
     const struct cgx_topo *topo;
     struct cgx_topo_gpu gpu;

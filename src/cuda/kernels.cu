@@ -10,7 +10,7 @@
 
 /* ---- ranges of a payload ---- */
 
-CGX_DEVICE void ranges(const struct cgx_kernel_args &args)
+CGX_DEVICE void copy_ranges(const struct cgx_kernel_args &args)
 {
     __shared__ uint32_t found;
 
@@ -24,7 +24,7 @@ CGX_DEVICE void ranges(const struct cgx_kernel_args &args)
 
     const struct cgx_kernel_range *range = &args.ranges[found];
     const uint32_t first = (blockIdx.x - range->tile) * CGX_KERNEL_RANGE_TILE;
-    const uint32_t count = limit(first, range->words, CGX_KERNEL_RANGE_TILE);
+    const uint32_t count = count_within(first, range->words, CGX_KERNEL_RANGE_TILE);
     const uint32_t *from = (const uint32_t *)(args.payload + range->offset) + first;
     uint32_t *to = (uint32_t *)((unsigned char *)args.buffer + range->to) + first;
 
@@ -61,7 +61,7 @@ CGX_DEVICE void encode(const struct cgx_kernel_args &args, uint32_t number = blo
 
 /* ---- decode ---- */
 
-/* Loads the levels of this thread's part of a bucket. Returns as read_scale does. */
+/* Loads the levels of this thread's part of a bucket. Returns false as read_scale does. */
 CGX_DEVICE bool load_levels(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
                             const struct cgx_place *place, struct cgx_scale *scale,
                             cgx_values values)
@@ -162,7 +162,7 @@ CGX_DEVICE void reduce(const struct cgx_kernel_args &args, uint32_t number = blo
  * of a thread. */
 #define CGX_BLOCKS 8
 #define CGX_BLOCKS_KEEPING 6 /* with scales too; with more blocks registers would spill */
-#define CGX_BLOCKS_UNIFORM 5 /* encodes */
+#define CGX_BLOCKS_UNIFORM 5 /* for kernels that encode uniform pieces */
 #define CGX_BLOCKS_DECODING 6
 
 #define CGX_KERNEL(name, blocks, ...)                                        \
@@ -194,9 +194,9 @@ CGX_DEVICE void reduce(const struct cgx_kernel_args &args, uint32_t number = blo
     CGX_KERNEL(cgx_reduce_uniform_##type, 4, reduce_uniform<cgx_type_##type, NOTHING>)            \
     CGX_KERNEL(cgx_reduce_uniform_##type##_history, 4, reduce_uniform<cgx_type_##type, HISTORY>)
 
-CGX_KERNEL(cgx_begin, CGX_BLOCKS, begin)
-CGX_KERNEL(cgx_heads, CGX_BLOCKS, heads)
-CGX_KERNEL(cgx_ranges, CGX_BLOCKS, ranges)
+CGX_KERNEL(cgx_begin, CGX_BLOCKS, write_step)
+CGX_KERNEL(cgx_heads, CGX_BLOCKS, write_heads)
+CGX_KERNEL(cgx_ranges, CGX_BLOCKS, copy_ranges)
 CGX_KERNELS_OF(float32)
 CGX_KERNELS_OF(float16)
 CGX_KERNELS_OF(bfloat16)

@@ -35,7 +35,7 @@
 #define CGX_KERNEL_TILE 4096 /* elements; whole buckets of one piece */
 #define CGX_KERNEL_RANGE_TILE 1024
 
-/* A struct cgx_piece. TILE: tiles of all pieces before it. */
+/* A struct cgx_piece for kernels. TILE is the number of tiles of all pieces before it. */
 struct cgx_kernel_piece {
     uint64_t first;
     uint64_t count;
@@ -44,8 +44,8 @@ struct cgx_kernel_piece {
     uint32_t tile;
 };
 
-/* WORDS of 4 bytes at OFFSET, which are copied to offset TO; both are multiples of 4. TILE: tiles
- * of all ranges before it. Ranges may be in any order and overlap. */
+/* WORDS of 4 bytes at OFFSET, which are copied to offset TO; both offsets are multiples of 4. TILE
+ * is the number of tiles of all ranges before it. Ranges may be in any order and overlap. */
 struct cgx_kernel_range {
     uint64_t offset;
     uint64_t to;
@@ -53,13 +53,11 @@ struct cgx_kernel_range {
     uint32_t tile;
 };
 
-/* The tiles of PIECE. */
 static inline uint64_t cgx_kernel_tiles(const struct cgx_piece *piece)
 {
     return (piece->count + CGX_KERNEL_TILE - 1) / CGX_KERNEL_TILE;
 }
 
-/* The tiles of a range of WORDS. */
 static inline uint64_t cgx_kernel_range_tiles(uint64_t words)
 {
     return (words + CGX_KERNEL_RANGE_TILE - 1) / CGX_KERNEL_RANGE_TILE;
@@ -68,10 +66,12 @@ static inline uint64_t cgx_kernel_range_tiles(uint64_t words)
 /* What a block that encodes or sums a tile of uniform pieces tells the others. The first mark
  * counts in WORDS the tiles that blocks have begun, in order; the next ones are those of the tiles.
  * WORDS are 0 before, and after cgx_heads. */
-#define CGX_KERNEL_GROUPS 4 /* of a tile */
+#define CGX_KERNEL_GROUPS 4 /* groups of a tile */
 struct cgx_kernel_mark {
-    uint64_t words; /* 4 times the number of words, plus what they are of: enum cgx_kernel_words */
-    float squares[CGX_KERNEL_GROUPS]; /* of what was quantised, for each group */
+    /* 4 times a number of words, plus what that number counts: enum cgx_kernel_words */
+    uint64_t words;
+    /* For each group the sum of the squares of what was quantised. */
+    float squares[CGX_KERNEL_GROUPS];
 };
 enum cgx_kernel_words { CGX_WORDS_UNKNOWN, CGX_WORDS_OF_TILE, CGX_WORDS_SO_FAR };
 
@@ -84,14 +84,15 @@ static inline uint64_t cgx_kernel_marks_bytes(uint64_t tiles)
 struct cgx_kernel_args {
     union {
         const struct cgx_kernel_piece *pieces;
-        const struct cgx_kernel_range *ranges; /* cgx_ranges */
+        const struct cgx_kernel_range *ranges; /* for cgx_ranges */
     };
-    const int64_t *sources; /* payloads, aligned to 16; 0: the buffer */
+    const int64_t *sources; /* addresses of payloads, aligned to 16; 0 stands for BUFFER */
     void *buffer;           /* may be misaligned, even for its elements */
-    uint8_t *scales;        /* of history */
+    uint8_t *scales;        /* scales of the history */
     float *fits;
-    unsigned char *payload; /* aligned to 16; decode: pieces may be in any memory behind it */
-    uint32_t *status;       /* set to CGX_KERNEL_BAD_HEADER; host memory, where atomics are slow */
+    unsigned char *payload; /* aligned to 16; for decode, pieces may lie in any memory behind it */
+    /* Set to CGX_KERNEL_BAD_HEADER; lies in host memory, where atomics are slow. */
+    uint32_t *status;
     uint32_t stream;
     union {
         uint32_t npieces;
@@ -99,14 +100,16 @@ struct cgx_kernel_args {
     };
     uint32_t nsources;
     uint32_t bucket_size;
-    uint32_t age; /* of history */
-    uint32_t key; /* cgx_call_key */
-    /* Uniform quantisation: */
-    struct cgx_kernel_mark *marks; /* of all tiles, after the first one */
+    uint32_t age; /* number of sums in the history */
+    uint32_t key; /* key of the call (cgx_call_key) */
+    /* For uniform quantisation: */
+    struct cgx_kernel_mark *marks; /* marks of all tiles, behind the first mark */
     unsigned char *shown;
-    float step; /* 0: what begin has written, such that the relative squared error is ... */
+    /* 0: the step size that begin has written, chosen so that ERROR is the squared error in
+     * proportion to the squares */
+    float step_size;
     float error;
-    float floor; /* of struct cgx_coding */
+    float floor; /* FLOOR of struct cgx_coding */
     uint32_t turn, stage;
 };
 

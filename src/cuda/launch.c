@@ -38,7 +38,7 @@ static size_t sources_bytes(const struct cgx_work *request)
     return (request->nsources * sizeof(CUdeviceptr) + 15) / 16 * 16;
 }
 
-static bool has(const struct cgx_cuda_borrowed *borrowed, const unsigned char *data)
+static bool is_borrowed(const struct cgx_cuda_borrowed *borrowed, const unsigned char *data)
 {
     return data >= borrowed->data && data < borrowed->data + borrowed->bytes;
 }
@@ -46,10 +46,10 @@ static bool has(const struct cgx_cuda_borrowed *borrowed, const unsigned char *d
 CUdeviceptr cgx_cuda_find(const struct cgx_cuda_slot *slot, const unsigned char *data,
                           const struct cgx_cuda_borrowed **last)
 {
-    for (size_t i = 0; i < slot->nborrowed && !(*last && has(*last, data)); i++)
+    for (size_t i = 0; i < slot->nborrowed && !(*last && is_borrowed(*last, data)); i++)
         *last = &slot->borrowed[i];
-    return *last && has(*last, data) ? (*last)->there + (CUdeviceptr)(data - (*last)->data)
-                                     : cgx_cuda_mirrored(slot, data);
+    return *last && is_borrowed(*last, data) ? (*last)->there + (CUdeviceptr)(data - (*last)->data)
+                                             : cgx_cuda_mirrored(slot, data);
 }
 
 bool cgx_cuda_put(struct cgx_cuda_table *table, size_t *at, const void *value, size_t bytes)
@@ -67,7 +67,7 @@ bool cgx_cuda_put(struct cgx_cuda_table *table, size_t *at, const void *value, s
 struct group {
     size_t at; /* offset of its first entry in bytes */
     uint32_t entries;
-    uint32_t tiles; /* one thread block each */
+    uint32_t tiles; /* number of tiles, each for one thread block */
 };
 
 /* The payload of REQUEST in the staging memory. */
@@ -87,8 +87,8 @@ static CUdeviceptr origin_of(const struct cgx_cuda_slot *slot, const struct cgx_
     return origin;
 }
 
-/* Puts REQUEST's pieces of FAMILY at *AT; counts them and their tiles in *GROUP. Returns as
- * cgx_cuda_put does. */
+/* Puts REQUEST's pieces of FAMILY at *AT, and counts the pieces and their tiles in *GROUP. Returns
+ * whether the device's table differs there, as cgx_cuda_put does. */
 static bool put_pieces(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *table, size_t *at,
                        const struct cgx_work *request, int family, struct group *group)
 {
@@ -116,8 +116,8 @@ static bool put_pieces(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *
     return changed;
 }
 
-/* Writes the table of REQUEST: sources, then each of GROUPS. Returns the bytes to upload; 0: the
- * device has them already. */
+/* Writes the table of REQUEST: sources, then the pieces of each of GROUPS. Returns the bytes to
+ * upload; 0 if the device has them already. */
 static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *table,
                          const struct cgx_work *request, struct group groups[CGX_FAMILIES])
 {
@@ -140,14 +140,14 @@ static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table
     return changed ? at : 0;
 }
 
-/* The device address of REQUEST's payload in the staging memory itself rather than the mirror. */
+/* The device address of REQUEST's payload in the staging memory itself, not in the mirror. */
 static void *shown_to(const struct cgx_cuda_slot *slot, const struct cgx_work *request)
 {
     return (void *)(uintptr_t)(slot->there + (CUdeviceptr)(staged_of(request) - slot->host));
 }
 
-/* Whether kernels write what REQUEST shows to the staging memory. */
-static bool shows(const struct cgx_cuda_slot *slot, const struct cgx_work *request)
+/* Whether kernels write the bytes that REQUEST shows to the staging memory. */
+static bool shows_bytes(const struct cgx_cuda_slot *slot, const struct cgx_work *request)
 {
     return request->shows && slot->there != 0;
 }
@@ -176,8 +176,9 @@ static struct cgx_kernel_args args_of(const struct cgx_cuda_slot *slot,
                                     .nsources = (uint32_t)request->nsources,
                                     .bucket_size = coding->bucket_size,
                                     .key = cgx_call_key(coding->call),
-                                    .shown = shows(slot, request) ? shown_to(slot, request) : NULL,
-                                    .step = coding->step,
+                                    .shown =
+                                        shows_bytes(slot, request) ? shown_to(slot, request) : NULL,
+                                    .step_size = coding->step_size,
                                     .error = coding->error,
                                     .floor = coding->floor,
                                     .turn = coding->turn,

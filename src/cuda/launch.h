@@ -8,13 +8,13 @@
 #include "cuda/kernels.h"
 #include "cuda/work.h"
 
-/* Queues REQUEST behind what was stored on SLOT. The context must be current. *LAUNCHED: a bit for
- * each family whose kernel was queued, also if others failed. */
+/* Queues REQUEST behind what was stored on SLOT. The context must be current. *LAUNCHED has a bit
+ * for each family whose kernel was queued, also if others failed. */
 enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
                                 const struct cgx_work *request, unsigned *launched);
 
-/* Queues the kernels that encode or sum the uniform pieces of REQUEST, which ARGS are for, in TILES
- * tiles. CGX_ERR_INVALID, as from the host codec: a piece cannot be encoded. */
+/* Queues the kernels that encode or sum the uniform pieces of REQUEST, in TILES tiles, with ARGS.
+ * CGX_ERR_INVALID, as from the host codec: a piece cannot be encoded. */
 enum cgx_status cgx_cuda_launch_uniform(struct cgx_cuda_work *work, const struct cgx_work *request,
                                         uint32_t tiles, struct cgx_kernel_args *args);
 
@@ -27,7 +27,7 @@ enum cgx_status cgx_cuda_record(const struct cgx_cuda_work *work, struct cgx_cud
                                 enum cgx_cuda_stream stream);
 
 /* Puts BYTES of VALUE at offset *AT of the host's TABLE and advances *AT. Returns whether the
- * device's differs there. */
+ * device's table differs there. */
 bool cgx_cuda_put(struct cgx_cuda_table *table, size_t *at, const void *value, size_t bytes);
 
 /* The device address that mirrors DATA, in the staging memory of SLOT. */
@@ -37,12 +37,13 @@ static inline CUdeviceptr cgx_cuda_mirrored(const struct cgx_cuda_slot *slot,
     return slot->mirror + (CUdeviceptr)(data - slot->host);
 }
 
-/* The device address of DATA, which belongs to the staging memory of SLOT: where a local peer has
- * it, or in the mirror. *LAST: NULL, or what was set here before, which is looked at first. */
+/* The device address of DATA, which belongs to the staging memory of SLOT: in a local peer's
+ * memory, or in the mirror. *LAST is NULL, or the borrowed memory that the last call found, which
+ * is tried first. */
 CUdeviceptr cgx_cuda_find(const struct cgx_cuda_slot *slot, const unsigned char *data,
                           const struct cgx_cuda_borrowed **last);
 
-/* Decodes on the processor what no kernel of LAUNCHED has decoded. Without this only this rank
+/* Decodes on the processor the pieces that no kernel of LAUNCHED decodes. Otherwise this rank alone
  * would lack a result, and kernels that have run have changed the history. */
 enum cgx_status cgx_cuda_decode_on_host(struct cgx_cuda_work *work, unsigned slot,
                                         const struct cgx_work *request, unsigned launched);

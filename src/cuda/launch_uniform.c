@@ -7,11 +7,11 @@
 #include "codec/encoding.h"
 #include "cuda/context.h"
 
-/* Whether the uniform pieces of REQUEST can be encoded: with a step, and, in a sum, into none
- * of its sources. */
+/* Whether the uniform pieces of REQUEST can be encoded: there is a step size, and the result of a
+ * sum overwrites none of its sources. */
 static bool may_begin(const struct cgx_work *request)
 {
-    bool may = cgx_uniform_may(request->coding->step, request->coding->error);
+    bool may = cgx_uniform_is_usable(request->coding->step_size, request->coding->error);
 
     for (size_t i = 0; request->operation == CGX_REDUCE && i < request->nsources; i++)
         may = may && request->sources[i] != request->out;
@@ -41,10 +41,10 @@ enum cgx_status cgx_cuda_launch_uniform(struct cgx_cuda_work *work, const struct
         status = CGX_CUDA_CALL(cuMemsetD8Async, work->marks, 0, work->marks_bytes,
                                work->streams[CGX_STREAM_COMPUTE]);
     work->marks_are_clear = false;
-    if (status == CGX_OK && args->step == 0 && has_elements(request))
+    if (status == CGX_OK && args->step_size == 0 && has_elements(request))
         status =
             cgx_cuda_launch_kernel(work, cgx_cuda_module_squares(module, request), tiles, args);
-    if (status == CGX_OK && args->step == 0)
+    if (status == CGX_OK && args->step_size == 0)
         status = cgx_cuda_launch_kernel(work, module->begin, args->npieces, args);
     if (status == CGX_OK)
         status = cgx_cuda_launch_kernel(

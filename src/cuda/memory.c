@@ -13,7 +13,8 @@
 
 #include "cuda/driver.h"
 
-/* Asks the kernel, since reading might fault. True also if the kernel does not allow the query. */
+/* Asks the kernel whether BYTE can be read, since reading might fault. True also if the kernel does
+ * not allow the query. */
 static bool is_readable(const char *byte)
 {
     char copy;
@@ -23,7 +24,8 @@ static bool is_readable(const char *byte)
     return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1 || errno != EFAULT;
 }
 
-/* The driver's answers about an address that it knows, in the order of get's attributes. */
+/* The driver's answers about an address that it knows, in the order in which query_attributes asks.
+ */
 struct answers {
     unsigned managed;
     CUcontext context;
@@ -34,7 +36,8 @@ struct answers {
 enum { ATTRIBUTES = 5 };
 
 /* Queries all attributes at once or, if the driver refuses that, one by one. */
-static void get(const struct cgx_cuda *cuda, CUdeviceptr address, struct answers *answers)
+static void query_attributes(const struct cgx_cuda *cuda, CUdeviceptr address,
+                             struct answers *answers)
 {
     CUpointer_attribute attributes[ATTRIBUTES] = {
         CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_CONTEXT,
@@ -53,7 +56,7 @@ static void get(const struct cgx_cuda *cuda, CUdeviceptr address, struct answers
 
 /* Queries the type first: most buffers are ordinary memory, for which the driver has no type, and a
  * query of one attribute is faster. */
-static struct cgx_pointer ask(const struct cgx_cuda *cuda, const void *address)
+static struct cgx_pointer classify_pointer(const struct cgx_cuda *cuda, const void *address)
 {
     struct cgx_pointer pointer = {.memory = CGX_MEMORY_HOST};
     struct answers answers;
@@ -68,7 +71,7 @@ static struct cgx_pointer ask(const struct cgx_cuda *cuda, const void *address)
         pointer.memory = CGX_MEMORY_DEVICE;
     if (code != CUDA_SUCCESS || type == 0)
         return pointer;
-    get(cuda, (CUdeviceptr)(uintptr_t)address, &answers);
+    query_attributes(cuda, (CUdeviceptr)(uintptr_t)address, &answers);
     /* The type of managed memory may depend on where it is at the moment. */
     if (answers.managed)
         pointer.memory = CGX_MEMORY_MANAGED;
@@ -86,7 +89,7 @@ struct cgx_pointer cgx_cuda_pointer(const void *address)
 {
     const struct cgx_cuda *cuda = cgx_cuda();
 
-    return cuda ? ask(cuda, address) : (struct cgx_pointer){.memory = CGX_MEMORY_HOST};
+    return cuda ? classify_pointer(cuda, address) : (struct cgx_pointer){.memory = CGX_MEMORY_HOST};
 }
 
 /* Whether BYTE is mapped: for memory mapped by hand (cuMemMap), the range of an allocation is the
@@ -101,9 +104,9 @@ static bool is_mapped(const struct cgx_cuda *cuda, const char *byte)
     return code == CUDA_ERROR_INVALID_VALUE ? false : mapped != 0;
 }
 
-/* For memory without a context, which is mapped by hand or from a pool: whether it includes the
- * last byte. If the driver denies the first byte too, which the program uses, its answers are
- * ignored. */
+/* Whether the last of BYTES from FIRST on exists too, in memory without a context, which is mapped
+ * by hand or from a pool. If the driver denies the first byte too, which the program uses, its
+ * answers are ignored. */
 static bool ends_in_memory(const struct cgx_cuda *cuda, const char *first, size_t bytes)
 {
     return is_mapped(cuda, first + bytes - 1) || !is_mapped(cuda, first);

@@ -13,7 +13,7 @@
 #include "util/status.h"
 
 enum cgx_memory {
-    CGX_MEMORY_HOST, /* also pinned and unknown memory */
+    CGX_MEMORY_HOST, /* host memory, pinned or not, and unknown memory */
     CGX_MEMORY_DEVICE,
     CGX_MEMORY_MANAGED,
 };
@@ -21,11 +21,12 @@ enum cgx_memory {
 /* What the driver says about an address. All zero: host memory unknown to it. */
 struct cgx_pointer {
     enum cgx_memory memory;
-    bool known;        /* the fields below are valid; false if the driver does not answer */
-    int device;        /* that accesses the memory */
-    void *context;     /* where it was allocated; NULL: none, only a device */
-    const char *start; /* of the allocation, or of the reserved address range if mapped by hand
-                          (cuMemMap); bytes 0: unknown */
+    bool known;    /* the fields below are valid; false if the driver does not answer */
+    int device;    /* the device that accesses the memory */
+    void *context; /* the context in which it was allocated; NULL: it belongs to a device only */
+    /* The start of the allocation, or of the reserved address range if memory was mapped by hand
+     * (cuMemMap). BYTES of 0: unknown. */
+    const char *start;
     size_t bytes;
 };
 
@@ -34,7 +35,7 @@ struct cgx_pointer {
  * CUDA driver in the process. */
 struct cgx_pointer cgx_cuda_pointer(const void *address);
 
-/* Only the kind of memory. */
+/* The kind of the memory at ADDRESS. */
 static inline enum cgx_memory cgx_cuda_memory(const void *address)
 {
     return cgx_cuda_pointer(address).memory;

@@ -81,7 +81,7 @@ static enum cgx_status get_kernels(struct cgx_cuda_module *module)
 
 /* Logs once why the kernels do not run: the driver is too old, which a newer one mends, or the
  * device does not run them, which nothing mends. */
-static void log_why(void)
+static void log_no_kernels(void)
 {
     static atomic_bool logged;
     int version = 0;
@@ -100,7 +100,7 @@ static void log_why(void)
         cgx_log(CGX_LOG_INFO, "the kernels do not run on this device: its sums stay exact");
 }
 
-static enum cgx_status load(struct cgx_cuda_module *module)
+static enum cgx_status load_kernels(struct cgx_cuda_module *module)
 {
     enum cgx_status status = CGX_CUDA_CALL(cuModuleLoadData, &module->module, cgx_cuda_kernels);
 
@@ -110,7 +110,7 @@ static enum cgx_status load(struct cgx_cuda_module *module)
             cgx_cuda()->cuModuleUnload(module->module);
     }
     if (status == CGX_ERR_DEVICE)
-        log_why();
+        log_no_kernels();
     return status;
 }
 
@@ -119,7 +119,7 @@ static enum cgx_status load(struct cgx_cuda_module *module)
 static struct cgx_cuda_module *modules;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The id of the current context; 0: the driver does not say. */
+/* Returns the id of the current context; 0: the driver does not say. */
 static unsigned long long current_id(void)
 {
     unsigned long long id = 0;
@@ -129,7 +129,7 @@ static unsigned long long current_id(void)
 
 /* Returns the module of CONTEXT with this ID, or NULL. Modules of earlier contexts with the same
  * handle have gone with these; they leave the list when they have no users. */
-static struct cgx_cuda_module *find(CUcontext context, unsigned long long id)
+static struct cgx_cuda_module *find_module(CUcontext context, unsigned long long id)
 {
     struct cgx_cuda_module **link = &modules, *found = NULL;
 
@@ -148,11 +148,11 @@ static struct cgx_cuda_module *find(CUcontext context, unsigned long long id)
     return found;
 }
 
-static enum cgx_status create(CUcontext context, unsigned long long id,
-                              struct cgx_cuda_module **created)
+static enum cgx_status create_module(CUcontext context, unsigned long long id,
+                                     struct cgx_cuda_module **created)
 {
     struct cgx_cuda_module *made = calloc(1, sizeof *made);
-    enum cgx_status status = made ? load(made) : CGX_ERR_NOMEM;
+    enum cgx_status status = made ? load_kernels(made) : CGX_ERR_NOMEM;
 
     if (status != CGX_OK) {
         free(made);
@@ -166,16 +166,16 @@ static enum cgx_status create(CUcontext context, unsigned long long id,
     return CGX_OK;
 }
 
-static enum cgx_status take(CUcontext context, bool may_load, struct cgx_cuda_module **module)
+static enum cgx_status get_module(CUcontext context, bool may_load, struct cgx_cuda_module **module)
 {
     unsigned long long id = current_id();
     struct cgx_cuda_module *found;
     enum cgx_status status = CGX_OK;
 
     pthread_mutex_lock(&lock);
-    found = find(context, id);
+    found = find_module(context, id);
     if (!found)
-        status = may_load ? create(context, id, &found) : CGX_ERR_INVALID;
+        status = may_load ? create_module(context, id, &found) : CGX_ERR_INVALID;
     if (status == CGX_OK) {
         found->users++;
         *module = found;
@@ -186,12 +186,12 @@ static enum cgx_status take(CUcontext context, bool may_load, struct cgx_cuda_mo
 
 enum cgx_status cgx_cuda_module_take(CUcontext context, struct cgx_cuda_module **module)
 {
-    return take(context, true, module);
+    return get_module(context, true, module);
 }
 
 enum cgx_status cgx_cuda_module_find(CUcontext context, struct cgx_cuda_module **module)
 {
-    return take(context, false, module);
+    return get_module(context, false, module);
 }
 
 void cgx_cuda_module_give(struct cgx_cuda_module *module, bool entered)

@@ -16,11 +16,11 @@ enum cgx_variant { CGX_VARIANT_PLAIN, CGX_VARIANT_HISTORY, CGX_VARIANTS };
 struct cgx_cuda_module {
     struct cgx_cuda_module *next;
     CUcontext context;
-    unsigned long long id; /* of this life of the context; 0: the driver does not say */
+    unsigned long long id; /* id of CONTEXT, whose handle another may get later; 0: unknown */
     unsigned users;
     CUmodule module;
     CUfunction begin, heads, ranges;
-    CUfunction squares[CGX_VARIANTS][CGX_BFLOAT16 + 1]; /* of uniform quantisation */
+    CUfunction squares[CGX_VARIANTS][CGX_BFLOAT16 + 1]; /* for uniform quantisation */
     CUfunction kernels[CGX_FAMILIES][CGX_DECODE + 1][CGX_VARIANTS][CGX_BFLOAT16 + 1];
 };
 
@@ -30,7 +30,8 @@ struct cgx_cuda_module {
  * once; a warning if the driver is older than the kernels). CGX_ERR_NOMEM. */
 enum cgx_status cgx_cuda_module_take(CUcontext context, struct cgx_cuda_module **module);
 
-/* The same if they are loaded, or else CGX_ERR_INVALID: loading may wait for the context's work. */
+/* Like cgx_cuda_module_take if the kernels are loaded, or else CGX_ERR_INVALID: loading may wait
+ * for the context's work. */
 enum cgx_status cgx_cuda_module_find(CUcontext context, struct cgx_cuda_module **module);
 
 /* Returns MODULE (or NULL). ENTERED: its context is current; otherwise the context is gone or
@@ -41,7 +42,7 @@ void cgx_cuda_module_give(struct cgx_cuda_module *module, bool entered);
 CUfunction cgx_cuda_module_kernel(const struct cgx_cuda_module *module, enum cgx_family family,
                                   const struct cgx_work *work);
 
-/* The kernel that finds the squares for the steps of WORK's uniform pieces. */
+/* The kernel that finds the squares from which the step sizes of WORK's uniform pieces follow. */
 CUfunction cgx_cuda_module_squares(const struct cgx_cuda_module *module,
                                    const struct cgx_work *work);
 

@@ -7,7 +7,7 @@
 
 #include "cuda/encode.cuh"
 
-/* Sums of squares: of values, and of these divided by their scales. */
+/* Sums of squares: of values, and of values divided by their scales. */
 struct cgx_norms {
     float values;
     float quotients;

@@ -17,12 +17,12 @@ struct cgx_cuda_peers {
     enum cgx_pull pull;
     unsigned count;
     struct peer {
-        CUdeviceptr memory; /* 0: not open */
-        uint64_t cookie;    /* of that memory */
+        CUdeviceptr memory; /* memory that holds the peer's mirrors; 0: not open */
+        uint64_t cookie;    /* cookie of that memory */
         bool linked;
-        void *segment;  /* registered with the driver; NULL: none */
-        size_t front;   /* offset of the mirror in MEMORY or of the staging memory in SEGMENT ... */
-        uint64_t bytes; /* ... and its size */
+        void *segment;  /* the peer's segment, registered with the driver; NULL: none */
+        size_t front;   /* offset of the mirror in MEMORY, or of the staging memory in SEGMENT */
+        uint64_t bytes; /* size of the mirror or of the staging memory */
     } peers[];
 };
 
@@ -42,7 +42,7 @@ static void name_device(struct cgx_cuda_handle *to)
 
 /* Writes a cookie in front of the mirrors. A peer that opens other memory in its place finds no
  * such cookie. */
-static enum cgx_status mark(struct cgx_cuda_work *work)
+static enum cgx_status mark_mirrors(struct cgx_cuda_work *work)
 {
     CUstream up = work->streams[CGX_STREAM_UP];
     uint64_t cookie = cgx_cookie();
@@ -84,7 +84,7 @@ enum cgx_status cgx_cuda_export(struct cgx_backend *backend, struct cgx_cuda_han
         return CGX_ERR_DEVICE;
     status = CGX_CUDA_CALL(cuIpcGetMemHandle, &handle, work->memory->address);
     if (status == CGX_OK && work->cookie == 0)
-        status = mark(work);
+        status = mark_mirrors(work);
     name_device(to);
     cgx_cuda_leave();
     if (status != CGX_OK)
@@ -133,7 +133,7 @@ void cgx_cuda_work_disconnect(struct cgx_cuda_work *work)
 #define PULLED (CGX_CUDA_MIRRORS / 2)
 #define RANGES (CGX_CUDA_MIRRORS / 4 * 3)
 
-/* Whether the queued copy or kernel has brought COOKIE. */
+/* Whether the queued copy or kernel has delivered COOKIE. */
 static bool is_pulled(const struct cgx_cuda_work *work, uint64_t cookie)
 {
     CUstream up = work->streams[CGX_STREAM_UP];

@@ -12,10 +12,10 @@
 
 /* What local peers need to open a mirror. All zeros: none. */
 struct cgx_cuda_handle {
-    uint64_t cookie; /* unique */
-    uint64_t bytes;  /* of the mirror */
+    uint64_t cookie; /* a cookie that no other mirror has */
+    uint64_t bytes;  /* bytes of the mirror */
     unsigned char ipc[64];
-    char bus_id[32]; /* of its device; "": unknown */
+    char bus_id[32]; /* bus id of its device; "": unknown */
 };
 
 /* Makes BACKEND's mirror available to local peers, unless it is already. CGX_ERR_INVALID: BACKEND
@@ -35,11 +35,11 @@ struct cgx_cuda_segment {
 };
 
 struct cgx_cuda_peer {
-    struct cgx_cuda_handle mirror;   /* for CGX_PULL_DEVICE */
-    struct cgx_cuda_segment segment; /* for CGX_PULL_HOST; may be unmapped after connecting */
+    struct cgx_cuda_handle mirror;   /* used for CGX_PULL_DEVICE */
+    struct cgx_cuda_segment segment; /* used for CGX_PULL_HOST; may be unmapped after connecting */
 };
 
-/* Lets BACKEND pull by PULL, which is not NONE, from NPEERS local peers except SELF.
+/* Connects BACKEND to NPEERS local peers except SELF, to pull by PULL, which is not NONE.
  * CGX_ERR_INVALID, CGX_ERR_NOMEM: it cannot pull from all of them, and is not connected. */
 enum cgx_status cgx_cuda_connect(struct cgx_backend *backend, enum cgx_pull pull,
                                  const struct cgx_cuda_peer *peers, unsigned npeers, unsigned self);
@@ -47,7 +47,7 @@ enum cgx_status cgx_cuda_connect(struct cgx_backend *backend, enum cgx_pull pull
 /* Closes what the backends of ALL have opened of local peers. */
 void cgx_cuda_disconnect(struct cgx_cuda_backends *all);
 
-/* How BACKEND can pull. */
+/* How BACKEND is connected, so how it can pull. */
 enum cgx_pull cgx_cuda_connection(const struct cgx_backend *backend);
 
 /* Whether BACKEND is a device backend. */

@@ -14,7 +14,7 @@
 #define WORD sizeof(uint32_t)
 
 /* Lists COUNT ranges of WORDS each, STRIDE bytes apart, which become contiguous. */
-static void list(struct cgx_kernel_range *ranges, size_t count, size_t words, size_t stride)
+static void list_ranges(struct cgx_kernel_range *ranges, size_t count, size_t words, size_t stride)
 {
     const size_t tiles = cgx_kernel_range_tiles(words);
 
@@ -40,7 +40,7 @@ enum cgx_status cgx_cuda_read(const struct cgx_cuda_work *work, const struct cgx
 
     if (runs->count > CGX_READ_RUNS || runs->bytes > CGX_READ_BYTES)
         return CGX_ERR_INVALID;
-    list(picked->ranges, runs->count, words, runs->stride);
+    list_ranges(picked->ranges, runs->count, words, runs->stride);
     status = cgx_cuda_launch_kernel(work, work->module->ranges, (uint32_t)runs->count, &args);
     if (status == CGX_OK)
         status = CGX_CUDA_CALL(cuStreamSynchronize, work->streams[CGX_STREAM_COMPUTE]);
@@ -50,9 +50,9 @@ enum cgx_status cgx_cuda_read(const struct cgx_cuda_work *work, const struct cgx
     return status;
 }
 
-/* Fills HOST. */
-static enum cgx_status launch(const struct cgx_cuda_module *module, const void *host,
-                              struct cgx_kernel_args *args, uint64_t tiles)
+/* Copies the list of ranges that HOST begins with, and launches the kernel. */
+static enum cgx_status launch_ranges(const struct cgx_cuda_module *module, const void *host,
+                                     struct cgx_kernel_args *args, uint64_t tiles)
 {
     void *parameters[] = {args};
     enum cgx_status status =
@@ -67,11 +67,11 @@ static enum cgx_status launch(const struct cgx_cuda_module *module, const void *
     return status;
 }
 
-/* The kernel reads the list of RUNS in the host memory. */
-static enum cgx_status pick(const struct cgx_cuda_module *module, void *host,
-                            const struct cgx_strided *runs)
+/* Lists RUNS in the host memory, where the kernel reads the list. */
+static enum cgx_status pick_runs(const struct cgx_cuda_module *module, void *host,
+                                 const struct cgx_strided *runs)
 {
-    const size_t behind = cgx_picked_runs(runs), words = runs->bytes / WORD;
+    const size_t behind = cgx_picked_run_bytes(runs), words = runs->bytes / WORD;
     struct cgx_kernel_args args = {.payload = (void *)(uintptr_t)runs->at,
                                    .nranges = (uint32_t)runs->count};
     CUdeviceptr there;
@@ -79,10 +79,10 @@ static enum cgx_status pick(const struct cgx_cuda_module *module, void *host,
 
     if (status != CGX_OK)
         return status;
-    list((void *)((char *)host + behind), runs->count, words, runs->stride);
+    list_ranges((void *)((char *)host + behind), runs->count, words, runs->stride);
     args.buffer = (void *)(uintptr_t)there;
     args.ranges = (const void *)(uintptr_t)(there + behind);
-    return launch(module, host, &args, runs->count * cgx_kernel_range_tiles(words));
+    return launch_ranges(module, host, &args, runs->count * cgx_kernel_range_tiles(words));
 }
 
 enum cgx_status cgx_pinned_pick(const struct cgx_pointer *where, void *host,
@@ -94,7 +94,7 @@ enum cgx_status cgx_pinned_pick(const struct cgx_pointer *where, void *host,
 
     if (status != CGX_OK)
         return status;
-    /* A driver that tells no ids of contexts would load the kernels for each call. */
+    /* The kernels would be loaded for each call if the driver knows no ids of contexts. */
     if (!cgx_cuda()->cuCtxGetId || (uintptr_t)runs->at % WORD != 0 || runs->bytes % WORD != 0)
         return CGX_ERR_INVALID;
     status = cgx_cuda_push(context);
@@ -103,7 +103,7 @@ enum cgx_status cgx_pinned_pick(const struct cgx_pointer *where, void *host,
     status =
         may_load ? cgx_cuda_module_take(context, &module) : cgx_cuda_module_find(context, &module);
     if (status == CGX_OK) {
-        status = pick(module, host, runs);
+        status = pick_runs(module, host, runs);
         cgx_cuda_module_give(module, true);
     }
     cgx_cuda_leave();

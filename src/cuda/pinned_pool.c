@@ -39,9 +39,9 @@ static CUdeviceptr address_of(const void *device)
 
 /* ---- blocks; a context is current if one could be entered ---- */
 
-/* CUDA_SUCCESS: BLOCK is pinned; CUDA_ERROR_INVALID_VALUE: it is not. The driver is queried each
- * time, since pages are unpinned when the context that pinned them goes. */
-static CUresult is_pinned(const struct block *block)
+/* Returns CUDA_SUCCESS if BLOCK is pinned, CUDA_ERROR_INVALID_VALUE if it is not. The driver is
+ * queried each time, since pages are unpinned when the context that pinned them goes. */
+static CUresult query_pinned(const struct block *block)
 {
     unsigned type;
 
@@ -51,19 +51,19 @@ static CUresult is_pinned(const struct block *block)
 
 /* A block that the driver refuses to pin is used unpinned. A block stays near the device for which
  * it was first pinned: processes with several devices are rare, and only speed depends on it. */
-static void pin(const struct block *block)
+static void pin_block(const struct block *block)
 {
-    if (is_pinned(block) == CUDA_SUCCESS)
+    if (query_pinned(block) == CUDA_SUCCESS)
         return;
     cgx_cuda_bind_numa(block->memory, block->bytes);
     cgx_cuda_status(cgx_cuda_pin(block->memory, block->bytes, CU_MEMHOSTREGISTER_DEVICEMAP),
                     "cuMemHostRegister");
 }
 
-/* False: BLOCK's pages may still be pinned, and BLOCK stays. */
-static bool destroy(struct block *block)
+/* Unpins and frees BLOCK. False: its pages may still be pinned, so BLOCK stays. */
+static bool destroy_block(struct block *block)
 {
-    if (is_pinned(block) != CUDA_ERROR_INVALID_VALUE && !cgx_cuda_unpin(block->memory))
+    if (query_pinned(block) != CUDA_ERROR_INVALID_VALUE && !cgx_cuda_unpin(block->memory))
         return false;
     cgx_pages_unmap(block->memory, block->bytes);
     free(block);
@@ -81,13 +81,13 @@ static void unlink_block(const struct block *block)
     *link = block->next;
 }
 
-static void push(struct block *block)
+static void push_block(struct block *block)
 {
     block->next = blocks;
     blocks = block;
 }
 
-static struct block *create(size_t bytes)
+static struct block *create_block(size_t bytes)
 {
     struct block *block = calloc(1, sizeof *block);
 
@@ -100,7 +100,7 @@ static struct block *create(size_t bytes)
         free(block);
         return NULL;
     }
-    push(block);
+    push_block(block);
     return block;
 }
 
@@ -115,7 +115,7 @@ static struct block *find_free(size_t bytes)
     return best;
 }
 
-/* Keeps free blocks, from the last used on, within the limits. Takes the others off the list and
+/* Takes the free blocks that exceed the limits off the list, the last used ones staying, and
  * returns them as a list. */
 static struct block *unlink_excess(void)
 {
@@ -151,12 +151,12 @@ enum cgx_status cgx_pinned_take(const struct cgx_pointer *where, size_t bytes, v
     pthread_mutex_lock(&lock);
     block = find_free(bytes);
     if (!block)
-        block = create(bytes);
+        block = create_block(bytes);
     if (block)
         block->taken = true;
     pthread_mutex_unlock(&lock);
     if (block) {
-        pin(block);
+        pin_block(block);
         *memory = block->memory;
     } else {
         status = CGX_ERR_NOMEM;
@@ -179,7 +179,7 @@ void cgx_pinned_give(const struct cgx_pointer *where, void *memory)
     }
     unlink_block(block);
     block->taken = false;
-    push(block);
+    push_block(block);
     excess = unlink_excess();
     pthread_mutex_unlock(&lock);
     if (!excess)
@@ -187,10 +187,10 @@ void cgx_pinned_give(const struct cgx_pointer *where, void *memory)
     entered = cgx_cuda_enter(where) == CGX_OK;
     for (; excess; excess = next) {
         next = excess->next;
-        if (destroy(excess))
+        if (destroy_block(excess))
             continue;
         pthread_mutex_lock(&lock);
-        push(excess);
+        push_block(excess);
         pthread_mutex_unlock(&lock);
     }
     if (entered)

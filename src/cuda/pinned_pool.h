@@ -15,8 +15,8 @@
 #include "cuda/memory.h"
 #include "util/status.h"
 
-/* The most memory kept pinned for later calls: a process that sums gradients soon needs the same
- * again, and pinning costs more than the copy. */
+/* The most memory that stays pinned for later calls: a process that sums gradients soon needs as
+ * much again, and pinning costs more than the copy. */
 #define CGX_PINNED_KEPT_BYTES ((size_t)512 << 20)
 #define CGX_PINNED_KEPT_BLOCKS 16
 
@@ -29,8 +29,8 @@ bool cgx_pinned_possible(void);
 enum cgx_status cgx_pinned_take(const struct cgx_pointer *where, size_t bytes, void **memory);
 void cgx_pinned_give(const struct cgx_pointer *where, void *memory);
 
-/* The block that HOST is in, if it is in one, is never used again: what the device copies to it may
- * still be under way, and cannot be waited for. */
+/* Says that the block of HOST, if HOST is in one, must never be used again: a device may still copy
+ * to it, and nobody can wait for that. */
 void cgx_pinned_abandon(const void *host);
 
 /* Waits for all work in the context. */
@@ -40,26 +40,27 @@ enum cgx_status cgx_pinned_wait(const struct cgx_pointer *where);
  * that synchronise with it; complete on return. */
 enum cgx_status cgx_pinned_fetch(const struct cgx_pointer *where, void *host, const void *device,
                                  size_t bytes);
-/* As fetch, of RUNS, which become contiguous. */
+/* Like fetch, for RUNS, which become contiguous. */
 enum cgx_status cgx_pinned_gather(const struct cgx_pointer *where, void *host,
                                   const struct cgx_strided *runs);
 
-/* As gather, by one kernel, which is loaded if need be and it MAY_LOAD (module.h). HOST is what
- * cgx_pinned_take returned, and has room for cgx_picked_bytes. CGX_ERR_INVALID: the address or the
+/* Like gather, by one kernel, which is loaded if need be and if MAY_LOAD (module.h). HOST is what
+ * cgx_pinned_take returned, with room for cgx_picked_bytes. CGX_ERR_INVALID: the address or the
  * bytes of each run are not multiples of 4, the driver is older than CUDA 12.0, or the kernel is
  * not loaded. */
 enum cgx_status cgx_pinned_pick(const struct cgx_pointer *where, void *host,
                                 const struct cgx_strided *runs, bool may_load);
 
-/* The bytes of the runs, up to a multiple of 8, and with the kernel's list of them behind. */
-static inline size_t cgx_picked_runs(const struct cgx_strided *runs)
+/* The bytes of the runs, up to a multiple of 8; and those bytes with the kernel's list of the runs
+ * behind. */
+static inline size_t cgx_picked_run_bytes(const struct cgx_strided *runs)
 {
     return (runs->count * runs->bytes + 7) / 8 * 8;
 }
 
 static inline size_t cgx_picked_bytes(const struct cgx_strided *runs)
 {
-    return cgx_picked_runs(runs) + runs->count * sizeof(struct cgx_kernel_range);
+    return cgx_picked_run_bytes(runs) + runs->count * sizeof(struct cgx_kernel_range);
 }
 
 enum cgx_status cgx_pinned_store(const struct cgx_pointer *where, void *device, const void *host,

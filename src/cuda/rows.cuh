@@ -17,14 +17,14 @@
 
 /* The elements of a tile. */
 struct cgx_rows {
-    uint64_t first; /* counted in the buffer */
+    uint64_t first; /* number of the first element in the buffer */
     uint32_t count;
 };
 
-/* The bucket of a warp. */
+/* The bucket of a warp, and this lane's number. */
 struct cgx_row_place {
-    uint32_t bucket; /* its number in the tile */
-    uint32_t lane;   /* the number of this lane */
+    uint32_t bucket; /* number of the bucket in the tile */
+    uint32_t lane;   /* number of this lane */
     uint32_t count;  /* elements of the bucket; 0: there is no such bucket */
 };
 
@@ -36,7 +36,7 @@ CGX_DEVICE struct cgx_row_place find_row_place(const struct cgx_rows *rows)
      * all code that follows. */
     place.bucket = __shfl_sync(CGX_WARP, threadIdx.x / 32, 0);
     place.lane = threadIdx.x % 32;
-    place.count = limit(place.bucket * CGX_ROWS, rows->count, CGX_ROWS);
+    place.count = count_within(place.bucket * CGX_ROWS, rows->count, CGX_ROWS);
     return place;
 }
 
@@ -114,7 +114,7 @@ CGX_DEVICE void store_quads(unsigned char *elements, const struct cgx_quads<Type
     }
 }
 
-/* As load_quads, for a bucket at ELEMENTS that may be misaligned and has only COUNT elements; the
+/* Like load_quads, for a bucket at ELEMENTS that may be misaligned and has only COUNT elements; the
  * others become zero. The warp loads elements one by one, through shared memory. */
 template <class Type>
 CGX_DEVICE void collect_quads(const unsigned char *elements, uint32_t count,

@@ -10,7 +10,7 @@
 
 #define CGX_SCALES 4
 
-/* The scale of element J, as its code. */
+/* The code of the scale of element J. */
 CGX_DEVICE uint32_t scale_of(uint32_t word, int j)
 {
     return word >> 8 * j & 0xFFu;
@@ -30,7 +30,7 @@ CGX_DEVICE void multiply_by(uint32_t word, float *values)
         values[j] *= cgx_history_scale(scale_of(word, j));
 }
 
-/* Turns VALUES, which are sums, into squares of scales (codec/history.h). */
+/* Turns VALUES, which are sums, into the squares 64 r^2 (codec/history.h). */
 CGX_DEVICE void find_squares(uint32_t word, struct cgx_history_lesson lesson, float *values)
 {
 #pragma unroll
@@ -38,7 +38,7 @@ CGX_DEVICE void find_squares(uint32_t word, struct cgx_history_lesson lesson, fl
         values[j] = cgx_history_square(scale_of(word, j), lesson, values[j]);
 }
 
-/* The scales of SQUARES as a word. FIRST is their first element in the buffer. */
+/* The scales for SQUARES as a word. FIRST is the number of their first element in the buffer. */
 CGX_DEVICE uint32_t pack_scales(const float *squares, uint32_t key, uint32_t first)
 {
     uint32_t word = 0;
@@ -49,14 +49,14 @@ CGX_DEVICE uint32_t pack_scales(const float *squares, uint32_t key, uint32_t fir
     return word;
 }
 
-/* The address of the fit of the block with element INDEX of the buffer. */
+/* The address of the fit of the block that holds element INDEX of the buffer. */
 CGX_DEVICE float *fit_of(const struct cgx_kernel_args &args, uint64_t index)
 {
     return args.fits + (index >> (__ffs((int)cgx_history_block(args.bucket_size)) - 1));
 }
 
-/* Whether the bucket that begins at element FIRST of the buffer learns from the call. It must
- * exist. */
+/* Whether the bucket that begins at element FIRST of the buffer learns from the call. There must be
+ * such a bucket. */
 CGX_DEVICE bool is_due(const struct cgx_kernel_args &args, uint64_t first)
 {
     return cgx_history_is_due(args.key, (uint32_t)first, *fit_of(args, first), args.age);

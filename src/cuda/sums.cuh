@@ -34,7 +34,8 @@ CGX_DEVICE void reduce_exact(const struct cgx_kernel_args &args, const struct cg
 
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
-        sums[i / CGX_GROUP][i % CGX_GROUP] = -0.0f; /* -0 + x is x, even if x is -0 */
+        /* Starts with -0, since -0 + x is x, even if x is -0. */
+        sums[i / CGX_GROUP][i % CGX_GROUP] = -0.0f;
     for (uint32_t s = 0; s < args.nsources; s++) {
         if (args.sources[s] == 0)
             load_elements<Type>(&place, elements_of<Type>(args, tile, &place),
@@ -62,7 +63,7 @@ CGX_DEVICE void load_source(const struct cgx_tile *tile, const struct cgx_place 
     load_parts(tile, place, payload, bits, source->parts);
 }
 
-/* Adds sources from FIRST on as long as their buckets are small grids; returns the first source
+/* Adds sources from FIRST on as long as their buckets are small grids. Returns the first source
  * that is not, or nsources. BITS is the width, or 0 for the tile's. BATCH sources are loaded at
  * once. */
 template <uint32_t BITS, int BATCH>
@@ -106,7 +107,8 @@ CGX_DEVICE uint32_t add_grids(const struct cgx_kernel_args &args, const struct c
 }
 
 /* Adds a source that is no small grid. Product and sum are rounded separately, since the product
- * may be infinite; either the step or the constant is zero. Returns as read_scale does. */
+ * may be infinite; either the step size or the constant is zero. Returns false as read_scale does.
+ */
 CGX_DEVICE bool add_other(const struct cgx_tile *tile, const struct cgx_place *place,
                           const unsigned char *payload, cgx_values sums)
 {

@@ -12,7 +12,7 @@
 
 #define CGX_GROUPS (CGX_KERNEL_TILE / CGX_KERNEL_THREADS / CGX_GROUP)
 
-/* What a kernel keeps from call to call (codec/codec.h). */
+/* What state a kernel uses from call to call (codec/codec.h). */
 enum kept { NOTHING, HISTORY };
 
 /* The elements of a thread as float32, group by group. */
@@ -31,17 +31,17 @@ struct cgx_tile {
 
 /* The part of a bucket that a thread has. */
 struct cgx_place {
-    uint32_t threads;            /* of the bucket */
-    uint32_t thread;             /* the number of this one */
-    uint32_t bucket;             /* its number in the tile */
+    uint32_t threads;            /* number of threads that share the bucket */
+    uint32_t thread;             /* number of this thread among them */
+    uint32_t bucket;             /* number of the bucket in the tile */
     uint32_t count;              /* elements of the bucket; 0: there is no such bucket */
     bool is_whole;               /* no element of the bucket is missing */
-    uint32_t at;                 /* first element of the first group, counted in the tile */
+    uint32_t at;                 /* number of the first element of the first group in the tile */
     uint32_t stride;             /* elements from the start of a group to that of the next */
     uint32_t counts[CGX_GROUPS]; /* elements of each group, without missing ones */
-    uint32_t groups;             /* with codes, counting those of padding */
-    /* The groups of the tile whose codes the thread reads; in place of groups without codes the
-     * first of the bucket, so that no read is conditional. */
+    uint32_t groups;             /* number of groups that have codes, padding included */
+    /* The groups of the tile whose codes the thread reads. In the place of a group without codes
+     * stands the first group of the bucket, so that no read is conditional. */
     uint32_t reads[CGX_GROUPS];
 };
 
@@ -99,7 +99,7 @@ CGX_DEVICE void lay_out(const struct cgx_kernel_piece *piece, uint32_t index, ui
         tile->headers = piece->offset + start * size;
 }
 
-/* Tile NUMBER, found by one warp for the block. The tile stays in shared memory, so that fields
+/* Finds tile NUMBER, by one warp for the block. The tile stays in shared memory, so that fields
  * that are needed late take no registers before. */
 CGX_DEVICE const struct cgx_tile *find_tile(const struct cgx_kernel_args &args, uint32_t number,
                                             uint32_t size)
@@ -117,7 +117,7 @@ CGX_DEVICE const struct cgx_tile *find_tile(const struct cgx_kernel_args &args, 
     return &found;
 }
 
-CGX_DEVICE uint32_t limit(uint32_t start, uint32_t end, uint32_t most)
+CGX_DEVICE uint32_t count_within(uint32_t start, uint32_t end, uint32_t most)
 {
     uint32_t count = end <= start ? 0 : end - start;
 
@@ -150,13 +150,13 @@ CGX_DEVICE struct cgx_place place_in(const struct cgx_tile *tile, uint32_t bucke
         place.reads[i] = (place.at + i * place.stride) / CGX_GROUP;
     }
     if (!place.is_whole) {
-        place.count = limit(place.bucket * bucket_size, tile->count, bucket_size);
+        place.count = count_within(place.bucket * bucket_size, tile->count, bucket_size);
         place.groups = 0;
 #pragma unroll
         for (int i = 0; i < CGX_GROUPS; i++) {
             uint32_t start = place.thread * CGX_GROUP + i * place.stride;
 
-            place.counts[i] = limit(start, place.count, CGX_GROUP);
+            place.counts[i] = count_within(start, place.count, CGX_GROUP);
             if (start / CGX_CODES_MULTIPLE * CGX_CODES_MULTIPLE < place.count)
                 place.groups++;
             else

@@ -19,7 +19,7 @@ CGX_DEVICE unsigned long long *words_of(struct cgx_kernel_mark *mark)
     return (unsigned long long *)&mark->words;
 }
 
-/* The number of the next tile, for the block. */
+/* Takes the next tile for the block, and returns its number. */
 CGX_DEVICE uint32_t take_tile(const struct cgx_kernel_args &args)
 {
     __shared__ uint32_t taken;
@@ -30,8 +30,8 @@ CGX_DEVICE uint32_t take_tile(const struct cgx_kernel_args &args)
     return taken;
 }
 
-/* The words of the tiles of the piece before tile INDEX, which is at MARK and has COUNT; one warp
- * calls it. */
+/* The number of words in the tiles of the piece before tile INDEX, which has COUNT words and its
+ * mark at MARK. One warp calls this. */
 CGX_DEVICE uint64_t look_back(struct cgx_kernel_mark *mark, uint32_t index, uint32_t count)
 {
     const uint32_t lane = threadIdx.x % 32;
@@ -59,8 +59,8 @@ CGX_DEVICE uint64_t look_back(struct cgx_kernel_mark *mark, uint32_t index, uint
     return before;
 }
 
-/* The number of words in the piece before this warp's group, which has COUNT. All threads of the
- * block must call it, once. */
+/* The number of words in the piece before this warp's group, which has COUNT words. All threads of
+ * the block must call this, once. */
 CGX_DEVICE uint64_t find_begin(struct cgx_kernel_mark *mark, uint32_t index, uint32_t count)
 {
     __shared__ uint32_t counts[CGX_KERNEL_GROUPS];
@@ -112,10 +112,10 @@ CGX_DEVICE void store_group(const struct cgx_kernel_args &args, const struct cgx
 
 /* ---- encode ---- */
 
-/* The step of the piece at OFFSET. */
+/* The step size of the piece at OFFSET. */
 CGX_DEVICE float step_of(const struct cgx_kernel_args &args, uint64_t offset)
 {
-    return args.step != 0 ? args.step : *(const float *)(args.payload + offset);
+    return args.step_size != 0 ? args.step_size : *(const float *)(args.payload + offset);
 }
 
 /* The key of the piece at OFFSET, with the shifts of all payloads among the sources. */
@@ -138,8 +138,8 @@ CGX_DEVICE uint32_t key_of(const struct cgx_kernel_args &args, uint64_t offset)
     return cgx_uniform_shifted(cgx_uniform_key(args.stream, args.turn, args.stage), shift);
 }
 
-/* The least exponent of a group with these ZEROS in this lane's row. SQUARES: those of the group's
- * values. */
+/* The least exponent of a group with these ZEROS in this lane's row. SQUARES is the sum of the
+ * squares of the group's values. */
 CGX_DEVICE int32_t find_floor(const struct cgx_kernel_args &args, float step, float squares,
                               uint32_t zeros)
 {
@@ -150,8 +150,9 @@ CGX_DEVICE int32_t find_floor(const struct cgx_kernel_args &args, float step, fl
                                  __shfl_sync(CGX_WARP, sum_up_to(__popc(zeros)), 31));
 }
 
-/* Quantises VALUES, this lane's row of a group, and writes the group. SQUARES: the sum of those of
- * the group. All threads of the block must call it, once; a warp without a group has no VALUES. */
+/* Quantises VALUES, this lane's row of a group, and writes the group. SQUARES is the sum of the
+ * squares of the group's values. All threads of the block must call this, once; a warp without a
+ * group has no VALUES. */
 template <bool IS_SUM>
 CGX_DEVICE void write_group(const struct cgx_kernel_args &args, const struct cgx_uniform_tile *tile,
                             const struct cgx_row_place *place, struct cgx_kernel_mark *mark,
@@ -277,10 +278,10 @@ CGX_DEVICE void add_payload(const struct cgx_kernel_args &args,
 
 /* Adds up to CGX_UNIFORM_SOURCES sources from FIRST on. All threads of the block must call it. */
 template <class Type, enum kept KEPT>
-CGX_DEVICE void add_some(const struct cgx_kernel_args &args, const struct cgx_uniform_tile *tile,
-                         const struct cgx_row_place *place, uint32_t first, float *sums)
+CGX_DEVICE void add_sources(const struct cgx_kernel_args &args, const struct cgx_uniform_tile *tile,
+                            const struct cgx_row_place *place, uint32_t first, float *sums)
 {
-    const uint32_t count = limit(first, args.nsources, CGX_UNIFORM_SOURCES);
+    const uint32_t count = count_within(first, args.nsources, CGX_UNIFORM_SOURCES);
     const struct cgx_uniform_source *found = find_sources(tile, args.sources + first, count);
 
     if (place->count == 0)
@@ -309,7 +310,7 @@ CGX_DEVICE void reduce_uniform(const struct cgx_kernel_args &args)
         sums[i] = -0.0f;
 #pragma unroll 1
     for (uint32_t first = 0; first < args.nsources; first += CGX_UNIFORM_SOURCES)
-        add_some<Type, KEPT>(args, tile, &place, first, sums);
+        add_sources<Type, KEPT>(args, tile, &place, first, sums);
     if (place.count > 0) {
 #pragma unroll
         for (uint32_t i = 0; i < CGX_LANE; i++) {

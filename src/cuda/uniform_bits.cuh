@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Masks of rows, and strings of bits that all lanes of a warp share: each has the bits of its row,
- * behind those of the lanes before it. */
+/* Masks of rows, and strings of bits that all lanes of a warp share: each lane has the bits of its
+ * row, behind those of the lanes before it. */
 #ifndef CGX_CUDA_UNIFORM_BITS_CUH
 #define CGX_CUDA_UNIFORM_BITS_CUH
 
@@ -63,7 +63,8 @@ CGX_DEVICE void exchange_bits(uint32_t words[CGX_MASKS])
     }
 }
 
-/* Replaces the masks of the bits of codes by those of the codes shifted right by BY, below N. */
+/* Replaces the masks of the bits of codes by the masks of the codes shifted right by BY, below N.
+ */
 template <int N> CGX_DEVICE void shift_right(uint32_t *masks, uint32_t by)
 {
 #pragma unroll
@@ -73,7 +74,7 @@ template <int N> CGX_DEVICE void shift_right(uint32_t *masks, uint32_t by)
             masks[i] = (by & s) == 0 ? masks[i] : i + s < N ? masks[i + s] : 0;
 }
 
-/* Shifted left; returns the elements that lose bits. */
+/* The same, shifted left; returns the elements that lose bits. */
 template <int N> CGX_DEVICE uint32_t shift_left(uint32_t *masks, uint32_t by)
 {
     uint32_t lost = 0;
@@ -88,7 +89,7 @@ template <int N> CGX_DEVICE uint32_t shift_left(uint32_t *masks, uint32_t by)
     return lost;
 }
 
-/* Makes masks of codes, 2k or -2k - 1, of those of k, in two's complement, or back. */
+/* Turns the masks of k, in two's complement, into masks of codes, 2k or -2k - 1, or back. */
 template <int N> CGX_DEVICE void fold_signs(uint32_t *masks)
 {
     const uint32_t signs = masks[N - 1];
@@ -172,7 +173,7 @@ CGX_DEVICE uint32_t deposit(uint32_t bits, const struct cgx_moves *moves)
     return bits & moves->mask;
 }
 
-/* The same for few bits: extract in a loop over the ones of BITS, all of which MASK has, deposit
+/* The same for few bits. extract loops over the ones of BITS, all of which MASK has; deposit loops
  * over those of MASK. */
 CGX_DEVICE uint32_t extract_few(uint32_t bits, uint32_t mask)
 {
@@ -192,7 +193,7 @@ CGX_DEVICE uint32_t deposit_few(uint32_t bits, uint32_t mask)
     return result;
 }
 
-/* A mask's bits become whole nibbles: bit i those from 4 i on. BITS has 8. */
+/* A mask whose nibble i is all ones where bit i of BITS is set; BITS has 8 bits. */
 CGX_DEVICE uint32_t spread_nibbles(uint32_t bits)
 {
     bits = (bits | bits << 12) & 0x000F000Fu;
@@ -241,7 +242,7 @@ CGX_DEVICE uint32_t bits_of_masks(uint32_t form, uint32_t count)
 }
 
 /* Adds BITS at bit AT of ROOM, which must have zeros there. */
-CGX_DEVICE void put(uint32_t *room, uint32_t at, uint32_t bits)
+CGX_DEVICE void put_bits(uint32_t *room, uint32_t at, uint32_t bits)
 {
     const uint32_t rest = bits >> 1 >> (31 - at % 32);
 

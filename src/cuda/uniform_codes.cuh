@@ -11,16 +11,18 @@
 #define CGX_TOO_MANY 0xFFFFFFFFu
 
 struct cgx_uniform_row {
-    uint32_t zeros;            /* elements that are zeros */
-    uint32_t kind, form;       /* of its block; CGX_UNIFORM_NONE also if there are no codes */
-    uint32_t of;               /* elements that codes are of */
-    uint32_t codes[CGX_MASKS]; /* masks: of each bit of codes of 8 bits */
+    uint32_t zeros; /* mask of the elements that are zeros */
+    /* Kind and form of its block; the form is CGX_UNIFORM_NONE also if there are no codes. */
+    uint32_t kind, form;
+    uint32_t of;               /* mask of the elements that have codes */
+    uint32_t codes[CGX_MASKS]; /* masks of each bit of codes of 8 bits */
     uint32_t quotients[CGX_MASKS];
-    uint32_t levels[CGX_UNIFORM_LEVELS + 1]; /* elements that reach it; there is no level 0 */
-    /* Where its bits are in the group; those of its block, unless they say otherwise. */
+    /* Masks of the elements that reach each level; level 0 is not used. */
+    uint32_t levels[CGX_UNIFORM_LEVELS + 1];
+    /* Where the bits of its block are in the group: */
     uint32_t words, form_at, masks;
-    uint32_t nibbles, holes; /* of the row */
-    /* Of the row, in halves: those of levels 2 and 3, 4 and 5, ..., 12 and of what goes beyond. */
+    uint32_t nibbles, holes; /* where the row's own nibbles and holes are */
+    /* Where the row's own levels are, in pairs: 2 and 3, 4 and 5, ..., 12 and what goes beyond. */
     uint32_t levels_at[CGX_UNIFORM_LEVELS / 2];
 };
 
@@ -35,8 +37,8 @@ CGX_DEVICE uint32_t gather_bytes(const uint32_t *k, int element, uint32_t byte)
                        __byte_perm(k[element + 16], k[element + 24], pair), 0x5410);
 }
 
-/* Sets the masks of the N bits of the codes of VALUES, which are undefined for a value that has
- * none. False: there is one. */
+/* Sets the masks of the N bits of the codes of VALUES. False: a value has no code, and its masks
+ * are undefined. */
 template <int N>
 CGX_DEVICE bool find_codes(const float *values, float inverse, uint32_t key, uint32_t block,
                            uint32_t *masks)
@@ -44,10 +46,10 @@ CGX_DEVICE bool find_codes(const float *values, float inverse, uint32_t key, uin
     const float limit =
         N > CGX_MASKS ? (float)CGX_UNIFORM_MOST_WIDE_CODE : CGX_UNIFORM_MOST_CODE + 0.5f;
     struct cgx_dithers dithers;
-    uint32_t k[CGX_LANE]; /* in their lower halves */
+    uint32_t k[CGX_LANE]; /* the lower halves of the words hold k */
     bool fits = true;
 
-    CGX_FORGET(key); /* dithers are not to be kept for another call */
+    CGX_FORGET(key); /* dithers must not stay in registers for another call */
     dithers = dithers_of(key, block);
 #pragma unroll
     for (int i = 0; i < CGX_MASKS; i++) {
@@ -99,7 +101,7 @@ template <bool IS_SUM> CGX_DEVICE uint32_t find_zeros(const float *values)
     return zeros;
 }
 
-/* This and the next function are rarely called, but in a loop. The constant that each hides keeps
+/* This function and the next are rarely called, but in a loop. The constant that each hides stops
  * the compiler from computing before the loop what does not depend on it. */
 CGX_DEVICE bool are_finite(const float *values)
 {
@@ -112,7 +114,7 @@ CGX_DEVICE bool are_finite(const float *values)
     return most < 0xFF000000u;
 }
 
-/* How often STEP must be doubled for all finite values of the group to have codes of 8 bits. */
+/* How often STEP must be doubled so that all finite values of the group have codes of 8 bits. */
 CGX_DEVICE int32_t most_exponent(const float *values, float step)
 {
     uint32_t most = 0, magnitude = 0x7FFFFFFFu;
@@ -167,8 +169,8 @@ CGX_DEVICE void choose_form(struct cgx_uniform_row *row)
     }
 }
 
-/* Chooses again for blocks with a value that has no code of 8 bits: those of this lane unless FITS.
- * Their quotients become codes of 8 bits. */
+/* Chooses the form again for blocks with a value that has no code of 8 bits: those of this lane
+ * unless FITS. Their quotients become codes of 8 bits. */
 CGX_DEVICE void choose_wide(const float *values, float inverse, uint32_t key, uint32_t block,
                             bool poisons, bool fits, struct cgx_uniform_row *row)
 {
@@ -227,8 +229,8 @@ CGX_DEVICE void find_levels(struct cgx_uniform_row *row)
     levels[12] = (q[3] & q[2]) | beyond;
 }
 
-/* This lane's half of the first mask of a block that has form 0 or CGX_UNIFORM_NIBBLES: of its
- * elements only. */
+/* This lane's half of the first mask of a block that has form 0 or CGX_UNIFORM_NIBBLES. The mask
+ * has bits for the elements with codes only. */
 CGX_DEVICE uint32_t first_half(const struct cgx_uniform_row *row)
 {
     const struct cgx_moves moves = find_moves(row->of);
@@ -238,7 +240,7 @@ CGX_DEVICE uint32_t first_half(const struct cgx_uniform_row *row)
     return half_of(join_rows(extract(row->levels[1], &moves), __popc(row->of)));
 }
 
-/* Takes a first mask in two levels where it has fewer bits. */
+/* Cuts a first mask into two levels where that takes fewer bits. */
 CGX_DEVICE void choose_nibbles(struct cgx_uniform_row *row)
 {
     uint32_t count, bits;
@@ -287,7 +289,7 @@ CGX_DEVICE uint32_t place_blocks(struct cgx_uniform_row *row, uint32_t *holes)
     }
     masks = of_pair(__popc(row->of));
     masks = is_special(row) ? bits_of_masks(row->form, masks) : 0;
-    /* Of all blocks at most 512 words, 16 forms, and 16 times 960 bits in masks. */
+    /* All blocks together have at most 512 words, 16 forms, and 16 times 960 bits in masks. */
     counts = words | has_form << 10 | masks << 15;
     up_to = sum_up_to(lane % 2 == 0 ? counts : 0);
     all = __shfl_sync(CGX_WARP, up_to, 31);
@@ -332,9 +334,9 @@ CGX_DEVICE uint32_t place_levels(struct cgx_uniform_row *row, uint32_t at)
 
 /* ---- groups ---- */
 
-/* Quantises the group with STEP and KEY: sets ROW, of which the zeros are known, and returns the
- * group's 64-bit words, or CGX_TOO_MANY if they do not fit into its room. Blocks that are not
- * finite are poisoned if POISONS. */
+/* Quantises the group with STEP and KEY. Sets ROW, whose zeros are known, and returns the group's
+ * number of 64-bit words, or CGX_TOO_MANY if they do not fit into its room. With POISONS, blocks
+ * that are not finite are poisoned. */
 CGX_DEVICE uint32_t quantise_group(const struct cgx_uniform_tile *tile,
                                    const struct cgx_row_place *place, const float *values,
                                    float step, uint32_t key, bool poisons,

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What uniform pieces need before and after their groups are encoded: steps, and heads. */
+/* What uniform pieces need before and after their groups are encoded: step sizes, and heads. */
 #ifndef CGX_CUDA_UNIFORM_HEADS_CUH
 #define CGX_CUDA_UNIFORM_HEADS_CUH
 
@@ -18,7 +18,7 @@ CGX_DEVICE double total_of(double sum)
                   "a thread has a sum, and there are four warps");
     for (int distance = 1; distance < 32; distance *= 2)
         sum += __shfl_xor_sync(CGX_WARP, sum, distance);
-    __syncthreads(); /* all have read the total before */
+    __syncthreads(); /* so that all have read the total before */
     if (threadIdx.x % 32 == 0)
         sums[threadIdx.x / 32] = sum;
     __syncthreads();
@@ -27,7 +27,8 @@ CGX_DEVICE double total_of(double sum)
 
 /* ---- begin ---- */
 
-/* Leaves the squares of the groups of the block's tile, in the buffer, in its mark. */
+/* Writes the sums of squares of the groups of the block's tile, as they are in the buffer, to the
+ * tile's mark. */
 template <class Type, enum kept KEPT>
 CGX_DEVICE void squares_uniform(const struct cgx_kernel_args &args)
 {
@@ -60,8 +61,8 @@ CGX_DEVICE double squares_of(const struct cgx_kernel_args &args,
     return total_of(sum);
 }
 
-/* Writes the step of the block's piece. */
-CGX_DEVICE void begin(const struct cgx_kernel_args &args)
+/* Writes the step size of the block's piece. */
+CGX_DEVICE void write_step(const struct cgx_kernel_args &args)
 {
     const struct cgx_kernel_piece *piece = &args.pieces[blockIdx.x];
     const double count = (double)piece->count, error = (double)args.error;
@@ -85,7 +86,7 @@ CGX_DEVICE void begin(const struct cgx_kernel_args &args)
 
 /* ---- heads ---- */
 
-/* What a sum takes from the heads of its sources. */
+/* What a sum reads from the heads of its sources. */
 struct cgx_uniform_quantised {
     double energy, noise;
     uint64_t elements;
@@ -115,8 +116,8 @@ CGX_DEVICE void add_heads(const struct cgx_kernel_args &args, const struct cgx_k
     }
 }
 
-/* The sum of the squares of the groups of PIECE. NOISE: the mean square of the errors that their
- * values have. All threads of the block must call it. */
+/* The sum of the squares of the groups of PIECE. NOISE is the mean square of the errors that their
+ * values have. All threads of the block must call this. */
 CGX_DEVICE double add_squares(const struct cgx_kernel_args &args,
                               const struct cgx_kernel_piece *piece, uint32_t groups, double noise)
 {
@@ -126,7 +127,7 @@ CGX_DEVICE double add_squares(const struct cgx_kernel_args &args,
 #pragma unroll 8
     for (uint32_t i = threadIdx.x; i < groups; i += CGX_UNIFORM_SUMS) {
         const uint32_t count =
-            limit(i * CGX_UNIFORM_GROUP, (uint32_t)piece->count, CGX_UNIFORM_GROUP);
+            count_within(i * CGX_UNIFORM_GROUP, (uint32_t)piece->count, CGX_UNIFORM_GROUP);
         const double energy = (double)marks[i / CGX_KERNEL_GROUPS].squares[i % CGX_KERNEL_GROUPS] -
                               (double)count * noise;
 
@@ -135,8 +136,7 @@ CGX_DEVICE double add_squares(const struct cgx_kernel_args &args,
     return total_of(sum);
 }
 
-/* Leaves the words of the marks of PIECE, and the count of tiles, as the next operation must find
- * them. */
+/* Sets the marks of PIECE, and the count of tiles, to what the next operation must find. */
 CGX_DEVICE void clear_marks(const struct cgx_kernel_args &args,
                             const struct cgx_kernel_piece *piece, uint32_t groups)
 {
@@ -149,7 +149,7 @@ CGX_DEVICE void clear_marks(const struct cgx_kernel_args &args,
 }
 
 /* Sets the bytes of PIECE from offset BEGIN to END, less than 32, to 0. */
-CGX_DEVICE void clear(unsigned char *piece, uint64_t begin, uint64_t end)
+CGX_DEVICE void clear_bytes(unsigned char *piece, uint64_t begin, uint64_t end)
 {
     if (begin + threadIdx.x % 32 < end)
         piece[begin + threadIdx.x % 32] = 0;
@@ -176,14 +176,14 @@ CGX_DEVICE void write_head(const struct cgx_kernel_args &args, unsigned char *at
                            const struct cgx_uniform_layout *layout,
                            const struct cgx_uniform_quantised *all, uint64_t words, uint32_t key)
 {
-    clear(at, layout->ends + layout->groups * sizeof(uint32_t), layout->exponents);
-    clear(at, layout->exponents + layout->groups, layout->kinds);
-    clear(at, layout->kinds + layout->groups * sizeof(uint64_t), layout->words);
-    clear(at, layout->words + words * sizeof(uint64_t),
-          layout->words + cgx_uniform_aligned(words * sizeof(uint64_t)));
+    clear_bytes(at, layout->ends + layout->groups * sizeof(uint32_t), layout->exponents);
+    clear_bytes(at, layout->exponents + layout->groups, layout->kinds);
+    clear_bytes(at, layout->kinds + layout->groups * sizeof(uint64_t), layout->words);
+    clear_bytes(at, layout->words + words * sizeof(uint64_t),
+                layout->words + cgx_uniform_aligned(words * sizeof(uint64_t)));
     if (threadIdx.x == 0) {
-        if (args.step != 0)
-            *(float *)at = args.step;
+        if (args.step_size != 0)
+            *(float *)at = args.step_size;
         ((uint32_t *)at)[1] = key;
         *(uint64_t *)(at + 8) = words;
         *(uint64_t *)(at + 16) = energy_bits(all->energy);
@@ -192,7 +192,7 @@ CGX_DEVICE void write_head(const struct cgx_kernel_args &args, unsigned char *at
 }
 
 /* Completes the block's piece: its head, and the zeros behind each part. Clears its marks. */
-CGX_DEVICE void heads(const struct cgx_kernel_args &args)
+CGX_DEVICE void write_heads(const struct cgx_kernel_args &args)
 {
     const struct cgx_kernel_piece *piece = &args.pieces[blockIdx.x];
     const struct cgx_uniform_layout layout = cgx_uniform_layout_of(piece->count);
@@ -213,8 +213,8 @@ CGX_DEVICE void heads(const struct cgx_kernel_args &args)
     __syncthreads();
     show_entries(at, layout.words, args.shown + piece->offset);
     if (threadIdx.x < 32)
-        clear(args.shown + piece->offset, layout.words + words * sizeof(uint64_t),
-              layout.words + cgx_uniform_aligned(words * sizeof(uint64_t)));
+        clear_bytes(args.shown + piece->offset, layout.words + words * sizeof(uint64_t),
+                    layout.words + cgx_uniform_aligned(words * sizeof(uint64_t)));
 }
 
 #endif

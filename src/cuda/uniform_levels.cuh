@@ -12,11 +12,11 @@
 
 /* A group of a payload. */
 struct cgx_uniform_source {
-    int64_t words; /* their address */
+    int64_t words; /* address of its words */
     uint64_t kinds;
-    float step; /* 0: the group is malformed */
+    float step; /* step size; 0: the group is malformed */
     uint32_t key;
-    uint32_t count; /* of words */
+    uint32_t count; /* number of its words */
 };
 
 /* The bits of a group that have not been read. */
@@ -25,15 +25,15 @@ struct cgx_uniform_reader {
     uint32_t at, end;
 };
 
-/* A row whose codes are read. Its masks are those of the bits of codes; below its quotients they
- * have as many as its form says. */
+/* A row whose codes are read. It has as many masks of bits of codes below the quotients as its form
+ * says. */
 struct cgx_read_row {
-    uint32_t kind, form; /* of its block */
-    uint32_t first;      /* word of its block that has a row's bits */
-    uint32_t of;         /* elements that are no zeros */
+    uint32_t kind, form; /* kind and form of its block */
+    uint32_t first;      /* the first word of its block that holds bits of the row */
+    uint32_t of;         /* mask of the elements that are no zeros */
     uint32_t masks[CGX_MASKS];
     uint32_t wide;  /* where its masks are if codes have 16 bits */
-    uint32_t level; /* elements that reach level 1 */
+    uint32_t level; /* mask of the elements that reach level 1 */
     uint32_t quotients[CGX_MASKS];
 };
 
@@ -65,15 +65,16 @@ CGX_DEVICE void find_source(const struct cgx_uniform_tile *tile, int64_t address
 }
 
 /* Finds the groups of the tile in the COUNT payloads at ADDRESSES, four for each payload; an
- * address of 0 is none. All threads of the block must call it. */
+ * address of 0 stands for no payload. All threads of the block must call this. */
 CGX_DEVICE const struct cgx_uniform_source *find_sources(const struct cgx_uniform_tile *tile,
                                                          const int64_t *addresses, uint32_t count)
 {
     __shared__ struct cgx_uniform_source found[CGX_UNIFORM_SOURCES * CGX_KERNEL_GROUPS];
     const uint32_t s = threadIdx.x / CGX_KERNEL_GROUPS, bucket = threadIdx.x % CGX_KERNEL_GROUPS;
-    const uint32_t left = limit(bucket * CGX_UNIFORM_GROUP, tile->rows.count, CGX_UNIFORM_GROUP);
+    const uint32_t left =
+        count_within(bucket * CGX_UNIFORM_GROUP, tile->rows.count, CGX_UNIFORM_GROUP);
 
-    __syncthreads(); /* all have read what was found before */
+    __syncthreads(); /* so that all have read what was found before */
     if (s < count && left > 0 && addresses[s] != 0)
         find_source(tile, addresses[s], tile->index * CGX_KERNEL_GROUPS + bucket,
                     (left + CGX_UNIFORM_BLOCK - 1) / CGX_UNIFORM_BLOCK, &found[threadIdx.x]);
@@ -83,9 +84,9 @@ CGX_DEVICE const struct cgx_uniform_source *find_sources(const struct cgx_unifor
 
 /* ---- parts ---- */
 
-/* Takes the COUNT bits that each lane has in the next part; *AT is set to its own. False: the group
- * has fewer. */
-CGX_DEVICE bool take_rows(struct cgx_uniform_reader *reader, uint32_t count, uint32_t *at)
+/* Reads past the COUNT bits that each lane has in the next part, and sets *AT to where this lane's
+ * bits begin. False: the group has fewer bits. */
+CGX_DEVICE bool find_row_bits(struct cgx_uniform_reader *reader, uint32_t count, uint32_t *at)
 {
     const uint32_t up_to = sum_up_to(count), all = __shfl_sync(CGX_WARP, up_to, 31),
                    left = reader->end - reader->at;
@@ -95,10 +96,10 @@ CGX_DEVICE bool take_rows(struct cgx_uniform_reader *reader, uint32_t count, uin
     return all <= left;
 }
 
-/* The same for bits of blocks: lanes of a block have the same. */
-CGX_DEVICE bool take_blocks(struct cgx_uniform_reader *reader, uint32_t count, uint32_t *at)
+/* The same for bits of blocks; both lanes of a block share them. */
+CGX_DEVICE bool find_block_bits(struct cgx_uniform_reader *reader, uint32_t count, uint32_t *at)
 {
-    const bool is_odd = threadIdx.x % 2 != 0, taken = take_rows(reader, is_odd ? 0 : count, at);
+    const bool is_odd = threadIdx.x % 2 != 0, taken = find_row_bits(reader, is_odd ? 0 : count, at);
 
     *at -= is_odd ? count : 0;
     return taken;
@@ -112,7 +113,7 @@ CGX_DEVICE bool read_words(struct cgx_uniform_reader *reader, struct cgx_read_ro
     const uint32_t *words;
     uint32_t at;
 
-    if (!take_blocks(reader, words_of_kind(kind) * 64, &at))
+    if (!find_block_bits(reader, words_of_kind(kind) * 64, &at))
         return false;
     row->first = at / 32;
     words = reader->words + row->first + odd;
@@ -146,14 +147,14 @@ CGX_DEVICE bool read_specials(struct cgx_uniform_reader *reader, struct cgx_read
     const struct cgx_moves moves = find_moves(row->of);
     uint32_t at, masks, nibbles, half;
 
-    if (!take_blocks(reader, has_form ? CGX_UNIFORM_FORM_BITS : 0, &at))
+    if (!find_block_bits(reader, has_form ? CGX_UNIFORM_FORM_BITS : 0, &at))
         return false;
     if (has_form)
         row->form = row_bits_at(words, at) & 31;
     if (__ballot_sync(CGX_WARP, has_form && !may_have(row->kind, row->form)) != 0)
         return false;
     masks = is_special ? cgx_uniform_planes(row->form) : 0;
-    if (!take_blocks(reader, is_special ? bits_of_masks(row->form, count) : 0, &at))
+    if (!find_block_bits(reader, is_special ? bits_of_masks(row->form, count) : 0, &at))
         return false;
     row->wide = at += odd * other;
 #pragma unroll
@@ -165,7 +166,7 @@ CGX_DEVICE bool read_specials(struct cgx_uniform_reader *reader, struct cgx_read
         nibbles = row_bits_at(words, at - odd * other + odd * CGX_MASKS) & 255;
     else if (is_special && cgx_uniform_has_levels(row->form))
         row->level = deposit(row_bits_at(words, at + masks * count), &moves);
-    if (!take_rows(reader, 4 * __popc(nibbles), &at))
+    if (!find_row_bits(reader, 4 * __popc(nibbles), &at))
         return false;
     nibbles = spread_nibbles(nibbles);
     half = nibbles != 0 ? deposit_few(row_bits_at(words, at), nibbles) : 0;
@@ -181,7 +182,7 @@ CGX_DEVICE bool read_beyond(struct cgx_uniform_reader *reader, uint32_t left,
 {
     uint32_t at, beyond = 0;
 
-    if (!take_rows(reader, 8 * __popc(left), &at))
+    if (!find_row_bits(reader, 8 * __popc(left), &at))
         return false;
     for (; left != 0; left &= left - 1, at += 8) {
         const uint32_t bit = left & (0 - left),
@@ -210,7 +211,7 @@ CGX_DEVICE bool read_levels(struct cgx_uniform_reader *reader, struct cgx_read_r
 
         if (__ballot_sync(CGX_WARP, left != 0) == 0)
             return true;
-        if (!take_rows(reader, __popc(left), &at))
+        if (!find_row_bits(reader, __popc(left), &at))
             return false;
         bits = row_bits_at(reader->words, at);
         if (level <= CGX_FULL_LEVELS) {
@@ -235,14 +236,14 @@ CGX_DEVICE bool read_holes(struct cgx_uniform_reader *reader, struct cgx_read_ro
 #pragma unroll
     for (int i = 0; i < CGX_MASKS; i++)
         any |= row->masks[i];
-    if (!take_rows(reader, __popc(~any), &at))
+    if (!find_row_bits(reader, __popc(~any), &at))
         return false;
     if (any != CGX_ALL)
         row->of = any | deposit_few(row_bits_at(reader->words, at), ~any);
     return true;
 }
 
-/* Reads all parts. False: the group is malformed, but for the size of its codes. */
+/* Reads all parts. False: the group is malformed. Whether codes fit their form is not checked. */
 CGX_DEVICE bool read_parts(struct cgx_uniform_reader *reader, struct cgx_read_row *row)
 {
     if (!read_words(reader, row))

@@ -11,11 +11,11 @@
 #include "cuda/row_history.cuh"
 
 struct cgx_uniform_tile {
-    struct cgx_rows rows; /* groups are their buckets */
+    struct cgx_rows rows; /* its groups as buckets */
     struct cgx_uniform_layout layout;
-    uint64_t piece; /* its offset */
-    uint64_t words; /* the most that it may have */
-    uint32_t index; /* of the tile in the piece */
+    uint64_t piece; /* offset of the piece */
+    uint64_t words; /* the most words that the piece may have */
+    uint32_t index; /* number of the tile in the piece */
 };
 
 /* The block's tile. */
@@ -26,7 +26,7 @@ CGX_DEVICE struct cgx_uniform_tile *tile_room()
     return &tile;
 }
 
-/* As find_tile. */
+/* Like find_tile. */
 CGX_DEVICE const struct cgx_uniform_tile *find_uniform_tile(const struct cgx_kernel_args &args,
                                                             uint32_t number)
 {
@@ -42,8 +42,8 @@ CGX_DEVICE const struct cgx_uniform_tile *find_uniform_tile(const struct cgx_ker
             found->words = cgx_uniform_most_words(piece->count);
             found->layout = cgx_uniform_layout_of(piece->count);
             found->rows.first = piece->first + (uint64_t)found->index * CGX_KERNEL_TILE;
-            found->rows.count =
-                limit(found->index * CGX_KERNEL_TILE, (uint32_t)piece->count, CGX_KERNEL_TILE);
+            found->rows.count = count_within(found->index * CGX_KERNEL_TILE, (uint32_t)piece->count,
+                                             CGX_KERNEL_TILE);
         }
     }
     __syncthreads();
@@ -120,7 +120,8 @@ CGX_DEVICE void load_values(const struct cgx_kernel_args &args, const struct cgx
 }
 
 /* The dithers of this lane's row. Element 16 j + i has byte 2 (lane % 2) + j of hash i, plus the
- * lowest byte of the key: KEYS add that, BYTES select the sum for number_of. */
+ * lowest byte of the key, as its dither: KEYS are added to the hash, and BYTES select the byte of
+ * the sum for number_of. */
 struct cgx_dithers {
     uint32_t key, block;
     uint32_t keys[2], bytes[2];
@@ -147,8 +148,9 @@ CGX_DEVICE float number_of(uint32_t value, uint32_t upper, uint32_t bytes)
     return cgx_bits_float(__byte_perm(value, upper << 24, bytes));
 }
 
-/* The dither of element ELEMENT, of whose number modulo 16 HASH is the hash: as cgx_uniform_dither,
- * but a byte is a number of 256ths above 128, where they are the units of the second byte. */
+/* The dither of element ELEMENT of the row; HASH is the hash for its number modulo 16. This is
+ * cgx_uniform_dither, computed from a float32 of 128 and more, in which the second byte counts
+ * 256ths. */
 CGX_DEVICE float dither_of(const struct cgx_dithers *dithers, uint32_t hash, int element)
 {
     return number_of(hash + dithers->keys[element / 16], 0x43, dithers->bytes[element / 16]) -

@@ -45,7 +45,7 @@ CGX_DEVICE void put_wide(uint32_t *room, const struct cgx_uniform_row *row,
 #pragma unroll
     for (uint32_t i = 0; i < CGX_UNIFORM_FORMS - CGX_UNIFORM_WIDE_FORM - 1; i++)
         if (row->form >= CGX_UNIFORM_WIDE_FORM && i < row->form - CGX_UNIFORM_WIDE_FORM)
-            put(room, at + i * count, extract(wide[i], moves));
+            put_bits(room, at + i * count, extract(wide[i], moves));
 }
 
 /* Writes forms, masks and nibbles. The group was quantised with INVERSE, KEY and BLOCK. */
@@ -66,16 +66,16 @@ CGX_DEVICE void put_specials(uint32_t *room, const struct cgx_uniform_row *row, 
     if (!is_special(row))
         return;
     if (row->kind != CGX_UNIFORM_NIBBLES && odd == 0)
-        put(room, row->form_at, row->form);
+        put_bits(room, row->form_at, row->form);
 #pragma unroll
     for (uint32_t i = 0; i < CGX_MASKS; i++)
         if (row->form < CGX_UNIFORM_WIDE_FORM && i < masks)
-            put(room, at + i * count, extract(row->codes[i], &moves));
+            put_bits(room, at + i * count, extract(row->codes[i], &moves));
     if (row->form == CGX_UNIFORM_NIBBLES) {
-        put(room, row->masks + odd * CGX_MASKS, nibbles);
-        put(room, row->nibbles, extract_few(half, spread_nibbles(nibbles)));
+        put_bits(room, row->masks + odd * CGX_MASKS, nibbles);
+        put_bits(room, row->nibbles, extract_few(half, spread_nibbles(nibbles)));
     } else {
-        put(room, at + masks * count, extract(row->levels[1], &moves));
+        put_bits(room, at + masks * count, extract(row->levels[1], &moves));
     }
 }
 
@@ -93,9 +93,9 @@ CGX_DEVICE void put_levels(uint32_t *room, const struct cgx_uniform_row *row)
         if (i <= CGX_FULL_LEVELS) {
             const struct cgx_moves moves = find_moves(before);
 
-            put(room, start, extract(level, &moves));
+            put_bits(room, start, extract(level, &moves));
         } else {
-            put(room, start, extract_few(level, before));
+            put_bits(room, start, extract_few(level, before));
         }
     }
     for (; left != 0; left &= left - 1, at += 8) {
@@ -104,7 +104,7 @@ CGX_DEVICE void put_levels(uint32_t *room, const struct cgx_uniform_row *row)
 #pragma unroll
         for (int i = 0; i < CGX_MASKS; i++)
             quotient |= (row->quotients[i] & left & (0 - left)) != 0 ? 1u << i : 0;
-        put(room, at, quotient - CGX_UNIFORM_LEVELS);
+        put_bits(room, at, quotient - CGX_UNIFORM_LEVELS);
     }
 }
 
@@ -125,7 +125,7 @@ CGX_DEVICE void put_group(const struct cgx_uniform_row *row, const float *values
         const uint32_t holes = find_holes(row);
 
         put_specials(room, row, values, 1.0f / step, key, block);
-        put(room, row->holes, extract_few(holes & ~row->zeros, holes));
+        put_bits(room, row->holes, extract_few(holes & ~row->zeros, holes));
     }
     put_levels(room, row);
     __syncwarp();

@@ -14,7 +14,7 @@
 /* The size of a status that kernels write: a cache line, so that it shares none with other data. */
 #define STATUS_BYTES 64
 #define PAGE 4096
-#define ALIGNMENT 256 /* of tables in device memory */
+#define ALIGNMENT 256 /* of tables in device memory, in bytes */
 
 const char cgx_cuda_backend_name[] = "cuda";
 
@@ -53,7 +53,8 @@ static enum cgx_status create_streams(struct cgx_cuda_work *work, unsigned slots
     return status;
 }
 
-/* Gets zeroed, pinned memory: of the process or, if the driver does not pin that, of the driver. */
+/* Gets zeroed, pinned memory from the process or, if the driver does not pin that, from the driver.
+ */
 static enum cgx_status get_control(struct cgx_cuda_work *work)
 {
     void *allocated;
@@ -119,8 +120,8 @@ static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cg
 {
     size_t mirror = cgx_round_up(area->bytes, PAGE),
            table = cgx_round_up(work->table_bytes, ALIGNMENT);
-    /* A tile of a piece that varies takes a byte or more for each element; the last of a piece may
-     * be smaller. */
+    /* A tile of a piece of variable size takes a byte or more for each element; the last tile of a
+     * piece may be smaller. */
     size_t tiles = area->bytes / CGX_KERNEL_TILE + area->pieces;
     CUdeviceptr next;
     size_t bytes = CGX_CUDA_MIRRORS + slots * (mirror + CGX_OPERATIONS * table);
@@ -205,7 +206,7 @@ static void destroy_event(CUevent event)
         cgx_cuda()->cuEventDestroy(event);
 }
 
-/* False: some host memory may still be pinned. */
+/* Destroys all resources of WORK. False: some host memory may still be pinned. */
 static bool destroy_all(struct cgx_cuda_work *work)
 {
     const struct cgx_cuda *cuda = cgx_cuda();

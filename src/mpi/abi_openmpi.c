@@ -36,17 +36,17 @@ static bool looks_created(cgx_mpi_op op)
 
 /* The address of a predefined object, or NULL. The linker may have copied the object into the
  * program; then everybody uses the copy, including the MPI library. */
-static void *object(void *library, const char *name)
+static void *object_of(void *library, const char *name)
 {
     void *address = dlsym(RTLD_DEFAULT, name);
 
     return address ? address : dlsym(library, name);
 }
 
-/* The same; sets *MISSING if there is none. */
-static void *find(void *library, const char *name, const char **missing)
+/* The same; sets *MISSING to NAME if there is no such object. */
+static void *find_object(void *library, const char *name, const char **missing)
 {
-    void *address = object(library, name);
+    void *address = object_of(library, name);
 
     if (!address)
         *missing = name;
@@ -55,16 +55,16 @@ static void *find(void *library, const char *name, const char **missing)
 
 static void find_types(struct cgx_mpi *table, void *library, const char **missing)
 {
-    null_type = find(library, "ompi_mpi_datatype_null", missing);
+    null_type = find_object(library, "ompi_mpi_datatype_null", missing);
     table->DATATYPE_NULL = null_type;
-    table->BYTE = find(library, "ompi_mpi_byte", missing);
-    table->INT = find(library, "ompi_mpi_int", missing);
-    table->UINT32_T = find(library, "ompi_mpi_uint32_t", missing);
-    table->DOUBLE = find(library, "ompi_mpi_double", missing);
-    table->FLOAT = find(library, "ompi_mpi_float", missing);
-    table->REAL = find(library, "ompi_mpi_real", missing);
-    table->REAL4 = find(library, "ompi_mpi_real4", missing);
-    table->REAL2 = find(library, "ompi_mpi_real2", missing);
+    table->BYTE = find_object(library, "ompi_mpi_byte", missing);
+    table->INT = find_object(library, "ompi_mpi_int", missing);
+    table->UINT32_T = find_object(library, "ompi_mpi_uint32_t", missing);
+    table->DOUBLE = find_object(library, "ompi_mpi_double", missing);
+    table->FLOAT = find_object(library, "ompi_mpi_float", missing);
+    table->REAL = find_object(library, "ompi_mpi_real", missing);
+    table->REAL4 = find_object(library, "ompi_mpi_real4", missing);
+    table->REAL2 = find_object(library, "ompi_mpi_real2", missing);
     table->C_FLOAT16 = table->BFLOAT16 = null_type;
 }
 
@@ -72,9 +72,9 @@ static void find_types(struct cgx_mpi *table, void *library, const char **missin
  * which the linker may have put into the program. From version 6 on mpi_f08 passes descriptors. */
 static void find_fortran(struct cgx_mpi *table, void *library)
 {
-    __typeof__(table->fortran) found = {.INTEGER = object(library, "ompi_mpi_integer"),
-                                        .IN_PLACE = object(library, "mpi_fortran_in_place_"),
-                                        .BOTTOM = object(library, "mpi_fortran_bottom_")};
+    __typeof__(table->fortran) found = {.INTEGER = object_of(library, "ompi_mpi_integer"),
+                                        .IN_PLACE = object_of(library, "mpi_fortran_in_place_"),
+                                        .BOTTOM = object_of(library, "mpi_fortran_bottom_")};
     int major;
 
     table->Comm_f2c = (__typeof__(table->Comm_f2c))dlsym(library, "PMPI_Comm_f2c");
@@ -91,18 +91,18 @@ const char *cgx_abi_openmpi(struct cgx_mpi *table, void *library)
     const char *missing = translate(table, library);
 
     table->abi_name = "Open MPI";
-    table->COMM_NULL = find(library, "ompi_mpi_comm_null", &missing);
-    table->COMM_WORLD = find(library, "ompi_mpi_comm_world", &missing);
-    table->COMM_SELF = find(library, "ompi_mpi_comm_self", &missing);
+    table->COMM_NULL = find_object(library, "ompi_mpi_comm_null", &missing);
+    table->COMM_WORLD = find_object(library, "ompi_mpi_comm_world", &missing);
+    table->COMM_SELF = find_object(library, "ompi_mpi_comm_self", &missing);
     find_types(table, library, &missing);
     for (size_t i = 0; i < OPS; i++)
-        ops[i] = object(library, op_names[i]);
-    table->OP_NULL = find(library, "ompi_mpi_op_null", &missing);
-    table->SUM = find(library, "ompi_mpi_op_sum", &missing);
-    table->MIN = find(library, "ompi_mpi_op_min", &missing);
-    table->BOR = find(library, "ompi_mpi_op_bor", &missing);
-    table->INFO_NULL = find(library, "ompi_mpi_info_null", &missing);
-    table->ERRORS_RETURN = find(library, "ompi_mpi_errors_return", &missing);
+        ops[i] = object_of(library, op_names[i]);
+    table->OP_NULL = find_object(library, "ompi_mpi_op_null", &missing);
+    table->SUM = find_object(library, "ompi_mpi_op_sum", &missing);
+    table->MIN = find_object(library, "ompi_mpi_op_min", &missing);
+    table->BOR = find_object(library, "ompi_mpi_op_bor", &missing);
+    table->INFO_NULL = find_object(library, "ompi_mpi_info_null", &missing);
+    table->ERRORS_RETURN = find_object(library, "ompi_mpi_errors_return", &missing);
     set_constants(table);
     table->communicators = 65536;
     table->THREAD_MULTIPLE = 3;

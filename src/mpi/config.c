@@ -39,7 +39,7 @@ static bool reports_here(int level)
     return true;
 }
 
-static void report(void *context, int level, const char *message)
+static void report_setting(void *context, int level, const char *message)
 {
     (void)context;
     cgx_log_set_level((enum cgx_log_level)settings.log_level);
@@ -85,8 +85,8 @@ static bool is_secure(void)
     return getauxval(AT_SECURE) != 0;
 }
 
-/* A launcher that started several ranks, each of which is a job of its own for an MPI of another
- * kind. */
+/* Warns if a launcher has started several ranks, each of which is a job of its own, since the
+ * launcher is that of another MPI. */
 static void warn_of_one_rank(void)
 {
     static const char *const names[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"};
@@ -113,7 +113,7 @@ static void read_settings(void)
     static const char *const buffers[] = {"device", "host", "all"};
 
     cgx_world_exists();
-    cgx_settings_parse(is_secure() ? NULL : environ, report, NULL, &settings);
+    cgx_settings_parse(is_secure() ? NULL : environ, report_setting, NULL, &settings);
     cgx_log_set_level((enum cgx_log_level)settings.log_level);
     if (is_secure() && cgx_world_rank() <= 0)
         cgx_log(CGX_LOG_INFO,

@@ -29,8 +29,8 @@ const struct cgx_rules *cgx_config_rules(void);
 /* At the end: rank 0 warns about rules that have matched no sum. */
 void cgx_config_log_unused_rules(void);
 
-/* The file that RANK of MPI_COMM_WORLD writes at the end: FROM, cut if too long, with the rank for
- * "%r". False: another rank writes it. */
+/* The file that RANK of MPI_COMM_WORLD writes at the end: FROM with the rank in the place of "%r",
+ * cut if too long. False: another rank writes the file. */
 #define CGX_CONFIG_PATH_BYTES (CGX_SETTINGS_PATH_BYTES + 16)
 bool cgx_config_name_file(const char *from, int rank, char path[CGX_CONFIG_PATH_BYTES]);
 

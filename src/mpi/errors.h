@@ -8,7 +8,7 @@
 #include "mpi/table.h"
 
 /* Sets COMM's error handler to return, so that a failing call of the library does not reach the
- * application's handler. cgx_errors_restore restores that, *HANDLER. */
+ * application's handler, *HANDLER, which cgx_errors_restore sets again. */
 int cgx_errors_return(cgx_mpi_comm comm, cgx_mpi_errhandler *handler);
 void cgx_errors_restore(cgx_mpi_comm comm, cgx_mpi_errhandler handler);
 
@@ -19,7 +19,7 @@ int cgx_errors_raise_code(cgx_mpi_comm comm, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 int cgx_errors_raise(cgx_mpi_comm comm, const char *why);
 
-/* CODE, or one of the library's own if CODE is no error code. */
+/* CODE, or one of the library's own codes if CODE is no error. */
 int cgx_errors_code(int code);
 
 #endif

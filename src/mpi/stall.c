@@ -18,7 +18,8 @@
 #define AGAIN (300 * SECOND)
 /* Two looks at the clock are never further apart, unless the process was stopped in between. */
 #define MOST_APART (5 * SECOND)
-/* A program whose ranks are slow in every epoch gets so many first warnings of a process. */
+/* In a process so many waits get a first warning, as in a program whose ranks are slow in every
+ * epoch. */
 #define MOST_FIRST 4
 
 /* ---- lines ---- */
@@ -30,7 +31,8 @@ static _Thread_local struct {
 
 void cgx_stall_sum(uint64_t number, uint64_t count, cgx_mpi_comm comm)
 {
-    cgx_stall_leave(); /* the last wait, if a handler of the program has jumped out of MPI */
+    /* A wait may have gone on if a handler of the program has jumped out of MPI. */
+    cgx_stall_leave();
     sum.number = number;
     sum.count = count;
     sum.comm = comm;
@@ -56,7 +58,8 @@ static struct place place_of_sum(void)
     return place;
 }
 
-static void warn(const struct cgx_stall *stall, const char *ranks, const struct place *place)
+static void warn_of_stall(const struct cgx_stall *stall, const char *ranks,
+                          const struct place *place)
 {
     cgx_log(CGX_LOG_WARN,
             "waited %lld s for %s in %s: a slow rank is no fault, but ranks that sum different "
@@ -82,12 +85,12 @@ void cgx_stall_warn(const struct cgx_stall *stall, const char *ranks)
 {
     const struct place place = place_of_sum();
 
-    warn(stall, ranks, &place);
+    warn_of_stall(stall, ranks, &place);
 }
 
 /* ---- waits in MPI ---- */
 
-enum { WAITS = 16 }; /* that are watched at once */
+enum { WAITS = 16 }; /* the most waits that are watched at once */
 
 /* The lock protects the waits of all threads, and whether a thread watches them. They outlive their
  * threads. */
@@ -100,7 +103,7 @@ static struct wait {
 static bool watched;
 static _Thread_local struct wait *mine;
 
-/* Copies a wait that a warning is due for. *ANY: some wait goes on. */
+/* Copies a wait for which a warning is due. *ANY: some wait goes on. */
 static bool find_due(struct wait *due, bool *any)
 {
     bool found = false;
@@ -118,8 +121,9 @@ static bool find_due(struct wait *due, bool *any)
     return found;
 }
 
-/* Ends when nobody waits after a nap: in steady state the library has no thread. */
-static void *watch(void *unused)
+/* The thread ends when nobody has waited during a nap: in steady state the library has no thread.
+ */
+static void *watch_stalls(void *unused)
 {
     static const struct timespec nap = {.tv_sec = 1};
     struct wait due;
@@ -129,12 +133,14 @@ static void *watch(void *unused)
     while (any) {
         nanosleep(&nap, NULL);
         while (find_due(&due, &any))
-            warn(&due.stall, "other ranks", &due.place); /* stderr may block: without the lock */
+            warn_of_stall(&due.stall, "other ranks",
+                          &due.place); /* without the lock, since stderr may block */
     }
     return NULL;
 }
 
-/* Nobody joins the thread, and it takes none of the program's signals. False: there can be none. */
+/* Starts the thread. Nobody joins it, and it takes none of the program's signals. False: there can
+ * be no thread. */
 static bool start_watch(void)
 {
     pthread_t thread;
@@ -143,7 +149,7 @@ static bool start_watch(void)
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    started = pthread_create(&thread, NULL, watch, NULL) == 0;
+    started = pthread_create(&thread, NULL, watch_stalls, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (started)
         pthread_detach(thread);

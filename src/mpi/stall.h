@@ -13,31 +13,31 @@
 
 #include "mpi/table.h"
 
-/* The sum that the waits of this thread are for: COUNT elements on COMM. NUMBER: among the
- * communicator's large sums, from 1; 0: unknown. */
+/* Says which sum this thread waits for: COUNT elements on COMM. NUMBER counts the communicator's
+ * large sums from 1; 0: unknown. */
 void cgx_stall_sum(uint64_t number, uint64_t count, cgx_mpi_comm comm);
 
 /* ---- waits that poll ---- */
 
-/* A wait; all zeros when it begins, and after progress. */
+/* A wait. It is all zeros when it begins, and after progress. */
 struct cgx_stall {
     int64_t looked; /* when the clock was last read */
-    int64_t waited; /* nanoseconds in which this process ran */
+    int64_t waited; /* nanoseconds of the wait in which this process ran */
 };
 
-/* Reads the clock; true if a warning is due, for which ranks comes from the caller: */
+/* Reads the clock; true if a warning is due. The caller adds which ranks it waits for. */
 bool cgx_stall_due(struct cgx_stall *stall);
 void cgx_stall_warn(const struct cgx_stall *stall, const char *ranks);
 
 /* ---- waits in MPI ---- */
 
-/* Before and after a blocking call of MPI by the library. A thread watches the clock meanwhile,
- * since the caller cannot; it ends soon after, and never calls MPI. No thread starts with
+/* Enclose a blocking call of MPI by the library. A thread watches the clock meanwhile, since the
+ * caller cannot; the thread ends soon after, and never calls MPI. No thread starts with
  * CGX_ENABLE=0 or CGX_LOG=error, since nothing would be printed. */
 void cgx_stall_enter(void);
 void cgx_stall_leave(void);
 
-/* MPI_Allreduce of COUNT elements of DATA in place, with such a watch. Returns MPI's code. */
+/* MPI_Allreduce of COUNT elements of DATA in place, enclosed in this way. Returns MPI's code. */
 int cgx_mpi_reduce(cgx_mpi_comm comm, void *data, int count, cgx_mpi_datatype type, cgx_mpi_op op);
 
 #endif

@@ -33,7 +33,7 @@ static void *open_loaded(const char *path)
     return dlopen(path[0] == '\0' ? NULL : path, RTLD_NOLOAD | RTLD_LAZY);
 }
 
-/* The same, if the object or its dependencies define SYMBOL. */
+/* Like open_loaded, if the object or its dependencies define SYMBOL. */
 static void *open_with(const char *path, const char *symbol)
 {
     void *handle = open_loaded(path);
@@ -123,8 +123,8 @@ static void set_name(const char *text)
         strcpy(table.name, "an MPI that does not say its name");
 }
 
-/* MPICH may offer its own and the standard ABI as two libraries with the same text. The function's
- * version is -1 in the library that does not use the standard ABI. */
+/* MPICH may offer its own ABI and the standard one as two libraries, with the same text of
+ * MPI_Get_library_version. In its own one MPI_Abi_get_version gives -1. */
 static bool has_standard_abi(void *library)
 {
     typedef int get_version(int *major, int *minor);
@@ -154,7 +154,7 @@ static cgx_abi *find_abi(void *library)
     return strncmp(table.name, "Open MPI", strlen("Open MPI")) == 0 ? cgx_abi_openmpi : NULL;
 }
 
-static void identify(void *library)
+static void identify_mpi(void *library)
 {
     typedef int get_version(char *version, int *length);
     static char text[2 * LIBRARY_VERSION_BYTES];
@@ -197,7 +197,7 @@ static void resolve_raw(void *library)
 #undef RESOLVE
 }
 
-static void fill(const void *caller)
+static void fill_mpi_table(const void *caller)
 {
     void *library = open_near(caller, "PMPI_Allreduce");
     const char *missing, *path;
@@ -210,7 +210,7 @@ static void fill(const void *caller)
         return;
     }
     resolve_raw(library);
-    identify(library);
+    identify_mpi(library);
     abi = find_abi(library);
     missing = abi ? abi(&table, library) : NULL;
     table.abi = abi && !missing ? CGX_MPI_ABI_KNOWN : CGX_MPI_ABI_FOREIGN;
@@ -238,7 +238,7 @@ const struct cgx_mpi *cgx_mpi_find(const void *caller)
         return mpi;
     pthread_mutex_lock(&filling);
     if (!atomic_load_explicit(&cgx_mpi_found, memory_order_relaxed)) {
-        fill(caller);
+        fill_mpi_table(caller);
         atomic_store_explicit(&cgx_mpi_found, &table, memory_order_release);
     }
     pthread_mutex_unlock(&filling);

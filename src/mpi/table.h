@@ -48,8 +48,9 @@ enum cgx_mpi_abi {
 struct cgx_mpi {
     enum cgx_mpi_abi abi;
     const char *abi_name; /* "MPICH", "Open MPI" or "the MPI standard" */
-    int version[2];       /* of MPICH itself, e.g. {4, 0} for 4.0.2; {0, 0} for all others */
-    char name[64];        /* first line of MPI_Get_library_version up to a comma, for messages */
+    /* Version of MPICH itself, for example {4, 0} for 4.0.2; {0, 0} for all others. */
+    int version[2];
+    char name[64]; /* first line of MPI_Get_library_version up to a comma, for messages */
 
     /* The intercepted functions with handles as words and addresses. _c are of MPI-4, NULL if the
      * library lacks them. */
@@ -64,7 +65,7 @@ struct cgx_mpi {
         int (*Abort)(uintptr_t comm, int code);
     } raw;
 
-    /* The handle passed as WORD, of which fewer bits may count. */
+    /* The part of WORD that is the handle: some ABIs use fewer bits. */
     uintptr_t (*handle)(uintptr_t word);
     /* The handle stored at ADDRESS. */
     uintptr_t (*handle_at)(const void *address);
@@ -81,13 +82,14 @@ struct cgx_mpi {
     void *IN_PLACE, *BOTTOM;
     int THREAD_MULTIPLE, ANY_SOURCE, UNDEFINED, COMM_TYPE_SHARED;
     int ERR_BUFFER, ERR_COUNT, ERR_TYPE, ERR_OTHER, ERR_INTERN, ERR_NO_MEM, ERR_IN_STATUS;
-    int FT;                             /* MPI_FT, a key of MPI_COMM_WORLD, with Comm_is_revoked */
-    int communicators;                  /* at least this many per process */
-    size_t request_bytes, status_bytes; /* at most CGX_MPI_REQUEST_MOST, CGX_MPI_STATUS_MOST */
-    size_t status_error;                /* offset of a status's MPI_ERROR */
+    int FT;            /* the key MPI_FT of MPI_COMM_WORLD, with Comm_is_revoked */
+    int communicators; /* how many communicators a process can have, at least */
+    /* Sizes of a request and of a status, at most CGX_MPI_REQUEST_MOST and CGX_MPI_STATUS_MOST. */
+    size_t request_bytes, status_bytes;
+    size_t status_error; /* offset of MPI_ERROR in a status */
 
-    /* What a handle itself shows: whether it may be a datatype's, and whether it is of an op that
-     * the program has created. */
+    /* What a handle itself shows: whether it may be a datatype, and whether it is an op that the
+     * program has created. */
     bool (*looks_like_type)(cgx_mpi_datatype datatype);
     bool (*looks_created)(cgx_mpi_op op);
 
@@ -157,22 +159,23 @@ struct cgx_mpi {
     int (*Type_get_true_extent)(cgx_mpi_datatype datatype, cgx_mpi_aint *bound,
                                 cgx_mpi_aint *extent);
 
-    /* Extensions of some libraries; NULL if missing. They may abort before MPI_Init. The first: for
-     * type CGX_MPI_GPU_CUDA. */
+    /* Extensions of some libraries; NULL if missing. They may abort before MPI_Init.
+     * GPU_query_support is for type CGX_MPI_GPU_CUDA. */
     int (*GPU_query_support)(int gpu_type, int *is_supported);
     int (*Query_cuda_support)(void);
 
-    /* The communicator of an integer of Fortran's; NULL: unknown. */
+    /* The communicator that Fortran knows as the integer COMM; NULL: unknown. */
     cgx_mpi_comm (*Comm_f2c)(int comm);
 
-    /* Fortran's other arguments in C, if the MPI's Fortran calls PMPI_Allreduce instead of
+    /* How Fortran passes other arguments, if the MPI's Fortran calls PMPI_Allreduce instead of
      * MPI_Allreduce; otherwise all NULL. */
     struct {
         cgx_mpi_datatype (*Type_f2c)(int datatype);
         cgx_mpi_op (*Op_f2c)(int op);
-        cgx_mpi_datatype INTEGER;      /* the type of handles, if it has the size of an int */
-        const void *IN_PLACE, *BOTTOM; /* the addresses that stand for these */
-        bool has_addresses_08;         /* mpi_f08 passes buffers as addresses, not as descriptors */
+        cgx_mpi_datatype INTEGER; /* the type of handles, if it has the size of an int */
+        /* The addresses that stand for MPI_IN_PLACE and MPI_BOTTOM. */
+        const void *IN_PLACE, *BOTTOM;
+        bool has_addresses_08; /* mpi_f08 passes buffers as addresses, not as descriptors */
     } fortran;
 
     /* Fault tolerance (ULFM): both or NULL. MPICH's Comm_revoke aborts, and it has no other. */
@@ -203,8 +206,8 @@ static inline const struct cgx_mpi *cgx_mpi(void)
     return atomic_load_explicit(&cgx_mpi_found, memory_order_acquire);
 }
 
-/* The error code of a call of Testsome that returned CODE and DONE STATUSES; only these may have
- * it. */
+/* The error code of a call of Testsome that returned CODE and DONE STATUSES. Only these statuses
+ * may have an error. */
 int cgx_mpi_error_of(const struct cgx_mpi *mpi, int code, int done, const unsigned char *statuses);
 
 /* Logs WHAT with the text of CODE, at level error. */

@@ -12,9 +12,9 @@ const char *cgx_type_name(enum cgx_type_class type)
     return names[type];
 }
 
-/* CLASS if DATATYPE has the size of its elements. The MPI's build may have given the type another
- * size, or the program (MPI_Abi_set_fortran_info), but only once: *KNOWN caches the size; 0: not
- * yet known. */
+/* Returns CLASS if DATATYPE has the size of its elements. The MPI's build may have given the type
+ * another size, or the program (MPI_Abi_set_fortran_info), but only once: *KNOWN caches the size;
+ * 0: not yet known. */
 static enum cgx_type_class if_sized(cgx_mpi_datatype datatype, enum cgx_type_class class,
                                     atomic_int *known)
 {

@@ -25,7 +25,7 @@ static inline enum cgx_type_class cgx_type_of(enum cgx_dtype dtype)
                                   : CGX_TYPE_BFLOAT16;
 }
 
-/* The reverse; two opaque bytes count as float16. */
+/* The element type of TYPE; two opaque bytes count as float16. */
 static inline enum cgx_dtype cgx_type_dtype(enum cgx_type_class type)
 {
     return type == CGX_TYPE_FLOAT32    ? CGX_FLOAT32
@@ -45,11 +45,11 @@ enum cgx_type_class cgx_type_classify(cgx_mpi_datatype datatype);
 
 /* Whether an element has two bytes. This follows from the type signature, so it is the same on all
  * ranks with matching types, however each rank made its own. A freed type raises MPI_ERR_TYPE;
- * false for what is no datatype handle. */
+ * false for a handle that is no datatype. */
 bool cgx_type_has_two_bytes(cgx_mpi_datatype datatype);
 
 /* Whether elements of DATATYPE, of two bytes, lie one behind the other. Another rank may have made
- * a matching type differently. */
+ * a matching type with gaps. */
 bool cgx_type_is_dense(cgx_mpi_datatype datatype);
 
 #endif

@@ -14,7 +14,7 @@ static int world_rank = -1, world_size;
 static atomic_bool ends, finalizing;
 static _Atomic(cgx_world_end *) at_end;
 
-/* MPI_Finalize deletes the attributes of MPI_COMM_SELF first. */
+/* Called by MPI_Finalize, which deletes the attributes of MPI_COMM_SELF first. */
 static void on_finalize(void *value)
 {
     cgx_world_end *function = atomic_load(&at_end);
@@ -61,7 +61,7 @@ int cgx_world_size(void)
 }
 
 /* Uses no heap memory, so that a rank short of memory has the same answer as the others. */
-static bool translate(cgx_mpi_group members, int size, cgx_mpi_group world, int *ranks)
+static bool translate_ranks(cgx_mpi_group members, int size, cgx_mpi_group world, int *ranks)
 {
     enum { BATCH = 64 };
     const struct cgx_mpi *mpi = cgx_mpi();
@@ -98,7 +98,7 @@ bool cgx_world_ranks(cgx_mpi_comm comm, int size, int *ranks)
     if (mpi->Comm_group(comm, &members) != CGX_MPI_SUCCESS)
         return false;
     if (mpi->Comm_group(mpi->COMM_WORLD, &world) == CGX_MPI_SUCCESS) {
-        ok = translate(members, size, world, ranks);
+        ok = translate_ranks(members, size, world, ranks);
         mpi->Group_free(&world);
     }
     mpi->Group_free(&members);

@@ -13,18 +13,18 @@
  * MPI_COMM_WORLD or MPI_COMM_SELF aborts. The first true answer sets the rank in log lines. */
 bool cgx_world_exists(void);
 
-/* This process's rank in it, or -1. */
+/* This process's rank in MPI_COMM_WORLD, or -1. */
 int cgx_world_rank(void);
 
-/* Its number of ranks, or 0. */
+/* The number of ranks in MPI_COMM_WORLD, or 0. */
 int cgx_world_size(void);
 
 /* Sets RANKS, unless NULL, to the world ranks of COMM's SIZE members, or to their ranks in COMM if
  * there is no world. False: MPI cannot tell, or a member is outside. */
 bool cgx_world_ranks(cgx_mpi_comm comm, int size, int *ranks);
 
-/* Registers FUNCTION to be called by MPI_Finalize before anything else. cgx_world_ends: whether it
- * will be. */
+/* Registers FUNCTION, which MPI_Finalize calls before anything else. cgx_world_ends says whether it
+ * will. */
 typedef void cgx_world_end(int rank);
 void cgx_world_at_end(cgx_world_end *function);
 bool cgx_world_ends(void);
@@ -33,7 +33,8 @@ bool cgx_world_ends(void);
  * MPI_COMM_WORLD existed. Never true in a program that uses only MPI sessions. */
 bool cgx_world_finalizing(void);
 
-/* True once MPI_Finalize has freed all of that: what is made now belongs to a later session. */
+/* True once MPI_Finalize has freed all of that: what is made from then on belongs to a later
+ * session. */
 bool cgx_world_is_over(void);
 
 #endif

@@ -91,7 +91,7 @@ static void count_compressed(struct cgx_stats *stats, const struct cgx_record *r
     bool placed = key.position != CGX_POSITION_NONE;
     struct cgx_stats_layer *layer;
 
-    if (!plan->has_history && plan->stepped == 0)
+    if (!plan->has_history && plan->uniform_width == 0)
         key.position = CGX_POSITION_NONE;
     else if (placed)
         key.rule = 0;

@@ -209,7 +209,7 @@ int cgx_look_exact(struct cgx_record *record, struct cgx_comm *state, enum cgx_r
     if (can && in_place)
         see_input(&own, false, &input);
     cgx_float_leave(&caller);
-    cgx_worth_look(cgx_callsites_worth(state, &site->key));
+    cgx_worth_begin_exact(cgx_callsites_worth(state, &site->key));
     begun = cgx_trace_clock();
     code = cgx_exact(record, reason);
     cgx_weigh_took(state, site, CGX_WAY_EXACT, begun);

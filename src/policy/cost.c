@@ -6,7 +6,7 @@
 #include "codec/format.h"
 #include "util/integers.h"
 
-static uint64_t ns(uint64_t bytes, uint32_t byte_ps)
+static uint64_t nanoseconds_of(uint64_t bytes, uint32_t byte_ps)
 {
     return bytes * byte_ps / 1000;
 }
@@ -27,13 +27,14 @@ static uint64_t ns(uint64_t bytes, uint32_t byte_ps)
 
 #define SLOW_BITS UINT64_C(10000000000)
 
-/* What processors copy inside a node (5 GB/s a rank), NVLink (100 GB/s), and PCIe 4.0 x16. */
+/* Bytes move by copies of processors inside a node (5 GB/s a rank), by NVLink (100 GB/s), or by
+ * PCIe 4.0 x16. */
 #define COPIED_BYTE_PS 200
 #define LINKED_BYTE_PS 10
 #define PCIE_BYTE_PS 45
 
-/* Of the codec: 9 bytes an element in the memory of a device with 0.9 TB/s; on a processor as
- * measured (bench/results/host.md). */
+/* Time of the codec for an element: 9 bytes in the memory of a device with 0.9 TB/s; on a processor
+ * as measured (bench/results/host.md). */
 #define DEVICE_ELEMENT_PS 10
 #define HOST_ELEMENT_PS 1600
 
@@ -87,7 +88,7 @@ static unsigned steps_of(unsigned members)
 }
 
 /* The part of BYTES that one of MEMBERS sends and receives in a reduce-scatter or an allgather. */
-static uint64_t share(uint64_t bytes, uint64_t members)
+static uint64_t share_of(uint64_t bytes, uint64_t members)
 {
     return bytes - bytes / cgx_larger(members, 1);
 }
@@ -99,12 +100,14 @@ uint64_t cgx_cost_exact(const struct cgx_network *network, const struct cgx_volu
     const uint64_t bytes = volume->exact;
     const bool staged = network->host_byte_ps > 0;
     const uint32_t local_byte_ps = staged ? COPIED_BYTE_PS : network->local_byte_ps;
-    uint64_t staging = staged ? 2 * (network->operation_ns + ns(bytes, network->host_byte_ps)) : 0;
-    uint64_t intra = members > 1 ? 2 * ns(share(bytes, members), local_byte_ps) +
+    uint64_t staging =
+        staged ? 2 * (network->operation_ns + nanoseconds_of(bytes, network->host_byte_ps)) : 0;
+    uint64_t intra = members > 1 ? 2 * nanoseconds_of(share_of(bytes, members), local_byte_ps) +
                                        2 * (uint64_t)steps_of(members) * network->message_ns
                                  : 0;
-    uint64_t doubling = steps_of(nodes) * (step + ns(bytes, network->byte_ps));
-    uint64_t halving = 2 * (steps_of(nodes) * step + ns(share(bytes, nodes), network->byte_ps));
+    uint64_t doubling = steps_of(nodes) * (step + nanoseconds_of(bytes, network->byte_ps));
+    uint64_t halving =
+        2 * (steps_of(nodes) * step + nanoseconds_of(share_of(bytes, nodes), network->byte_ps));
 
     /* A ring moves as many bytes as halving, in more steps. */
     return staging + intra + cgx_smaller(doubling, halving);
@@ -112,16 +115,16 @@ uint64_t cgx_cost_exact(const struct cgx_network *network, const struct cgx_volu
 
 /* ---- compressed ---- */
 
-/* The link between the members of a stage. */
+/* The link between the members of a level. */
 struct way {
     uint32_t latency_ns, byte_ps;
-    uint32_t host_byte_ps; /* to and from it */
+    uint32_t host_byte_ps; /* picoseconds for a byte to the host and from it */
     unsigned shared;       /* number of ranks that share it */
     bool copied;           /* processors copy the bytes */
 };
 
-/* The time of a call in ns: of the codec, of exchanges, and the part of exchanges that occupies a
- * processor. */
+/* The time of a call in ns: the codec's, that of exchanges, and the part of exchanges that occupies
+ * a processor. */
 struct cost {
     uint64_t codec, exchange, handling;
 };
@@ -135,8 +138,8 @@ static void add_stage(struct cost *cost, const struct cgx_network *network, cons
     uint64_t owners = cgx_smaller(owners_most, cgx_larger(units, 1));
     uint64_t message = cgx_divide_up(bytes, owners) + CGX_MESSAGE_HEADER_BYTES;
     uint64_t processor = (members - 1) * (uint64_t)network->message_ns;
-    uint64_t wire = ns((members - 1) * message * way->shared, way->byte_ps);
-    uint64_t staging = 2 * ns((members - 1) * message, way->host_byte_ps);
+    uint64_t wire = nanoseconds_of((members - 1) * message * way->shared, way->byte_ps);
+    uint64_t staging = 2 * nanoseconds_of((members - 1) * message, way->host_byte_ps);
 
     if (members < 2)
         return;
@@ -208,9 +211,11 @@ unsigned cgx_cost_slices(const struct cgx_network *network, const struct cgx_vol
 uint64_t cgx_cost_limit(const struct cgx_network *network, const struct cgx_volume *volume,
                         unsigned nodes, unsigned members)
 {
-    uint64_t intra = members > 1 ? ns(share(volume->encoded, members), network->local_byte_ps) : 0;
+    uint64_t intra =
+        members > 1 ? nanoseconds_of(share_of(volume->encoded, members), network->local_byte_ps)
+                    : 0;
 
-    return 2 * (intra + ns(share(volume->encoded, nodes), network->byte_ps));
+    return 2 * (intra + nanoseconds_of(share_of(volume->encoded, nodes), network->byte_ps));
 }
 
 unsigned cgx_cost_rows(const struct cgx_network *network, const struct cgx_volume *volume,
@@ -252,7 +257,7 @@ uint64_t cgx_cost_least(const struct cgx_network *network, unsigned size, unsign
     return least;
 }
 
-/* More elements than any call that could be compressed. */
+/* No call has more elements. */
 #define MOST ((uint64_t)1 << 48)
 
 uint64_t cgx_minimal_size(const struct cgx_settings *settings, const struct cgx_network *network,

@@ -15,20 +15,21 @@
 #include "util/settings.h"
 
 struct cgx_network {
-    uint32_t latency_ns;    /* of a message in transit */
+    uint32_t latency_ns;    /* time of a message in transit */
     uint32_t message_ns;    /* processor time to send a message, and to receive one */
     uint32_t operation_ns;  /* fixed cost of a codec operation */
     uint32_t byte_ps;       /* of a node's interface, in each direction */
     uint32_t local_byte_ps; /* between two ranks of a node */
-    uint32_t host_byte_ps;  /* between a device and the host, each way; 0: buffers are there */
-    uint32_t element_ps;    /* of the codec per buffer element: encode, sum and decode */
-    bool one_processor; /* the codec's processor also handles messages and copies inside a node */
+    uint32_t host_byte_ps; /* between a device and the host, each way; 0: buffers are on the host */
+    uint32_t element_ps;   /* of the codec per buffer element: encode, sum and decode */
+    /* The processor that runs the codec also handles messages and copies inside a node. */
+    bool one_processor;
 };
 
-/* A buffer of a call. */
+/* The size of a call. */
 struct cgx_volume {
-    uint64_t exact, encoded; /* bytes */
-    uint64_t units;          /* each can have an owner */
+    uint64_t exact, encoded; /* bytes of the buffer, and of its encoding */
+    uint64_t units;          /* number of units, each of which can have an owner */
     uint64_t elements;
 };
 
@@ -38,29 +39,30 @@ struct cgx_arrangement {
     unsigned nodes, members, rows;
 };
 
-/* A network with this bandwidth per interface: above 10 Gbit/s adapters that send on their own,
- * otherwise TCP through the kernel. DEVICE: the codec runs on a GPU. */
+/* A network with this bandwidth per interface. Above 10 Gbit/s adapters send on their own,
+ * otherwise TCP goes through the kernel. DEVICE: the codec runs on a GPU. */
 struct cgx_network cgx_cost_network(uint64_t bits_per_second, bool device);
 
 /* The network of a single node. DEVICE: as above. LINKED: devices read each other's memory, so that
  * their kernels wait for its bytes; otherwise payloads go through host memory, by PCIe. */
 struct cgx_network cgx_cost_node(bool device, bool linked);
 
-/* COUNT elements of SIZE bytes, sent as BITS per element in buckets. */
+/* The volume of COUNT elements of SIZE bytes, sent as BITS per element in buckets. */
 struct cgx_volume cgx_cost_volume(uint64_t count, unsigned size, unsigned bits,
                                   unsigned bucket_size);
 
-/* In ns: the best of recursive doubling, Rabenseifner's algorithm and a ring. */
+/* The time of an exact sum in ns: by recursive doubling, Rabenseifner's algorithm or a ring,
+ * whichever is fastest. */
 uint64_t cgx_cost_exact(const struct cgx_network *network, const struct cgx_volume *volume,
                         unsigned nodes, unsigned members);
 
-/* In ns: reduce-scatter and allgather of the encoded buffer in one slice, with at most one owner
- * per unit. */
+/* The time in ns of a reduce-scatter and an allgather of the encoded buffer in one slice, with at
+ * most one owner per unit. */
 uint64_t cgx_cost_compressed(const struct cgx_network *network, const struct cgx_volume *volume,
                              const struct cgx_arrangement *arrangement);
 
-/* In ns: the same in SLICES, at least one, two of which are under way at a time: one in the codec,
- * one on the network. */
+/* The same in SLICES, at least one, two of which are under way at a time: one in the codec, one on
+ * the network. */
 uint64_t cgx_cost_sliced(const struct cgx_network *network, const struct cgx_volume *volume,
                          const struct cgx_arrangement *arrangement, unsigned slices);
 
@@ -68,7 +70,7 @@ uint64_t cgx_cost_sliced(const struct cgx_network *network, const struct cgx_vol
 unsigned cgx_cost_slices(const struct cgx_network *network, const struct cgx_volume *volume,
                          const struct cgx_arrangement *arrangement);
 
-/* In ns: the encoded bytes alone at the busiest interface. */
+/* The time in ns that the encoded bytes alone take at the busiest interface. */
 uint64_t cgx_cost_limit(const struct cgx_network *network, const struct cgx_volume *volume,
                         unsigned nodes, unsigned members);
 
@@ -77,18 +79,18 @@ uint64_t cgx_cost_limit(const struct cgx_network *network, const struct cgx_volu
 unsigned cgx_cost_rows(const struct cgx_network *network, const struct cgx_volume *volume,
                        unsigned nodes, unsigned members, bool always);
 
-/* The smallest power of two of elements from which on every power of two is faster compressed than
- * exact, for elements of SIZE bytes sent as BITS each. UINT64_MAX: none. GRID: rows may be used if
- * they pay. */
+/* The smallest power of two of elements, of SIZE bytes and sent as BITS each, from which on every
+ * power of two is faster compressed than exact; UINT64_MAX if there is none. GRID: rows may be used
+ * if they pay. */
 uint64_t cgx_cost_least(const struct cgx_network *network, unsigned size, unsigned bits,
                         unsigned bucket_size, unsigned nodes, unsigned members, bool grid);
 
 /* ---- CGX_COMPRESSION_MINIMAL_SIZE=auto ---- */
 
 /* The number of elements of SIZE bytes from which on calls between NODES of MEMBERS ranks are
- * compressed: as SETTINGS say or, for auto, from where compression is faster on NETWORK. Only
- * messages count for auto; a processor's codec time per element does not, and host buffers on one
- * node are compressed as SETTINGS say. Ranks with equal arguments get equal results. */
+ * compressed: as SETTINGS say or, for auto, from where compression is faster on NETWORK. For auto
+ * only messages count, not a processor's codec time per element, and host buffers on one node are
+ * compressed as SETTINGS say. Ranks with equal arguments get equal results. */
 uint64_t cgx_minimal_size(const struct cgx_settings *settings, const struct cgx_network *network,
                           unsigned size, unsigned nodes, unsigned members);
 

@@ -11,7 +11,7 @@
 #include "codec/squares.h"
 
 #define ODD 16.0
-#define ODD_ENOUGH 3 /* in a row: they are what the site sums now */
+#define ODD_ENOUGH 3 /* after so many odd sums in a row the site sums another kind of data now */
 #define STILL 0.16f
 #define STILL_INPUT 0.02f
 #define STILL_SHARE 0.75
@@ -23,7 +23,7 @@
 #define WILD 512.0
 #define GROUPS 32
 #define LANES 8
-#define BLIND 2 /* looks at the begin of a window that have nothing to be compared with */
+#define BLIND 2 /* the first looks of a window have nothing to compare with */
 
 const struct cgx_look_words cgx_looks[CGX_LOOKS] = {
     [CGX_LOOK_UNKNOWN] = {"unknown", NULL, NULL},
@@ -48,14 +48,14 @@ const struct cgx_look_words cgx_looks[CGX_LOOKS] = {
 
 /* ---- sizes ---- */
 
-static bool counts(double size)
+static bool is_usable_size(double size)
 {
     return size > 0 && isfinite(size);
 }
 
 void cgx_sizes_add(struct cgx_sizes *sizes, double size)
 {
-    if (!counts(size))
+    if (!is_usable_size(size))
         return;
     sizes->last[sizes->next] = size;
     sizes->next = (sizes->next + 1) % CGX_LOOK_KEPT;
@@ -64,7 +64,7 @@ void cgx_sizes_add(struct cgx_sizes *sizes, double size)
 
 void cgx_range_add(struct cgx_range *range, double size)
 {
-    if (!counts(size))
+    if (!is_usable_size(size))
         return;
     if (!(range->least > 0) || size < range->least)
         range->least = size;
@@ -88,7 +88,7 @@ static bool is_odd(const struct cgx_range *range, double size)
     return range->least > 0 && (size > ODD * range->greatest || ODD * size < range->least);
 }
 
-/* SIZES, and SIZE if it is not 0. */
+/* Whether the last sizes, and SIZE if it is not 0, differ little. */
 static bool is_steady(const struct cgx_sizes *sizes, double size)
 {
     struct cgx_range range = range_of(sizes);
@@ -123,8 +123,8 @@ static bool is_wild(const struct cgx_sizes *sizes)
 
 /* How a sample differs from those kept. */
 struct change {
-    double still;   /* the greatest share of groups that have hardly changed */
-    double nearest; /* the least difference of all, of the mean of their squares */
+    double still;   /* the greatest share of groups that have hardly changed since a sample */
+    double nearest; /* the least difference from a sample, over the mean square of both */
 };
 
 static bool is_still(const struct change *change)
@@ -144,7 +144,7 @@ struct cgx_kept *cgx_kept_create(size_t elements)
     return kept;
 }
 
-static void keep(struct cgx_kept *kept, const float *values, double size)
+static void keep_sample(struct cgx_kept *kept, const float *values, double size)
 {
     uint16_t *to = kept->values + kept->next * kept->elements;
 
@@ -155,7 +155,7 @@ static void keep(struct cgx_kept *kept, const float *values, double size)
     kept->count += kept->count < CGX_LOOK_KEPT;
 }
 
-static float sum_of(const float lanes[LANES])
+static float sum_lanes(const float lanes[LANES])
 {
     float a = (lanes[0] + lanes[4]) + (lanes[2] + lanes[6]);
     float b = (lanes[1] + lanes[5]) + (lanes[3] + lanes[7]);
@@ -163,7 +163,7 @@ static float sum_of(const float lanes[LANES])
     return a + b;
 }
 
-/* The squares of COUNT of VALUES, added up in side-by-side lanes. */
+/* The sum of the squares of COUNT VALUES, added in lanes side by side. */
 static float squares_of(const float *values, size_t count)
 {
     float lanes[LANES] = {0};
@@ -171,11 +171,11 @@ static float squares_of(const float *values, size_t count)
     for (size_t i = 0; i < count; i += LANES)
         for (size_t k = 0; k < LANES; k++)
             lanes[k] += values[i + k] * values[i + k];
-    return sum_of(lanes);
+    return sum_lanes(lanes);
 }
 
-/* Likewise, of what they differ by from BEFORE times SCALE. */
-static float changes_of(const float *values, const uint16_t *before, size_t count, float scale)
+/* The sum of the squares of what COUNT VALUES differ by from BEFORE times SCALE, added likewise. */
+static float squared_changes(const float *values, const uint16_t *before, size_t count, float scale)
 {
     float lanes[LANES] = {0};
 
@@ -185,11 +185,11 @@ static float changes_of(const float *values, const uint16_t *before, size_t coun
 
             lanes[k] += change * change;
         }
-    return sum_of(lanes);
+    return sum_lanes(lanes);
 }
 
-/* A power of two that values of mean square SIZE are multiplied by, so that squares neither
- * overflow nor vanish. */
+/* A power of two for values of mean square SIZE: multiplied by it, their squares neither overflow
+ * nor vanish. */
 static float unit_of(double size)
 {
     int exponent;
@@ -198,11 +198,11 @@ static float unit_of(double size)
     return ldexpf(1, -exponent / 2 < 126 ? -exponent / 2 : 126);
 }
 
-/* A sample as it is compared: in the unit of its size, with the squares of its groups. */
+/* A sample ready to be compared: in the unit of its size, with the squares of its groups. */
 struct scaled {
     float scale, values[CGX_LOOK_PLACES * CGX_LOOK_SUM_RUN];
     float groups[GROUPS], all;
-    unsigned filled; /* groups that are not zero */
+    unsigned filled; /* number of groups that are not zero */
 };
 
 static void scale_sample(const float *values, size_t count, double size, struct scaled *scaled)
@@ -221,9 +221,9 @@ static void scale_sample(const float *values, size_t count, double size, struct 
     }
 }
 
-/* Takes to CHANGE the sample that was kept AGO calls before. */
-static void compare(const struct cgx_kept *kept, unsigned ago, const struct scaled *scaled,
-                    double size, float least, struct change *change)
+/* Adds to CHANGE how the sample differs from the one that was kept AGO calls before. */
+static void compare_samples(const struct cgx_kept *kept, unsigned ago, const struct scaled *scaled,
+                            double size, float least, struct change *change)
 {
     const size_t group = kept->elements / GROUPS;
     const size_t place = (kept->next + CGX_LOOK_KEPT - ago) % CGX_LOOK_KEPT;
@@ -234,7 +234,7 @@ static void compare(const struct cgx_kept *kept, unsigned ago, const struct scal
 
     for (size_t k = 0; k < GROUPS; k++) {
         float one =
-            changes_of(scaled->values + k * group, before + k * group, group, scaled->scale);
+            squared_changes(scaled->values + k * group, before + k * group, group, scaled->scale);
 
         still += one < least * scaled->groups[k];
         all += one;
@@ -260,8 +260,8 @@ static struct change change_of(struct cgx_kept *kept, const float *values, doubl
     if (kept->count > 0)
         scale_sample(values, kept->elements, size, &scaled);
     for (unsigned ago = 1; ago <= kept->count; ago++)
-        compare(kept, ago, &scaled, size, least, &change);
-    keep(kept, values, size);
+        compare_samples(kept, ago, &scaled, size, least, &change);
+    keep_sample(kept, values, size);
     return change;
 }
 
@@ -273,8 +273,9 @@ void cgx_window_clear(struct cgx_window *window)
     *window = (struct cgx_window){.kept = NULL};
 }
 
-/* Whether a sum of SIZE is odd; forgets the sums before it if they are of another kind. */
-static bool take_odd(struct cgx_window *window, double size)
+/* Whether a sum of SIZE is odd. After several odd ones the sums before them are forgotten, since
+ * the site sums another kind of data. */
+static bool count_odd(struct cgx_window *window, double size)
 {
     struct cgx_range range = range_of(&window->sizes);
 
@@ -288,9 +289,9 @@ static bool take_odd(struct cgx_window *window, double size)
     return false;
 }
 
-/* What a sum of SIZE, sampled as VALUES, shows beside the sums before it. */
-static enum cgx_look judge(struct cgx_window *window, const float *values, double size,
-                           bool symmetric)
+/* Judges a sum of SIZE, sampled as VALUES, by the sums before it. */
+static enum cgx_look judge_sum(struct cgx_window *window, const float *values, double size,
+                               bool symmetric)
 {
     bool blind = window->kept->count < BLIND;
     struct change change = change_of(window->kept, values, size, STILL);
@@ -312,14 +313,14 @@ enum cgx_look cgx_window_look(struct cgx_window *window, const struct cgx_sample
     enum cgx_look look;
 
     window->looks++;
-    if (!counts(size) || !window->kept)
+    if (!is_usable_size(size) || !window->kept)
         return CGX_LOOK_UNKNOWN;
     if (traits->placed) {
         cgx_sizes_add(&window->all, size);
-        if (take_odd(window, size))
+        if (count_odd(window, size))
             return CGX_LOOK_ODD;
     }
-    look = judge(window, sample->values, size, traits->symmetric);
+    look = judge_sum(window, sample->values, size, traits->symmetric);
     window->alike += traits->alike;
     window->gradient += look == CGX_LOOK_GRADIENT;
     if (cgx_look_is_state(look)) {
@@ -334,7 +335,7 @@ static bool is_third(const struct cgx_window *window, unsigned looks)
     return 3 * looks >= cgx_window_length(window) - BLIND;
 }
 
-static enum cgx_look conclude(const struct cgx_window *window)
+static enum cgx_look conclude_window(const struct cgx_window *window)
 {
     if (is_third(window, window->state))
         return window->found;
@@ -347,7 +348,7 @@ enum { WORD_LEAST, WORD_GREATEST, WORD_ALIKE };
 
 void cgx_window_vote(const struct cgx_window *window, uint32_t words[CGX_LOOK_WORDS])
 {
-    words[WORD_LEAST] = (uint32_t)conclude(window);
+    words[WORD_LEAST] = (uint32_t)conclude_window(window);
     words[WORD_GREATEST] = CGX_LOOKS - words[WORD_LEAST];
     words[WORD_ALIKE] = window->alike;
 }
@@ -382,7 +383,7 @@ enum cgx_look cgx_inputs_look(struct cgx_inputs *inputs, const struct cgx_sample
     const struct cgx_range own = range_of(&inputs->sizes), *range = traits->range;
     struct change change;
 
-    if (!counts(size))
+    if (!is_usable_size(size))
         return CGX_LOOK_UNKNOWN;
     change = change_of(inputs->kept, input->values, size, STILL_INPUT);
     if (traits->unseen && traits->symmetric)

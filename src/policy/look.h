@@ -36,7 +36,7 @@
 
 #include "policy/sample.h"
 
-/* In order of severity: the worst rank's counts, but for what all ranks must find. */
+/* In order of severity: the worst rank's look counts, except for what all ranks must find. */
 enum cgx_look {
     CGX_LOOK_UNKNOWN,
     CGX_LOOK_GRADIENT, /* nothing speaks against it */
@@ -45,8 +45,8 @@ enum cgx_look {
     CGX_LOOK_STILL,
     CGX_LOOK_WILD,
     CGX_LOOK_SYMMETRIC,
-    CGX_LOOK_ODD,   /* not a window's, as ... */
-    CGX_LOOK_EMPTY, /* ... this one */
+    CGX_LOOK_ODD,   /* never found in a window */
+    CGX_LOOK_EMPTY, /* never found in a window */
     CGX_LOOKS
 };
 
@@ -55,8 +55,8 @@ static inline bool cgx_look_is_state(enum cgx_look look)
     return look > CGX_LOOK_GRADIENT;
 }
 
-/* Names what was seen and, of state, says it for log lines: with its figure ("its size ..."), and
- * what it is usual for ("densities ..."). */
+/* The words of a look for log lines: its name; for state, what was seen, with its figure ("its size
+ * ..."), and the data for which that is usual ("densities ..."). */
 extern const struct cgx_look_words {
     const char *name, *text, *kinds;
 } cgx_looks[CGX_LOOKS];
@@ -64,7 +64,7 @@ extern const struct cgx_look_words {
 /* ---- a window of exact calls ---- */
 
 #define CGX_LOOK_WINDOW 11
-#define CGX_LOOK_TOLD 3 /* where the user has said how many sums a step has */
+#define CGX_LOOK_TOLD 3 /* length of a window if the user has said how many sums a step has */
 #define CGX_LOOK_KEPT 12
 
 struct cgx_sizes {
@@ -75,29 +75,30 @@ struct cgx_sizes {
 /* The last samples of a site's sums or inputs, as bfloat16. */
 struct cgx_kept {
     unsigned count, next;
-    size_t elements;             /* of each */
-    double sizes[CGX_LOOK_KEPT]; /* in the order of VALUES */
+    size_t elements;             /* number of elements of each sample */
+    double sizes[CGX_LOOK_KEPT]; /* mean square of each sample in VALUES */
     uint16_t values[];
 };
 
-/* For samples of ELEMENTS, with none yet; NULL if memory is short. Free with free. */
+/* Returns an empty list of samples of ELEMENTS; NULL if memory is short. Free it with free. */
 struct cgx_kept *cgx_kept_create(size_t elements);
 
 /* What one rank has seen. Only TOLD and LOOKS are the same on all ranks. */
 struct cgx_window {
-    bool told;                              /* it has CGX_LOOK_TOLD looks */
-    struct cgx_kept *kept;                  /* NULL: memory is short, so nothing is seen */
-    struct cgx_sizes sizes;                 /* of the sums kept ... */
-    struct cgx_sizes all;                   /* ... and of odd ones too */
-    unsigned odd;                           /* in a row */
-    unsigned looks, state, gradient, alike; /* by what was found */
-    enum cgx_look found;                    /* the last state that was */
+    bool told;              /* the window has CGX_LOOK_TOLD looks, not CGX_LOOK_WINDOW */
+    struct cgx_kept *kept;  /* NULL: memory is short, so nothing is seen */
+    struct cgx_sizes sizes; /* sizes of the sums in KEPT */
+    struct cgx_sizes all;   /* sizes of all sums, odd ones too */
+    unsigned odd;           /* number of odd sums in a row */
+    unsigned looks, state, gradient, alike; /* numbers of looks: all, and those with each result */
+    enum cgx_look found;                    /* the last state that a look has found */
 };
 
 /* What is known of a sum apart from its sample. */
 struct cgx_sum_traits {
-    bool placed; /* it has a position in the step; without one a site may have sums of any tensors,
-                    of which none is odd, and all together are not wild */
+    /* The sum has a position in the step. Without one a site may sum any tensors: then no sum is
+     * odd, and sizes are not wild. */
+    bool placed;
     bool symmetric;
     bool alike; /* this rank's input has the signs of what others bring */
 };
@@ -106,7 +107,7 @@ struct cgx_sum_traits {
 enum cgx_look cgx_window_look(struct cgx_window *window, const struct cgx_sample *sample,
                               const struct cgx_sum_traits *traits);
 
-/* The looks that it has. */
+/* The number of looks of a window. */
 static inline unsigned cgx_window_length(const struct cgx_window *window)
 {
     return window->told ? CGX_LOOK_TOLD : CGX_LOOK_WINDOW;
@@ -117,11 +118,11 @@ static inline bool cgx_window_ends(const struct cgx_window *window)
     return window->looks >= cgx_window_length(window);
 }
 
-/* Frees and forgets what was seen. */
+/* Forgets all looks, and frees the samples. */
 void cgx_window_clear(struct cgx_window *window);
 
-/* This rank's vote at the window's end, of which ranks take the least of each word, all below 2^31
- * since MPI_MIN of MPICH 4.0 compares MPI_UINT32_T as signed; and the joint verdict from that. */
+/* This rank's vote at the window's end, and the joint verdict. Ranks take the least of each word.
+ * All words are below 2^31, since MPI_MIN of MPICH 4.0 compares MPI_UINT32_T as signed. */
 #define CGX_LOOK_WORDS 3
 void cgx_window_vote(const struct cgx_window *window, uint32_t words[CGX_LOOK_WORDS]);
 enum cgx_look cgx_window_judge(const struct cgx_window *window,
@@ -130,9 +131,9 @@ enum cgx_look cgx_window_judge(const struct cgx_window *window,
 /* ---- this rank's inputs ---- */
 
 struct cgx_inputs {
-    struct cgx_kept *kept;  /* of compressed calls; NULL: only sizes are known */
-    struct cgx_sizes sizes; /* of all calls that were not odd */
-    unsigned alone;         /* calls in which it is still usual that all peers bring zeros */
+    struct cgx_kept *kept;  /* samples of compressed calls; NULL: only sizes are known */
+    struct cgx_sizes sizes; /* sizes of all calls that were not odd */
+    unsigned alone; /* number of calls in which peers that all bring zeros are still usual */
 };
 
 /* The least and the greatest size of inputs; zeros: none yet. */
@@ -142,16 +143,17 @@ struct cgx_range {
 
 /* What is known of an input apart from its sample. */
 struct cgx_input_traits {
-    const struct cgx_range *range; /* of all calls of its kind, if it has no position; or NULL */
-    bool unseen;                   /* nobody has looked at sums like it, ... */
-    bool symmetric;                /* ... which it then tells too */
+    /* Sizes of all inputs of the type, if the call has no position; otherwise NULL. */
+    const struct cgx_range *range;
+    bool unseen;    /* ranks have looked at no sums of this site, so the input must tell all */
+    bool symmetric; /* whether the input is symmetric, if UNSEEN */
 };
 
-/* What INPUT, of a call that may be compressed, shows. */
+/* Looks at INPUT, of a call that may be compressed. */
 enum cgx_look cgx_inputs_look(struct cgx_inputs *inputs, const struct cgx_sample *input,
                               const struct cgx_input_traits *traits);
 
-/* In a call all peers bring zeros where this rank does not (ALONE), or not all do. Returns whether
+/* Notes whether all peers bring zeros in a call where this rank does not (ALONE). Returns whether
  * that is new for the last twelve calls, as in broadcasts done as sums. It is usual for a mixture
  * of experts. */
 static inline bool cgx_inputs_alone(struct cgx_inputs *inputs, bool alone)
@@ -165,7 +167,7 @@ static inline bool cgx_inputs_alone(struct cgx_inputs *inputs, bool alone)
     return is_new;
 }
 
-/* An input of SIZE was summed: it counts for the next ones. */
+/* Add the size of an input that was summed, for the next looks. */
 void cgx_sizes_add(struct cgx_sizes *sizes, double size);
 void cgx_range_add(struct cgx_range *range, double size);
 

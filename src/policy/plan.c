@@ -9,7 +9,7 @@
 
 /* ---- segments ---- */
 
-/* BITS of the plan's family; unquantised elements have no family. */
+/* The encoding of BITS in the plan's family; unquantised elements have no family. */
 static unsigned encoding_of(const struct cgx_plan *plan, unsigned bits)
 {
     return cgx_encoding_of(
@@ -45,7 +45,7 @@ static unsigned append_units(const struct cgx_plan *plan, struct cgx_segment *se
     return encoding_of(plan, bits);
 }
 
-/* The segment that begins where EMPTY, which has no elements, says. */
+/* The segment that begins where EMPTY, a segment without elements, begins. */
 static struct cgx_segment segment_at(const struct cgx_plan *plan, struct cgx_segment empty)
 {
     struct cgx_segment segment = empty, longer;
@@ -93,7 +93,7 @@ static uint32_t hash_word(uint32_t hash, uint64_t word)
     return cgx_hash(hash, &word, sizeof word);
 }
 
-/* Adds SEGMENT to what follows from those before it. */
+/* Adds SEGMENT to the figures that follow from the plan's segments. */
 static void add_segment(struct cgx_plan *plan, const struct cgx_segment *segment)
 {
     const struct cgx_quantiser *quantiser = cgx_encoding_quantiser(segment->encoding);
@@ -102,12 +102,12 @@ static void add_segment(struct cgx_plan *plan, const struct cgx_segment *segment
 
     plan->nsegments++;
     plan->bytes += units * unit;
-    plan->sent += units * (quantiser->varies ? plan->unit / 8 * width : unit);
+    plan->sent += units * (quantiser->has_variable_size ? plan->unit / 8 * width : unit);
     plan->least = cgx_smaller(unit, plan->least);
     plan->widest = cgx_larger(unit, plan->widest);
-    plan->varies |= quantiser->varies;
-    if (quantiser->varies && plan->stepped == 0)
-        plan->stepped = width;
+    plan->has_variable_size |= quantiser->has_variable_size;
+    if (quantiser->has_variable_size && plan->uniform_width == 0)
+        plan->uniform_width = width;
     plan->has_history |= !cgx_encoding_is_exact(segment->encoding);
     plan->hash = hash_word(hash_word(plan->hash, segment->first), segment->encoding);
 }

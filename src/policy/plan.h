@@ -13,26 +13,29 @@
 struct cgx_plan {
     enum cgx_dtype dtype;
     unsigned bucket_size; /* of max-min quantisation */
-    unsigned unit;        /* elements; whole buckets of every encoding of the plan */
+    /* Elements on whose multiples segments begin: whole buckets of every encoding of the plan. */
+    unsigned unit;
     enum cgx_family family;
-    unsigned bits; /* of elements whose layer says nothing; CGX_BITS_EXACT: they are exact */
+    /* Width of elements whose layer has none of its own; CGX_BITS_EXACT: they are exact. */
+    unsigned bits;
     const struct cgx_layer_list *layers; /* of a rule or hint, which owns them; NULL: none */
-    bool has_history;                    /* with history scaling (codec.h), if there is memory */
-    size_t count;                        /* elements of the buffer, at least 1 */
-    /* What follows from these: */
+    /* Elements are divided by history scales (codec.h), if there is memory for them. */
+    bool has_history;
+    size_t count; /* elements of the buffer, at least 1 */
+    /* These follow from the fields above: */
     size_t nsegments;
-    size_t bytes;         /* encoded, counting every unit as whole */
-    size_t sent;          /* approximately; fewer than these if pieces vary */
-    size_t least, widest; /* bytes of the smallest and of the largest unit */
-    bool varies;          /* some pieces do (quantiser.h) */
-    /* The width whose error the step of uniform quantisation matches in all segments: that of the
-     * first uniform segment; 0 if there is none. */
-    unsigned stepped;
+    size_t bytes; /* bytes of the encoding, counting every unit as whole */
+    size_t sent;  /* bytes that are sent, approximately; pieces of variable size send fewer */
+    size_t least, widest;   /* bytes of the smallest and of the largest unit */
+    bool has_variable_size; /* some pieces have a variable size (quantiser.h) */
+    /* The width whose error decides the step size of uniform quantisation, in all segments: that of
+     * the first uniform segment; 0 if there is none. */
+    unsigned uniform_width;
     uint32_t hash;
 };
 
-/* The plan of COUNT elements with the width that is set, or OVERRIDE's (NULL: none), whose layers
- * must outlive it. */
+/* The plan of COUNT elements with the width that is set, or with that of OVERRIDE (NULL: none).
+ * OVERRIDE's layers must outlive the plan. */
 struct cgx_plan cgx_plan_of(const struct cgx_settings *settings,
                             const struct cgx_override *override, enum cgx_dtype dtype,
                             size_t count);
@@ -41,13 +44,13 @@ struct cgx_plan cgx_plan_of(const struct cgx_settings *settings,
  *
  * A unit across the boundary of layers has the largest of their widths. */
 
-/* Elements [first, first + count) in one encoding, which differs from that of those behind. FIRST
- * is a multiple of the plan's unit, and so is COUNT except in the last segment. */
+/* Elements [first, first + count) in one encoding. The segment behind has another one. FIRST is a
+ * multiple of the plan's unit, and so is COUNT except in the last segment. */
 struct cgx_segment {
     size_t first, count;
     unsigned encoding;
-    size_t before; /* encoded bytes of all units before it */
-    /* Where the next one begins: a layer, and the layer's first element. */
+    size_t before; /* encoded bytes of all units before the segment */
+    /* The layer in which the next segment begins, and that layer's first element. */
     size_t layer, layer_first;
 };
 

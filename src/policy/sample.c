@@ -8,7 +8,7 @@
 #include "codec/squares.h"
 #include "util/integers.h"
 
-#define PLACES_LEAST 32 /* that are not zero */
+#define PLACES_LEAST 32 /* signs are compared in so many places that are not zero, or more */
 #define ZEROS 0xAA      /* signs of eight zeros */
 
 size_t cgx_sample_run(size_t count, size_t most)

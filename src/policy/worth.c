@@ -9,33 +9,33 @@
 #include "policy/widths/step_size.h"
 #include "util/integers.h"
 
-#define ENOUGH 4 /* exact sums before the first try, and steady ones in each */
+#define ENOUGH 4 /* exact sums before the first try, and steady ones in each try */
 #define LEAST_WAIT 64
 #define MOST_WAIT 900
 #define GROWTH 4
-#define COST 100 /* a try costs the time of its wait over this */
+#define COST 100 /* a try costs its wait divided by this */
 
-/* Sums of a try take much longer if they take this, in hundredths of the others' time: the first,
- * if it is young, since it may be the first that uses its memory at all; the first, the first two,
- * and further ones. */
+/* Sums of a try take much longer than others if they take this, in hundredths of the others' time:
+ * the first sum if it is young, since it may be the first that uses its memory at all; the first;
+ * the first two; and further ones. */
 #define LONGER_YOUNG 400
 #define LONGER_1 200
 #define LONGER_2 150
 #define LONGER 103
 #define SHORTER 97
 
-/* The youngest sums may take this, in hundredths, compared with steady ones: they have twice as
- * many bits, in codes that a processor works on for longer. */
+/* The youngest sums may take this, in hundredths of steady ones' time: they have twice as many
+ * bits, in codes on which a processor works for longer. */
 #define YOUNGEST 300
 
 /* ---- a sum ---- */
 
-static bool is_power(uint32_t n)
+static bool is_power_of_two(uint32_t n)
 {
     return n > 0 && (n & (n - 1)) == 0;
 }
 
-static enum cgx_way other(enum cgx_way way)
+static enum cgx_way other_way(enum cgx_way way)
 {
     return way == CGX_WAY_EXACT ? CGX_WAY_COMPRESSED : CGX_WAY_EXACT;
 }
@@ -43,21 +43,20 @@ static enum cgx_way other(enum cgx_way way)
 bool cgx_worth_is_due(const struct cgx_worth *worth)
 {
     return worth->tries &&
-           (is_power(worth->times[other(worth->way)].count) || worth->steady == ENOUGH);
+           (is_power_of_two(worth->times[other_way(worth->way)].count) || worth->steady == ENOUGH);
 }
 
-/* Makes room for the time of a sum. */
-static void enter(struct cgx_times *times)
+static void make_room(struct cgx_times *times)
 {
     times->last[times->count++ % CGX_TIMES] = CGX_TIME_UNKNOWN;
 }
 
-void cgx_worth_look(struct cgx_worth *worth)
+void cgx_worth_begin_exact(struct cgx_worth *worth)
 {
-    enter(&worth->times[CGX_WAY_EXACT]);
+    make_room(&worth->times[CGX_WAY_EXACT]);
 }
 
-static void begin(struct cgx_worth *worth, const struct cgx_worth *neighbour)
+static void begin_class(struct cgx_worth *worth, const struct cgx_worth *neighbour)
 {
     const uint32_t exact = worth->times[CGX_WAY_EXACT].count;
 
@@ -75,7 +74,7 @@ static void begin_try(struct cgx_worth *worth)
 {
     worth->tries = true;
     worth->steady = 0;
-    worth->times[other(worth->way)].count = 0;
+    worth->times[other_way(worth->way)].count = 0;
 }
 
 enum cgx_way cgx_worth_next(struct cgx_worth *worth, const struct cgx_worth *neighbour,
@@ -84,11 +83,11 @@ enum cgx_way cgx_worth_next(struct cgx_worth *worth, const struct cgx_worth *nei
     enum cgx_way way;
 
     if (!worth->begun)
-        begin(worth, neighbour);
+        begin_class(worth, neighbour);
     if (!worth->tries && worth->wait == 0)
         begin_try(worth);
-    way = worth->tries ? other(worth->way) : worth->way;
-    enter(&worth->times[way]);
+    way = worth->tries ? other_way(worth->way) : worth->way;
+    make_room(&worth->times[way]);
     worth->young = way == CGX_WAY_COMPRESSED && age < CGX_STEP_YOUNG ? CGX_STEP_YOUNG - age : 0;
     worth->unmeasured = !worth->tries && worth->young > 0;
     if (worth->tries)
@@ -118,7 +117,7 @@ void cgx_worth_vote(const struct cgx_worth *worth, int32_t words[CGX_WORTH_WORDS
                sizeof worth->times[way].last);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_times(const void *a, const void *b)
 {
     int32_t x, y;
 
@@ -128,17 +127,18 @@ static int compare(const void *a, const void *b)
 }
 
 struct summary {
-    uint64_t quarter, median; /* 0: no time is known; QUARTER: a quarter of all times are less */
+    /* The lower quartile and the median of times; a quartile of 0: no time is known. */
+    uint64_t quarter, median;
 };
 
-static struct summary summarise(const struct cgx_worth *worth, enum cgx_way way,
-                                const int32_t words[CGX_WORTH_WORDS])
+static struct summary summarise_times(const struct cgx_worth *worth, enum cgx_way way,
+                                      const int32_t words[CGX_WORTH_WORDS])
 {
     size_t count = cgx_smaller(worth->times[way].count, CGX_TIMES);
     int32_t sorted[CGX_TIMES];
 
     memcpy(sorted, words + (size_t)way * CGX_TIMES, sizeof sorted);
-    qsort(sorted, count, sizeof sorted[0], compare);
+    qsort(sorted, count, sizeof sorted[0], compare_times);
     while (count > 0 && sorted[count - 1] == CGX_TIME_UNKNOWN)
         count--;
     if (count == 0)
@@ -146,21 +146,21 @@ static struct summary summarise(const struct cgx_worth *worth, enum cgx_way way,
     return (struct summary){(uint64_t)sorted[count / 4] + 1, (uint64_t)sorted[count / 2] + 1};
 }
 
-/* Whether the quarter and the median of ONE are above so many HUNDREDTHS of those of TWO. */
+/* Whether quartile and median of ONE exceed so many HUNDREDTHS of those of TWO. */
 static bool is_above(struct summary one, struct summary two, uint64_t hundredths)
 {
     return 100 * one.quarter > hundredths * two.quarter &&
            100 * one.median > hundredths * two.median;
 }
 
-/* The hundredths that sums of a try, the last of which is YOUNG, take if they are as fast as later
- * ones. */
-static uint64_t allowance(uint32_t young)
+/* How long the sums of a try take, in hundredths of later ones' time, if they are as fast. YOUNG is
+ * the last one's. */
+static uint64_t try_allowance(uint32_t young)
 {
     return 100 + (uint64_t)(YOUNGEST - 100) * young / CGX_STEP_YOUNG;
 }
 
-/* The wait after a try, if the next one will be of COUNT sums and these take EACH where others take
+/* The wait after a try, if the next try will have COUNT sums that take EACH, where others take
  * USUAL. */
 static uint32_t wait_after(const struct cgx_worth *worth, uint64_t usual, uint64_t each,
                            uint32_t count)
@@ -173,9 +173,9 @@ static uint32_t wait_after(const struct cgx_worth *worth, uint64_t usual, uint64
 
 struct cgx_verdict cgx_worth_judge(struct cgx_worth *worth, const int32_t words[CGX_WORTH_WORDS])
 {
-    const enum cgx_way trial = other(worth->way);
-    const struct summary now = summarise(worth, worth->way, words);
-    const struct summary tried = summarise(worth, trial, words);
+    const enum cgx_way trial = other_way(worth->way);
+    const struct summary now = summarise_times(worth, worth->way, words);
+    const struct summary tried = summarise_times(worth, trial, words);
     const uint32_t count = worth->times[trial].count;
     const uint64_t limit = count > 2          ? LONGER
                            : count == 2       ? LONGER_2
@@ -186,7 +186,8 @@ struct cgx_verdict cgx_worth_judge(struct cgx_worth *worth, const int32_t words[
     verdict.medians[worth->way] = now.median;
     verdict.medians[trial] = tried.median;
     if (tried.median > 0 && now.median > 0) {
-        verdict.ends = verdict.ends || is_above(tried, now, limit * allowance(worth->young) / 100);
+        verdict.ends =
+            verdict.ends || is_above(tried, now, limit * try_allowance(worth->young) / 100);
         verdict.changes = verdict.ends && is_above(now, tried, 10000 / SHORTER);
     }
     if (!verdict.ends)
@@ -195,8 +196,9 @@ struct cgx_verdict cgx_worth_judge(struct cgx_worth *worth, const int32_t words[
     if (verdict.changes)
         worth->wait = wait_after(worth, tried.median, now.median, 1);
     else
-        worth->wait = wait_after(worth, now.median, tried.median * 100 / allowance(worth->young),
-                                 (uint32_t)cgx_smaller(count, ENOUGH));
+        worth->wait =
+            wait_after(worth, now.median, tried.median * 100 / try_allowance(worth->young),
+                       (uint32_t)cgx_smaller(count, ENOUGH));
     worth->longer = (uint32_t)cgx_smaller(GROWTH * worth->longer, MOST_WAIT);
     if (verdict.changes)
         worth->way = trial;

@@ -23,13 +23,12 @@
 
 #define CGX_TIMES 8
 
-/* How sums are formed. */
 enum cgx_way { CGX_WAY_EXACT, CGX_WAY_COMPRESSED, CGX_WAYS };
 
 /* The times of the last sums, in picoseconds for each element; CGX_TIME_UNKNOWN: not measured. */
 #define CGX_TIME_UNKNOWN INT32_MAX
 struct cgx_times {
-    uint32_t count; /* of all sums so far */
+    uint32_t count; /* number of all sums so far */
     int32_t last[CGX_TIMES];
 };
 
@@ -37,11 +36,11 @@ struct cgx_times {
 struct cgx_worth {
     enum cgx_way way;
     bool begun, tries;
-    bool unmeasured; /* the last sum was young, and none of a try */
-    uint32_t wait;   /* sums until the next try */
-    uint32_t longer; /* the least wait after that */
-    uint32_t young;  /* how many sums the last one was short of CGX_STEP_YOUNG */
-    uint32_t steady; /* sums of a try that were not young */
+    bool unmeasured; /* the last sum was young and belonged to no try */
+    uint32_t wait;   /* number of sums until the next try */
+    uint32_t longer; /* the least wait after that one */
+    uint32_t young;  /* how much younger than CGX_STEP_YOUNG the last sum was */
+    uint32_t steady; /* number of sums of a try that were not young */
     struct cgx_times times[CGX_WAYS];
 };
 
@@ -50,16 +49,16 @@ struct cgx_worth {
 /* Whether ranks compare times before the next sum. */
 bool cgx_worth_is_due(const struct cgx_worth *worth);
 
-/* The way of the next sum, the compressed form of which would have AGE (step_size.h). NEIGHBOUR is
- * of sums of nearly the same size, NULL: of none; what is known of them holds for the first sums of
+/* Chooses the way of the next sum. AGE is that of its compressed form (step_size.h). NEIGHBOUR is
+ * what is known of sums of nearly the same size (NULL: nothing), which holds for the first sums of
  * this size. Without times of exact sums the first four are exact. */
 enum cgx_way cgx_worth_next(struct cgx_worth *worth, const struct cgx_worth *neighbour,
                             uint32_t age);
 
-/* Before an exact sum of a site that may be compressed later. */
-void cgx_worth_look(struct cgx_worth *worth);
+/* Makes room for the time of an exact sum, before it, if its site may be compressed later. */
+void cgx_worth_begin_exact(struct cgx_worth *worth);
 
-/* The last sum, of so many ELEMENTS, was formed in WAY and took so long. */
+/* Notes that the last sum, of so many ELEMENTS, was formed in WAY and took so long. */
 void cgx_worth_took(struct cgx_worth *worth, enum cgx_way way, uint64_t elements,
                     int64_t nanoseconds);
 
@@ -71,9 +70,9 @@ void cgx_worth_vote(const struct cgx_worth *worth, int32_t words[CGX_WORTH_WORDS
 
 /* What ranks find, with the medians of both ways in picoseconds for each element. */
 struct cgx_verdict {
-    bool ends;    /* the try */
+    bool ends;
     bool changes; /* the sums that follow are formed in the other way */
-    bool young;   /* its sums were */
+    bool young;   /* the sums of the try were young */
     uint64_t medians[CGX_WAYS];
 };
 
@@ -86,11 +85,10 @@ struct cgx_verdict cgx_worth_judge(struct cgx_worth *worth, const int32_t words[
  * class, from 2^8 on. */
 #define CGX_WORTH_CLASSES 82
 
-/* The class of so many ELEMENTS. */
 unsigned cgx_worth_class(uint64_t elements);
 
-/* Of the classes next to that of OF[CLASS], up to an octave away, the nearest that is settled; NULL
- * if there is none. OF: CGX_WORTH_CLASSES of them. */
+/* Among the classes next to that of OF[CLASS], up to an octave away, the nearest that is settled;
+ * NULL if there is none. OF has CGX_WORTH_CLASSES entries. */
 const struct cgx_worth *cgx_worth_neighbour(const struct cgx_worth *of, unsigned class);
 
 #endif

@@ -33,10 +33,10 @@ struct cgx_claim cgx_claim_make(void)
     struct cgx_claim claim = {.limit = cgx_claim_limit("/sys/fs/cgroup/cpu.max")};
     cpu_set_t allowed;
 
-    /* The boot ID, which containers and network namespaces of a machine share. */
+    /* The boot ID is the same in all containers and network namespaces of a machine. */
     cgx_hash_file("/proc/sys/kernel/random/boot_id", &claim.machine);
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-        return claim; /* more processors than fit the mask */
+        return claim; /* there are more processors than the mask can hold */
     for (unsigned i = 0; i < CGX_CLAIM_WORDS * WORD_BITS && i < CPU_SETSIZE; i++) {
         if (!CPU_ISSET(i, &allowed))
             continue;
@@ -46,8 +46,8 @@ struct cgx_claim cgx_claim_make(void)
     return claim;
 }
 
-/* Takes a processor of CLAIM that is not TAKEN. */
-static bool take_one(const struct cgx_claim *claim, uint64_t taken[CGX_CLAIM_WORDS])
+/* Takes a processor of CLAIM that is not yet TAKEN. */
+static bool take_processor(const struct cgx_claim *claim, uint64_t taken[CGX_CLAIM_WORDS])
 {
     for (unsigned w = 0; w < CGX_CLAIM_WORDS; w++) {
         uint64_t left = claim->processors[w] & ~taken[w];
@@ -81,7 +81,7 @@ bool cgx_claims_fit(const struct cgx_claim *claims, size_t ranks, size_t rank)
         for (size_t i = 0; i < ranks; i++) {
             if (claims[i].machine != here || claims[i].count != count)
                 continue;
-            if (!take_one(&claims[i], taken))
+            if (!take_processor(&claims[i], taken))
                 return false;
             placed++;
         }

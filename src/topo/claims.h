@@ -19,24 +19,23 @@
 
 #define CGX_CLAIM_WORDS 16
 
-/* What ranks exchange; no pointers. */
+/* What ranks exchange; it has no pointers. */
 struct cgx_claim {
     uint32_t machine; /* equal for ranks on one kernel, whatever their containers; 0: unknown */
-    uint32_t limit;   /* cgx_claim_limit */
-    uint32_t count;   /* processors; 0: unknown */
+    uint32_t limit;   /* cgx_claim_limit of the process's control group */
+    uint32_t count;   /* number of processors; 0: unknown */
     uint32_t unused;
     uint64_t processors[CGX_CLAIM_WORDS]; /* bit i of word w: processor 64 w + i */
 };
 
-/* The claim of the calling thread. */
 struct cgx_claim cgx_claim_make(void);
 
-/* The processors whose time the control group of FILE, a cpu.max, may use, rounded down;
- * CGX_CLAIM_UNLIMITED if there is no such file or limit. */
+/* The number of processors whose time the control group of FILE, a cpu.max, may use, rounded down;
+ * CGX_CLAIM_UNLIMITED if there is no such file or no limit. */
 #define CGX_CLAIM_UNLIMITED UINT32_MAX
 uint32_t cgx_claim_limit(const char *file);
 
-/* Whether all CLAIMS of the machine of CLAIMS[RANK] have a processor each; false if a machine or
+/* Whether all ranks on the machine of CLAIMS[RANK] can have a processor each; false if a machine or
  * mask is unknown. */
 bool cgx_claims_fit(const struct cgx_claim *claims, size_t ranks, size_t rank);
 

@@ -12,7 +12,7 @@
 #define VENDOR_NVIDIA 0x10DE
 #define BASE_CLASS_DISPLAY 0x03
 
-static bool computes(hwloc_obj_t device)
+static bool is_computing(hwloc_obj_t device)
 {
     static const char *const names[] = {"cuda", "nvml", "opencl"};
 
@@ -30,7 +30,7 @@ static bool is_gpu(hwloc_obj_t device)
         device->attr->pcidev.class_id >> 8 == BASE_CLASS_DISPLAY)
         return true;
     for (hwloc_obj_t child = device->io_first_child; child; child = child->next_sibling)
-        if (computes(child))
+        if (is_computing(child))
             return true;
     return false;
 }
@@ -82,7 +82,7 @@ static bool is_within(hwloc_obj_t object, hwloc_obj_t ancestor)
 }
 
 /* How near an interface is to a device: larger is nearer, 0 is not near. */
-static unsigned nearness(const struct cgx_topo *topo, hwloc_obj_t device, hwloc_obj_t interface)
+static unsigned nearness_of(const struct cgx_topo *topo, hwloc_obj_t device, hwloc_obj_t interface)
 {
     bool fabrics = interface->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS;
     hwloc_obj_t common = device;
@@ -111,7 +111,7 @@ static void write_network(const struct cgx_topo *topo, hwloc_obj_t device, char 
     for (unsigned i = 0; (object = cgx_topo_object(topo, HWLOC_OBJ_OS_DEVICE, i)) != NULL; i++) {
         if (!is_network(object))
             continue;
-        near = nearness(topo, device, object);
+        near = nearness_of(topo, device, object);
         if (near > nearest) {
             nearest = near;
             snprintf(name, CGX_TOPO_NAME_BYTES, "%s", object->name);
@@ -119,7 +119,7 @@ static void write_network(const struct cgx_topo *topo, hwloc_obj_t device, char 
     }
 }
 
-static void describe(const struct cgx_topo *topo, hwloc_obj_t device, struct cgx_topo_gpu *gpu)
+static void describe_gpu(const struct cgx_topo *topo, hwloc_obj_t device, struct cgx_topo_gpu *gpu)
 {
     hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(topo->topology, device);
 
@@ -136,7 +136,7 @@ enum cgx_status cgx_topo_gpu(const struct cgx_topo *topo, unsigned place, struct
 
     for (unsigned i = 0; (device = cgx_topo_object(topo, HWLOC_OBJ_PCI_DEVICE, i)) != NULL; i++)
         if (is_gpu(device) && place-- == 0) {
-            describe(topo, device, gpu);
+            describe_gpu(topo, device, gpu);
             return CGX_OK;
         }
     return CGX_ERR_INVALID;
@@ -145,7 +145,7 @@ enum cgx_status cgx_topo_gpu(const struct cgx_topo *topo, unsigned place, struct
 enum cgx_status cgx_topo_gpu_at(const struct cgx_topo *topo, const char *bus_id,
                                 struct cgx_topo_gpu *gpu)
 {
-    unsigned wanted[4]; /* domain, bus, device, function */
+    unsigned wanted[4]; /* the domain, bus, device and function that are looked for */
     hwloc_obj_t device;
     int end = 0;
 
@@ -155,7 +155,7 @@ enum cgx_status cgx_topo_gpu_at(const struct cgx_topo *topo, const char *bus_id,
         return CGX_ERR_INVALID;
     for (unsigned i = 0; (device = cgx_topo_object(topo, HWLOC_OBJ_PCI_DEVICE, i)) != NULL; i++)
         if (has_bus_id(&device->attr->pcidev, wanted)) {
-            describe(topo, device, gpu);
+            describe_gpu(topo, device, gpu);
             return CGX_OK;
         }
     return CGX_ERR_INVALID;

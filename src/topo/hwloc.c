@@ -15,7 +15,6 @@
 #include "topo/view.h"
 #include "util/log.h"
 
-/* The soname of hwloc 2.x. */
 #define LIBRARY "libhwloc.so.15"
 
 #define MAJOR(version) ((unsigned)(version) >> 16)
@@ -24,7 +23,7 @@ static struct cgx_hwloc table;
 static bool opened;
 static pthread_once_t open_once = PTHREAD_ONCE_INIT;
 
-static bool resolve(void *library, const char *name, void *function)
+static bool resolve_function(void *library, const char *name, void *function)
 {
     void *address = dlsym(library, name);
 
@@ -53,7 +52,8 @@ static void open_hwloc(void)
         return;
     }
     opened = true;
-#define RESOLVE(function) opened = resolve(library, "hwloc_" #function, &table.function) && opened;
+#define RESOLVE(function) \
+    opened = resolve_function(library, "hwloc_" #function, &table.function) && opened;
     CGX_HWLOC_FUNCTIONS(RESOLVE)
 #undef RESOLVE
     opened = opened && MAJOR(table.get_api_version()) == MAJOR(HWLOC_API_VERSION);
@@ -66,7 +66,7 @@ static void open_hwloc(void)
 
 /* These components would start drivers in the program or connect it to X servers. Names that this
  * hwloc does not know do no harm. */
-static void leave_drivers_alone(hwloc_topology_t topology)
+static void exclude_drivers(hwloc_topology_t topology)
 {
     static const char *const harmful[] = {"cuda", "nvml", "opencl", "levelzero", "rsmi", "gl"};
 
@@ -75,15 +75,15 @@ static void leave_drivers_alone(hwloc_topology_t topology)
                                       harmful[i]);
 }
 
-static int load(hwloc_topology_t topology, enum cgx_topo_source source, const char *text,
-                enum cgx_topo_detail detail)
+static int load_topology(hwloc_topology_t topology, enum cgx_topo_source source, const char *text,
+                         enum cgx_topo_detail detail)
 {
     if ((source == CGX_TOPO_SYNTHETIC && table.topology_set_synthetic(topology, text) != 0) ||
         (source == CGX_TOPO_XML && table.topology_set_xml(topology, text) != 0) ||
         (detail == CGX_TOPO_DEVICES &&
          table.topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT) != 0))
         return -1;
-    leave_drivers_alone(topology);
+    exclude_drivers(topology);
     return table.topology_load(topology);
 }
 
@@ -100,7 +100,7 @@ enum cgx_status cgx_topo_load(enum cgx_topo_source source, const char *text,
     if (!new_topo || table.topology_init(&new_topo->topology) != 0)
         goto free_topo;
     new_topo->hwloc = &table;
-    if (load(new_topo->topology, source, text, detail) != 0) {
+    if (load_topology(new_topo->topology, source, text, detail) != 0) {
         status = errno == ENOMEM ? CGX_ERR_NOMEM : CGX_ERR_INVALID;
         goto destroy_topology;
     }
@@ -125,7 +125,7 @@ void cgx_topo_free(struct cgx_topo *topo)
 
 enum cgx_status cgx_topo_here(enum cgx_topo_detail detail, const struct cgx_topo **topo)
 {
-    /* One for each level of detail, so that devices are searched only if needed. */
+    /* A cache for each level of detail, so that devices are searched only if they are needed. */
     static struct {
         bool queried;
         enum cgx_status status;

@@ -28,9 +28,9 @@ struct cgx_topo;
  * start a driver in the program, are not used. */
 enum cgx_topo_detail { CGX_TOPO_PROCESSORS, CGX_TOPO_DEVICES };
 
-/* The machine that this process runs on, as far as its container shows it. Examined once per
+/* The machine that this process runs on, as far as its container shows it. It is examined once per
  * process and detail, in 5 ms (processors, one package) to some 100 ms (devices, large servers).
- * The library keeps the result, also a failure. CGX_ERR_INVALID: built without hwloc, no usable
+ * The library stores the result, a failure too. CGX_ERR_INVALID: built without hwloc, no usable
  * libhwloc, or hwloc failed; CGX_ERR_NOMEM. */
 enum cgx_status cgx_topo_here(enum cgx_topo_detail detail, const struct cgx_topo **topo);
 
@@ -55,12 +55,12 @@ struct cgx_topo_package {
 enum cgx_status cgx_topo_package(const struct cgx_topo *topo, unsigned place,
                                  struct cgx_topo_package *package);
 
-/* NUMA nodes are identified by the system's number, which may skip some. */
+/* A NUMA node, identified by the system's number, which may skip some. */
 struct cgx_topo_numa_node {
     unsigned number;
-    int package; /* of all its cores, or CGX_TOPO_UNKNOWN */
+    int package; /* the package of all its cores, or CGX_TOPO_UNKNOWN */
     unsigned cores;
-    uint64_t bytes; /* of memory; 0: unknown */
+    uint64_t bytes; /* bytes of memory; 0: unknown */
 };
 
 enum cgx_status cgx_topo_numa_node(const struct cgx_topo *topo, unsigned place,
@@ -68,20 +68,20 @@ enum cgx_status cgx_topo_numa_node(const struct cgx_topo *topo, unsigned place,
 
 /* Where the calling thread may run; it should be the one that calls MPI and copies. */
 struct cgx_topo_place {
-    int package;   /* CGX_TOPO_UNKNOWN: several, or hwloc sees none */
-    int numa_node; /* its number, or CGX_TOPO_UNKNOWN */
+    int package;   /* the package, or CGX_TOPO_UNKNOWN if there are several or hwloc sees none */
+    int numa_node; /* the node's number, or CGX_TOPO_UNKNOWN */
     unsigned cores;
     unsigned processing_units;
 };
 
-/* CGX_ERR_INVALID: the system does not say; CGX_ERR_NOMEM. If TOPO is another machine: all of
- * it. */
+/* The place of the calling thread; if TOPO is another machine, all of it. CGX_ERR_INVALID: the
+ * system does not say; CGX_ERR_NOMEM. */
 enum cgx_status cgx_topo_place(const struct cgx_topo *topo, struct cgx_topo_place *place);
 
 /* A GPU and its neighbourhood. Bus ids are domain:bus:device.function, as 0000:3b:00.0. */
 struct cgx_topo_gpu {
     char bus_id[CGX_TOPO_BUS_ID_BYTES];
-    int package; /* or CGX_TOPO_UNKNOWN */
+    int package;
     /* The nearest NUMA node's number, or CGX_TOPO_UNKNOWN. Of several kinds of memory equally near,
      * the least number: ordinary memory. */
     int numa_node;
@@ -94,10 +94,10 @@ struct cgx_topo_gpu {
     char network[CGX_TOPO_NAME_BYTES];
 };
 
-/* GPUs of one switch are consecutive. GPUs are display adapters and accelerators of NVIDIA, and PCI
- * devices that hwloc knows as devices of CUDA, NVML or OpenCL; other display adapters, such as a
- * server's management processor, are not. A container may show more than CUDA can use. None without
- * CGX_TOPO_DEVICES. */
+/* GPU number PLACE; GPUs of one switch are consecutive. GPUs are display adapters and accelerators
+ * of NVIDIA, and PCI devices that hwloc knows as devices of CUDA, NVML or OpenCL; other display
+ * adapters, such as a server's management processor, are not. A container may show more GPUs than
+ * CUDA can use. Without CGX_TOPO_DEVICES there are none. */
 enum cgx_status cgx_topo_gpu(const struct cgx_topo *topo, unsigned place, struct cgx_topo_gpu *gpu);
 
 /* The GPU with this bus id, in hexadecimal of either case, as the CUDA driver writes it.
@@ -112,7 +112,7 @@ struct cgx_topo_network {
     bool fabrics;
 };
 
-/* None without CGX_TOPO_DEVICES. */
+/* Network interface number PLACE; without CGX_TOPO_DEVICES there are none. */
 enum cgx_status cgx_topo_network(const struct cgx_topo *topo, unsigned place,
                                  struct cgx_topo_network *network);
 
@@ -127,8 +127,6 @@ enum cgx_status cgx_topo_bind(void *memory, size_t bytes, unsigned numa_node);
 const char *cgx_topo_build(void);
 
 /* ---- other machines, for tests ---- */
-
-/* Where the description comes from. */
 
 enum cgx_topo_source {
     CGX_TOPO_LIVE,      /* this machine, or what hwloc's variables say; no text */

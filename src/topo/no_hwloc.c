@@ -8,7 +8,7 @@
 #include "topo/machine.h"
 #include "util/log.h"
 
-static void log_why(void)
+static void log_no_hwloc(void)
 {
     cgx_log(CGX_LOG_DEBUG, "the topology is unknown: this was built without hwloc");
 }
@@ -19,7 +19,7 @@ enum cgx_status cgx_topo_here(enum cgx_topo_detail detail, const struct cgx_topo
 
     (void)detail;
     (void)topo;
-    pthread_once(&once, log_why);
+    pthread_once(&once, log_no_hwloc);
     return CGX_ERR_INVALID;
 }
 

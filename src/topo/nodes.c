@@ -34,7 +34,7 @@ static int by_key(const void *left, const void *right)
     return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-/* Numbers the nodes. In sorted the ranks of equal keys are together, in ascending order. */
+/* Numbers the nodes. sorted has the ranks of equal keys one after the other, in ascending order. */
 static void number_nodes(struct cgx_nodes *nodes)
 {
     const struct cgx_keyed_rank *sorted = nodes->sorted;

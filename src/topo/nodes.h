@@ -9,15 +9,15 @@
 #include <stdint.h>
 
 struct cgx_nodes {
-    unsigned users; /* reference count */
+    unsigned users; /* number of users of this structure */
     unsigned ranks;
     unsigned nodes;
-    unsigned least, most;          /* members of the smallest and the largest node */
-    uint32_t hash;                 /* of the partition */
-    unsigned *node, *local;        /* by rank: its node, and its number there */
-    unsigned *first;               /* by node, with an end: index of its first member in ... */
-    unsigned *members;             /* ... the ranks, node by node */
-    struct cgx_keyed_rank *sorted; /* room */
+    unsigned least, most; /* sizes of the smallest and of the largest node */
+    uint32_t hash;
+    unsigned *node, *local; /* by rank: its node, and its number in the node */
+    unsigned *first;   /* by node, and once more at the end: index of its first member in MEMBERS */
+    unsigned *members; /* the ranks, node by node */
+    struct cgx_keyed_rank *sorted; /* memory to place ranks with */
 };
 
 /* Ranks with equal KEYS share a node; KEYS of NULL: each rank is a node. NULL if memory is

@@ -45,9 +45,9 @@ int cgx_topo_package_of(const struct cgx_topo *topo, hwloc_const_cpuset_t set)
     return CGX_TOPO_UNKNOWN;
 }
 
-/* Memory that all processors share (behind CXL) is near none of them. So take the smallest NUMA
- * node that intersects the set, if it contains the set. hwloc sorts nodes at the same place by
- * number. */
+/* Memory that all processors share (behind CXL) is near none of them, so this takes the smallest
+ * NUMA node that intersects the set, if that node contains the set. hwloc sorts nodes at the same
+ * place by number. */
 int cgx_topo_node_of(const struct cgx_topo *topo, hwloc_const_cpuset_t set)
 {
     hwloc_obj_t node, nearest = NULL;
@@ -124,7 +124,8 @@ free_set:
     return status;
 }
 
-/* Without HWLOC_MEMBIND_STRICT binding is a preference: a full node does not kill the program. */
+/* Without HWLOC_MEMBIND_STRICT binding is a preference, so a full node does not kill the program.
+ */
 enum cgx_status cgx_topo_bind(void *memory, size_t bytes, unsigned numa_node)
 {
     const struct cgx_topo *topo;

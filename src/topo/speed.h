@@ -9,7 +9,7 @@
 #include "topo/machine.h"
 
 struct cgx_topo_speed {
-    unsigned mbits; /* per second; 0: unknown */
+    unsigned mbits; /* Mbit/s; 0: unknown */
     char name[CGX_TOPO_NAME_BYTES];
 };
 
@@ -19,8 +19,8 @@ struct cgx_topo_speed {
  * CGX_TOPO_DEVICES. */
 struct cgx_topo_speed cgx_topo_speed(const struct cgx_topo *topo, const char *folder);
 
-/* Of the machine that this process runs on, examined once per process; unknown without hwloc.
- * Thread-safe. */
+/* The same for the machine that this process runs on, examined once per process; unknown without
+ * hwloc. Thread-safe. */
 struct cgx_topo_speed cgx_topo_speed_here(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* hwloc and a machine loaded with it, shared by the files that call hwloc. */
+/* Hwloc and a machine loaded with it, shared by the files that call hwloc. */
 #ifndef CGX_TOPO_VIEW_H
 #define CGX_TOPO_VIEW_H
 
@@ -9,8 +9,8 @@
 
 #include "topo/machine.h"
 
-/* The hwloc functions used: types from its header, addresses from dlsym. Of its inline functions
- * only those that call no others may be used. */
+/* The hwloc functions that are used: types from its header, addresses from dlsym. Of its inline
+ * functions only those that call no others may be used. */
 #define CGX_HWLOC_FUNCTIONS(X)      \
     X(get_api_version)              \
     X(topology_init)                \

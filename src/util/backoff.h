@@ -11,7 +11,7 @@
 
 /* All zeros: no failure yet. */
 struct cgx_backoff {
-    uint32_t wait; /* calls until the next try */
+    uint32_t wait; /* number of calls until the next try */
     uint32_t next; /* the wait after the next failure; 0: no failure yet */
 };
 
@@ -24,7 +24,8 @@ static inline bool cgx_backoff_due(struct cgx_backoff *backoff)
     return false;
 }
 
-/* Records a failure: the first waits FIRST calls, each further one twice as many, at most MOST. */
+/* Records a failure. The wait after the first failure is FIRST calls, after each further one twice
+ * as long, at most MOST. */
 static inline void cgx_backoff_fail(struct cgx_backoff *backoff, uint32_t first, uint32_t most)
 {
     backoff->wait = backoff->next > 0 ? backoff->next : first;

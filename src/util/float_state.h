@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The floating-point environment of the calling thread, or its relevant part: results must not
- * depend on what the program has set. */
+/* The floating-point environment of the calling thread, or the part of it on which results must not
+ * depend: the program may have changed it. */
 #ifndef CGX_UTIL_FLOAT_STATE_H
 #define CGX_UTIL_FLOAT_STATE_H
 

@@ -28,7 +28,8 @@ bool cgx_hash_file(const char *path, uint32_t *hash)
     uint32_t sum = CGX_HASH_START;
     struct stat status;
     ssize_t got = -1;
-    /* Opening a FIFO must not wait for a writer. Devices are not read, since they may never end. */
+    /* O_NONBLOCK, since opening a FIFO must not wait for a writer. Devices are not read, since they
+     * may never end. */
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
     if (file < 0)

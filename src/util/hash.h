@@ -11,7 +11,7 @@
 
 #define CGX_HASH_START 0x811C9DC5u
 
-/* HASH: CGX_HASH_START, or the hash of the preceding bytes. */
+/* Continues a hash with SIZE BYTES. HASH is CGX_HASH_START, or the hash of the preceding bytes. */
 uint32_t cgx_hash(uint32_t hash, const void *bytes, size_t size);
 
 /* Hashes a regular file; false if it cannot be read whole. */

@@ -17,13 +17,13 @@ static inline uint64_t cgx_smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* The quotient, rounded up; DIVISOR is not 0. */
+/* VALUE / DIVISOR, rounded up; DIVISOR is not 0. */
 static inline uint64_t cgx_divide_up(uint64_t value, uint64_t divisor)
 {
     return value / divisor + (value % divisor != 0);
 }
 
-/* The least multiple of MULTIPLE (not 0) that is at least VALUE; it must fit. */
+/* The least multiple of MULTIPLE (not 0) that is at least VALUE; the result must fit 64 bits. */
 static inline uint64_t cgx_round_up(uint64_t value, uint64_t multiple)
 {
     return cgx_divide_up(value, multiple) * multiple;

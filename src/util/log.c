@@ -75,8 +75,8 @@ static size_t put_message(char line[LINE_BYTES], size_t used, const char *format
         used += (size_t)length;
         line[used++] = '\n';
     }
-    /* The program chooses names of communicators and files. They must not break the line or control
-     * the terminal. */
+    /* The program chooses names of communicators and files, which must not break the line or
+     * control the terminal. */
     for (size_t i = 0; i + 1 < used; i++)
         if (line[i] == '\n' || line[i] == '\r')
             line[i] = ' ';

@@ -22,7 +22,7 @@ void cgx_log_set_level(enum cgx_log_level level);
  * that the program or its MPI has opened may have its number. */
 bool cgx_log_has_stderr(void);
 
-/* Sets the rank in the prefix, that in MPI_COMM_WORLD; "?" before. */
+/* Sets the rank in the prefix, that in MPI_COMM_WORLD. Until then it is "?". */
 void cgx_log_set_rank(int rank);
 
 /* Prints if LEVEL is in force; no newline at the end of FORMAT. */

@@ -9,7 +9,7 @@ static uint16_t *chain_of(struct cgx_lru *lru, uint64_t key)
     return &lru->chains[(key * UINT64_C(0x9E3779B97F4A7C15) >> 32) % CGX_LRU_PLACES];
 }
 
-static uint16_t find(struct cgx_lru *lru, uint64_t key)
+static uint16_t find_place(struct cgx_lru *lru, uint64_t key)
 {
     uint16_t place = *chain_of(lru, key);
 
@@ -18,8 +18,7 @@ static uint16_t find(struct cgx_lru *lru, uint64_t key)
     return place;
 }
 
-/* Removes PLACE from its chain. */
-static void unchain(struct cgx_lru *lru, uint16_t place)
+static void unchain_place(struct cgx_lru *lru, uint16_t place)
 {
     uint16_t *link = chain_of(lru, lru->places[place].key);
 
@@ -28,8 +27,7 @@ static void unchain(struct cgx_lru *lru, uint16_t place)
     *link = lru->places[place].next;
 }
 
-/* Removes PLACE from the order of use. */
-static void leave(struct cgx_lru *lru, uint16_t place)
+static void leave_order(struct cgx_lru *lru, uint16_t place)
 {
     uint16_t newer = lru->places[place].newer, older = lru->places[place].older;
 
@@ -37,7 +35,7 @@ static void leave(struct cgx_lru *lru, uint16_t place)
     lru->places[older].newer = newer;
 }
 
-static void join(struct cgx_lru *lru, uint16_t place)
+static void join_order(struct cgx_lru *lru, uint16_t place)
 {
     uint16_t newest = lru->places[0].older;
 
@@ -47,7 +45,7 @@ static void join(struct cgx_lru *lru, uint16_t place)
 }
 
 /* Gives KEY, which has no place, an unused place or the least recently used one. */
-static uint16_t take(struct cgx_lru *lru, uint64_t key)
+static uint16_t take_place(struct cgx_lru *lru, uint64_t key)
 {
     uint16_t *chain = chain_of(lru, key), place;
 
@@ -55,8 +53,8 @@ static uint16_t take(struct cgx_lru *lru, uint64_t key)
         place = ++lru->used;
     } else {
         place = lru->places[0].newer;
-        unchain(lru, place);
-        leave(lru, place);
+        unchain_place(lru, place);
+        leave_order(lru, place);
     }
     lru->places[place].key = key;
     lru->places[place].next = *chain;
@@ -66,13 +64,13 @@ static uint16_t take(struct cgx_lru *lru, uint64_t key)
 
 size_t cgx_lru_find(struct cgx_lru *lru, uint64_t key, bool *is_new)
 {
-    uint16_t place = find(lru, key);
+    uint16_t place = find_place(lru, key);
 
     *is_new = place == 0;
     if (place)
-        leave(lru, place);
+        leave_order(lru, place);
     else
-        place = take(lru, key);
-    join(lru, place);
+        place = take_place(lru, key);
+    join_order(lru, place);
     return place - 1u;
 }

@@ -53,8 +53,8 @@ static const struct retired {
      "synchronise other streams in the program, as for any MPI"},
 };
 
-/* Retired values, compared up to and with a colon. Those with a SUCCESSOR, another value of the
- * variable, are accepted; the others are refused. */
+/* Retired values, which are compared up to and with a colon. A value with a SUCCESSOR, another
+ * value of the variable, is accepted; others are refused. */
 static const struct retired_value {
     const char *name, *value, *instead, *successor;
 } retired_values[] = {
@@ -73,7 +73,7 @@ const char *cgx_names_alias(const char *name)
 
 /* The edit distance (Levenshtein) of A, which has LENGTH characters, and B, ignoring case. Both are
  * shorter than NAME_BYTES. */
-static size_t distance(const char *a, size_t length, const char *b)
+static size_t edit_distance(const char *a, size_t length, const char *b)
 {
     size_t row[NAME_BYTES];
     size_t width = strlen(b);
@@ -95,14 +95,14 @@ static size_t distance(const char *a, size_t length, const char *b)
     return row[width];
 }
 
-/* The least edit distance of names with A and B characters. */
+/* The least edit distance that names with A and B characters can have. */
 static size_t least_distance(size_t a, size_t b)
 {
     return a < b ? b - a : a - b;
 }
 
 /* Returns the known name nearest to NAME, or NULL if none is close enough. */
-static const char *nearest(const char *name, size_t length, cgx_names_known *known)
+static const char *nearest_name(const char *name, size_t length, cgx_names_known *known)
 {
     const char *found = NULL;
     /* At most a third of the characters behind the prefix may be wrong. */
@@ -118,7 +118,7 @@ static const char *nearest(const char *name, size_t length, cgx_names_known *kno
             size_t edits = least_distance(length, strlen(names[j]));
 
             if (edits < bound)
-                edits = distance(name, length, names[j]);
+                edits = edit_distance(name, length, names[j]);
             if (edits < bound) {
                 bound = edits;
                 found = names[j];
@@ -128,7 +128,7 @@ static const char *nearest(const char *name, size_t length, cgx_names_known *kno
     return found;
 }
 
-static bool equal(const char *name, size_t length, const char *known)
+static bool equals_name(const char *name, size_t length, const char *known)
 {
     return strlen(known) == length && strncmp(name, known, length) == 0;
 }
@@ -143,19 +143,19 @@ bool cgx_names_explain(const char *entry, cgx_names_known *known, char *message,
     if (strncmp(entry, PREFIX, sizeof PREFIX - 1) != 0 || entry[length] != '=')
         return false;
     for (size_t i = 0; (setting = known(i)) != NULL; i++)
-        if (equal(entry, length, setting->name) ||
+        if (equals_name(entry, length, setting->name) ||
             (cgx_names_alias(setting->name) &&
-             equal(entry, length, cgx_names_alias(setting->name))))
+             equals_name(entry, length, cgx_names_alias(setting->name))))
             return false;
     for (size_t i = 0; i < sizeof retired / sizeof retired[0]; i++) {
-        if (equal(entry, length, retired[i].name)) {
+        if (equals_name(entry, length, retired[i].name)) {
             snprintf(message, size, "%s is retired: %s", retired[i].name, retired[i].reason);
             return true;
         }
     }
     snprintf(name, sizeof name, "%.*s", (int)cgx_smaller(length, NAME_BYTES), entry);
     cgx_printable(name, shown);
-    meant = nearest(entry, length, known);
+    meant = nearest_name(entry, length, known);
     if (meant)
         snprintf(message, size, "%s is not a variable of this library; is %s meant?", shown, meant);
     else

@@ -11,7 +11,7 @@
 
 #include "util/setting.h"
 
-/* As cgx_settings_row. */
+/* Like cgx_settings_row. */
 typedef const struct cgx_setting *cgx_names_known(size_t index);
 
 /* A variable with the same meaning as NAME, or NULL. */

@@ -15,7 +15,7 @@
 
 #include "util/hash.h"
 
-/* As for fopen; the user's umask applies. */
+/* The mode that fopen uses; the user's umask applies. */
 #define PERMISSIONS 0666
 
 /* ---- opening ---- */
@@ -25,9 +25,9 @@ static bool is_ours(const struct stat *about)
     return about->st_uid == geteuid() || about->st_uid == 0;
 }
 
-/* Opens what is at PATH without truncating it, and checks its owner before and after. If the folder
- * lets only owners rename files, no other user can exchange it for another file of ours in between.
- */
+/* Opens the file at PATH without truncating it, and checks its owner before and after. If the
+ * folder lets only owners rename files, no other user can exchange the file for another file of
+ * ours in between. */
 static int open_there(const char *path, const struct stat *before)
 {
     bool is_link = S_ISLNK(before->st_mode);
@@ -62,7 +62,7 @@ int cgx_output_open(const char *path)
 
 /* ---- streams ---- */
 
-static sigset_t the_signal(void)
+static sigset_t file_size_signal(void)
 {
     sigset_t signals;
 
@@ -73,7 +73,7 @@ static sigset_t the_signal(void)
 
 static void block_signal(struct cgx_output *output)
 {
-    sigset_t signals = the_signal(), pending;
+    sigset_t signals = file_size_signal(), pending;
 
     output->was_pending = sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1;
     pthread_sigmask(SIG_BLOCK, &signals, &output->mask);
@@ -83,7 +83,7 @@ static void block_signal(struct cgx_output *output)
 static void release_signal(const struct cgx_output *output)
 {
     static const struct timespec at_once = {0, 0};
-    sigset_t signals = the_signal();
+    sigset_t signals = file_size_signal();
 
     if (!output->was_pending)
         sigtimedwait(&signals, NULL, &at_once);
@@ -91,7 +91,7 @@ static void release_signal(const struct cgx_output *output)
 }
 
 /* Takes over FILE, which is negative if opening it failed. On failure FILE is closed. */
-static bool begin(struct cgx_output *output, int file)
+static bool begin_file(struct cgx_output *output, int file)
 {
     output->stream = file >= 0 ? fdopen(file, "w") : NULL;
     if (output->stream)
@@ -111,7 +111,7 @@ bool cgx_output_begin(struct cgx_output *output, const char *path)
         close(file);
         file = -1;
     }
-    return begin(output, file);
+    return begin_file(output, file);
 }
 
 bool cgx_output_end(struct cgx_output *output)
@@ -144,7 +144,7 @@ static bool begin_beside(struct cgx_output *output, const char *path, char **nam
     if (!*name)
         return false;
     snprintf(*name, bytes, "%s.%016" PRIx64, path, cgx_cookie());
-    return begin(output, open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, PERMISSIONS));
+    return begin_file(output, open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, PERMISSIONS));
 }
 
 static bool write_to(struct cgx_output *output, cgx_output_writer *write, const void *state)

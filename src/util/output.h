@@ -10,23 +10,23 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Opens the file at PATH for writing, keeping its content, or creates it. Returns a descriptor that
- * child programs do not inherit, or -1 with errno (EACCES: another user's). Links are followed;
- * devices and FIFOs are opened as they are. */
+/* Opens the file at PATH for writing, with its content unchanged, or creates it. Returns a
+ * descriptor that child programs do not inherit, or -1 with errno (EACCES: another user's). Links
+ * are followed; devices and FIFOs are opened as they are. */
 int cgx_output_open(const char *path);
 
 /* A file that one thread writes from its beginning. At the user's file size limit writing fails
  * with EFBIG, and the signal that would end the program is suppressed. */
 struct cgx_output {
     FILE *stream;
-    sigset_t mask; /* the thread's, without that signal */
+    sigset_t mask; /* the thread's signal mask, without SIGXFSZ */
     bool was_pending;
 };
 
-/* Opens the file like cgx_output_open and empties it. False with errno. */
+/* Opens the file as cgx_output_open does and empties it. False with errno. */
 bool cgx_output_begin(struct cgx_output *output, const char *path);
 
-/* Closes it. False with errno if not everything was written. */
+/* Closes the file. False with errno if not everything was written. */
 bool cgx_output_end(struct cgx_output *output);
 
 /* Lets WRITE, given STATE, write a new file, which replaces that at PATH when complete. Devices,

@@ -23,15 +23,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* BYTES of zeros in separate pages, of FILE, which is as large, or anonymous if FILE is -1. Access
- * behind them faults. NULL: no memory. */
+/* Maps BYTES of zeros in separate pages: of FILE, which is as large, or anonymous pages if FILE is
+ * -1. Accesses behind them fault. NULL: no memory. */
 void *cgx_pages_map(size_t bytes, int file);
 
-/* BYTES of zeros for sparse tables: pages exist only once touched. (calloc touches all of them once
- * a program has freed large memory.) NULL: no memory. */
+/* Maps BYTES of zeros for sparse tables: pages exist only once touched, where calloc touches all of
+ * them once a program has freed large memory. NULL: no memory. */
 void *cgx_sparse_map(size_t bytes);
 
-/* BYTES as mapped; MEMORY may be NULL. */
+/* BYTES as for cgx_sparse_map; MEMORY may be NULL. */
 void cgx_sparse_unmap(void *memory, size_t bytes);
 
 /* Maps the shared pages at MEMORY at a second address, with the same access, or WRITABLE if their
@@ -39,7 +39,7 @@ void cgx_sparse_unmap(void *memory, size_t bytes);
  * memory, or not writable. */
 void *cgx_pages_again(const void *memory, size_t bytes, bool writable);
 
-/* BYTES as mapped; MEMORY may be NULL and must not be pinned. */
+/* BYTES as for cgx_pages_map; MEMORY may be NULL and must not be pinned. */
 void cgx_pages_unmap(void *memory, size_t bytes);
 
 #endif

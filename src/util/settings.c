@@ -109,7 +109,7 @@ static enum cgx_defaults defaults_of(const struct cgx_settings *settings)
     return settings->history == CGX_HISTORY_NEVER ? CGX_DEFAULTS_NO_HISTORY : CGX_DEFAULTS_USUAL;
 }
 
-static uint64_t load(const struct cgx_key *row, const struct cgx_settings *settings)
+static uint64_t load_value(const struct cgx_key *row, const struct cgx_settings *settings)
 {
     const unsigned char *fields = (const unsigned char *)settings;
     uint64_t value = 0;
@@ -122,7 +122,7 @@ static uint64_t load(const struct cgx_key *row, const struct cgx_settings *setti
 }
 
 /* The name under which ENVIRONMENT sets the variable NAME: that, or its alias. */
-static const char *name_set(const char *name, char *const environment[])
+static const char *name_in_use(const char *name, char *const environment[])
 {
     const char *text = cgx_environment_find(environment, name);
     const char *alias = cgx_names_alias(name);
@@ -130,15 +130,15 @@ static const char *name_set(const char *name, char *const environment[])
     return (text && *text) || !alias || !cgx_environment_find(environment, alias) ? name : alias;
 }
 
-/* The value of ROW in ENVIRONMENT; NULL if unset or empty. */
+/* The text that ENVIRONMENT has for ROW; NULL if unset or empty. */
 static const char *find_as_set(const struct cgx_key *row, char *const environment[])
 {
-    const char *text = cgx_environment_find(environment, name_set(row->about.name, environment));
+    const char *text = cgx_environment_find(environment, name_in_use(row->about.name, environment));
 
     return text && *text != '\0' ? text : NULL;
 }
 
-/* The same, or the successor of a retired value. */
+/* The same text, or the successor of a retired value. */
 static const char *find_text(const struct cgx_key *row, char *const environment[])
 {
     const char *text = find_as_set(row, environment);
@@ -152,7 +152,7 @@ static const char *find_text(const struct cgx_key *row, char *const environment[
 static bool read_row(const struct cgx_key *row, const char *initial, const char *text,
                      struct cgx_settings *settings)
 {
-    cgx_key_read(row, initial, settings); /* leaves 0 if INITIAL is "" */
+    cgx_key_read(row, initial, settings); /* this leaves 0 if INITIAL is "" */
     if (!text)
         return true;
     if (!cgx_key_read(row, text, settings)) {
@@ -169,7 +169,7 @@ const char *cgx_settings_consequence(const struct cgx_settings *settings, const 
     return settings->enable == CGX_ENABLE_STRICT ? "the job ends (CGX_ENABLE=strict)" : otherwise;
 }
 
-/* NAME: the one that the user has set. */
+/* Reports a refused value. NAME is the name that the user has set. */
 static void report_refused(const struct cgx_setting *about, const char *name, const char *text,
                            const char *then, cgx_settings_report *report, void *context)
 {
@@ -202,7 +202,7 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
     }
     then = cgx_settings_consequence(settings, "every call is exact");
     for (size_t i = 0; i < NROWS; i++) {
-        const char *name = name_set(rows[i].about.name, environment);
+        const char *name = name_in_use(rows[i].about.name, environment);
 
         if (!taken[i]) {
             report_refused(&rows[i].about, name, texts[i], then, report, context);
@@ -219,7 +219,7 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
 static void put_word(const struct cgx_key *row, const struct cgx_settings *settings,
                      uint32_t words[CGX_SETTINGS_WORDS])
 {
-    uint64_t value = load(row, settings);
+    uint64_t value = load_value(row, settings);
 
     if (row->about.slot != 0)
         words[row->about.slot] =
@@ -246,14 +246,14 @@ const char *cgx_settings_slot_name(size_t slot)
 
 /* ---- printing ---- */
 
-static void ignore(void *context, int level, const char *message)
+static void ignore_message(void *context, int level, const char *message)
 {
     (void)context;
     (void)level;
     (void)message;
 }
 
-static const char *shown(const char *initial)
+static const char *shown_default(const char *initial)
 {
     return *initial == '\0' ? "unset" : initial;
 }
@@ -266,17 +266,18 @@ static void print_row(FILE *out, const struct cgx_key *row, const char *text, co
     struct cgx_settings tried;
 
     fprintf(out, "%s\n    %s\n", row->about.name, row->about.meaning);
-    fprintf(out, "    values: %s; default: %s", row->about.values, shown(row->about.initial));
+    fprintf(out, "    values: %s; default: %s", row->about.values,
+            shown_default(row->about.initial));
     for (unsigned d = CGX_DEFAULTS_USUAL + 1; d < CGX_DEFAULTS; d++)
         if (row->others[d])
             fprintf(out, "; with %s: %s", cgx_defaults_name((enum cgx_defaults)d),
-                    shown(row->others[d]));
+                    shown_default(row->others[d]));
     if (text)
         fprintf(out, "\n    now: \"%s\"%s\n", cgx_printable(text, copy),
                 cgx_key_read(row, text, &tried) ? "" : " (refused)");
     else
-        fprintf(out, "\n    now: %s (the default%s%s)\n", shown(initial), source ? " with " : "",
-                source ? source : "");
+        fprintf(out, "\n    now: %s (the default%s%s)\n", shown_default(initial),
+                source ? " with " : "", source ? source : "");
 }
 
 /* Prints ROW if TEXT sets it to something other than the default, and returns whether it did. */
@@ -290,7 +291,8 @@ static bool print_change(FILE *out, const struct cgx_key *row, const char *text,
         return false;
     fprintf(out, "%s=\"%s\" (%sdefault%s%s: %s)\n    %s\n", row->about.name,
             cgx_printable(text, copy), cgx_key_read(row, text, &tried) ? "" : "refused; ",
-            source ? " with " : "", source ? source : "", shown(initial), row->about.meaning);
+            source ? " with " : "", source ? source : "", shown_default(initial),
+            row->about.meaning);
     return true;
 }
 
@@ -300,7 +302,7 @@ void cgx_settings_print(FILE *out, char *const environment[], bool all)
     enum cgx_defaults defaults;
     bool changed = false;
 
-    cgx_settings_parse(environment, ignore, NULL, &settings);
+    cgx_settings_parse(environment, ignore_message, NULL, &settings);
     defaults = defaults_of(&settings);
     for (size_t i = 0; i < NROWS; i++) {
         const char *text = find_text(&rows[i], environment);

@@ -19,7 +19,7 @@ enum cgx_enable {
     CGX_ENABLE_NO,
     CGX_ENABLE_YES,
     CGX_ENABLE_STRICT, /* a refused value ends the job */
-    CGX_ENABLE_OBSERVE /* exact calls, which are also compressed for the statistics alone */
+    CGX_ENABLE_OBSERVE /* calls are exact, and also compressed for the statistics alone */
 };
 enum cgx_buffers { CGX_BUFFERS_DEVICE, CGX_BUFFERS_HOST, CGX_BUFFERS_ALL };
 enum cgx_reduction {
@@ -42,14 +42,14 @@ enum cgx_history_kept {
 
 struct cgx_settings {
     enum cgx_enable enable;
-    unsigned bits;         /* 1-8 */
-    enum cgx_family codec; /* for the widths that it has */
+    unsigned bits; /* 1-8 */
+    enum cgx_family codec;
     unsigned bucket_size;  /* of max-min quantisation: elements, a power of two */
     uint64_t minimal_size; /* elements, at least 1024 */
     enum cgx_minimal minimal_kind;
     enum cgx_buffers buffers;
-    unsigned warmup;  /* steps */
-    double consensus; /* 0: data is not looked at */
+    unsigned warmup;  /* steps before calls are compressed */
+    double consensus; /* 0: ranks do not look at data */
     uint64_t fusion_buffer_bytes;
     enum cgx_reduction cross_reduction;
     uint32_t leaders; /* 1: one rank of each node exchanges data between nodes (LEADERS) */

@@ -17,19 +17,20 @@ struct cgx_key;
 /* Parses TEXT into *VALUE. False if TEXT is not of the parser's type; *VALUE is then undefined. The
  * types: */
 typedef bool cgx_settings_parser(const struct cgx_key *row, const char *text, uint64_t *value);
-cgx_settings_parser cgx_value_integer;   /* an integer from LEAST to MOST */
-cgx_settings_parser cgx_value_power;     /* an integer from LEAST to MOST that is a power of two */
-cgx_settings_parser cgx_value_elements;  /* an integer, raised to LEAST; "auto": MOST with
-                                            CGX_SETTINGS_SIGN */
+cgx_settings_parser cgx_value_integer;
+cgx_settings_parser cgx_value_power; /* an integer from LEAST to MOST that is a power of two */
+/* An integer, at least LEAST; smaller ones mean LEAST. "auto": MOST with CGX_SETTINGS_SIGN. */
+cgx_settings_parser cgx_value_elements;
 cgx_settings_parser cgx_value_mebibytes; /* an integer from LEAST to MOST, in MiB; the value is
                                             in bytes */
-cgx_settings_parser cgx_value_choice;    /* a word of VALUES: LEAST + its index, modulo MOST unless
-                                            that is 0; also other words for booleans if VALUES
-                                            begin with "0, 1" */
-cgx_settings_parser cgx_value_codec;     /* a word of CGX_CODECS: LEAST + its enum cgx_family */
+/* A word of VALUES: LEAST + its index, modulo MOST unless that is 0; other words for booleans too
+ * if VALUES begin with "0, 1". */
+cgx_settings_parser cgx_value_choice;
+cgx_settings_parser cgx_value_codec; /* a word of CGX_CODECS: LEAST + its enum cgx_family */
 cgx_settings_parser cgx_value_width; /* an integer from LEAST to MOST; "exact": CGX_BITS_EXACT */
-cgx_settings_parser cgx_value_bits;  /* the same; MIN:MAX, both from LEAST to MOST: MAX */
-cgx_settings_parser cgx_value_share; /* a real number from 0 to MOST */
+/* A width; or MIN:MAX, both from LEAST to MOST, which means MAX. */
+cgx_settings_parser cgx_value_bits;
+cgx_settings_parser cgx_value_share;     /* a real number from 0 to MOST */
 cgx_settings_parser cgx_value_reduction; /* a word of VALUES: its index; index MOST becomes LEAST
                                             with CGX_SETTINGS_SIGN */
 cgx_settings_parser cgx_value_topology;  /* "auto", "flat", or NxL, each from LEAST to MOST */
@@ -42,13 +43,14 @@ struct cgx_key {
     struct cgx_setting about;
     cgx_settings_parser *parse;
     uint64_t least, most;
-    const char *others[CGX_DEFAULTS]; /* other defaults; NULL: the usual one */
-    size_t offset, size; /* of the field, in the struct that the table fills; size 0: none */
-    size_t path;         /* of the field for the text itself; 0: none */
-    size_t kind;         /* of the field that is 1 if the value has CGX_SETTINGS_SIGN; 0: none */
+    const char *others[CGX_DEFAULTS]; /* the other defaults; NULL: the usual one */
+    /* Offset and size of the field, in the struct that the table fills; size 0: none. */
+    size_t offset, size;
+    size_t path; /* offset of the field for the text itself; 0: none */
+    size_t kind; /* offset of the field that is 1 if the value has CGX_SETTINGS_SIGN; 0: none */
 };
 
-/* The sign bit, which marks a second kind of value. */
+/* A value has the sign bit if it is of a second kind. */
 #define CGX_SETTINGS_SIGN ((uint64_t)1 << 63)
 
 /* Sets the fields of ROW in the struct at FIELDS from TEXT. False if TEXT is refused. */

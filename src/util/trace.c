@@ -8,7 +8,7 @@
 
 _Atomic(struct cgx_trace_event *) cgx_trace_events;
 
-/* All events, kept or not. */
+/* The number of events so far, kept or not. */
 static atomic_ullong came;
 
 bool cgx_trace_begin(void)
@@ -38,7 +38,7 @@ int64_t cgx_trace_clock_since(int64_t begun)
     return now > begun ? now : begun;
 }
 
-/* Numbers start at 1 here; 0: the thread has no number yet. */
+/* Threads are numbered from 1 here; 0: the thread has no number yet. */
 static uint16_t this_thread(void)
 {
     static atomic_uint threads;
@@ -66,7 +66,7 @@ void cgx_trace_record(struct cgx_trace_event event)
 
 /* An outer event precedes the events within it. If both begin together, the outer one ends later;
  * if they also end together, it has the lower kind. */
-static int compare(const void *left, const void *right)
+static int compare_events(const void *left, const void *right)
 {
     const struct cgx_trace_event *a = left, *b = right;
 
@@ -89,6 +89,6 @@ const struct cgx_trace_event *cgx_trace_end(size_t *kept, uint64_t *dropped)
     *kept = all < CGX_TRACE_EVENTS ? (size_t)all : CGX_TRACE_EVENTS;
     *dropped = all - *kept;
     if (events)
-        qsort(events, *kept, sizeof *events, compare);
+        qsort(events, *kept, sizeof *events, compare_events);
     return events;
 }

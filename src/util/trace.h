@@ -24,7 +24,7 @@ enum cgx_trace_kind {
     CGX_TRACE_SLICE, /* from first to last work; slices of a slot do not overlap */
     CGX_TRACE_ENCODE,
     CGX_TRACE_WAIT_ENCODER,
-    CGX_TRACE_WAIT_DECODER, /* of the slot's previous slice */
+    CGX_TRACE_WAIT_DECODER, /* waiting for the decoder of the slot's previous slice */
     CGX_TRACE_REDUCE_SCATTER_INTRA,
     CGX_TRACE_REDUCE_SCATTER_INTER,
     CGX_TRACE_SUM,
@@ -36,13 +36,13 @@ enum cgx_trace_kind {
 
 struct cgx_trace_event {
     int64_t begin, end; /* cgx_trace_now */
-    uint64_t count;     /* of calls: elements */
-    uint64_t bytes;     /* sent; of compressed calls and slices */
-    uint32_t slice;     /* its number; of compressed calls: the number of slices */
-    uint16_t thread;    /* in order of first events */
-    uint8_t kind;       /* enum cgx_trace_kind */
-    uint8_t row;        /* of the thread: 0 for calls, 1 + slot for work in a slot */
-    /* Of calls; the recorder defines their meanings. */
+    uint64_t count;
+    uint64_t bytes;  /* bytes sent in a slice or a compressed call */
+    uint32_t slice;  /* number of the slice; of compressed calls, the number of slices */
+    uint16_t thread; /* number of the thread, in order of first events */
+    uint8_t kind;    /* enum cgx_trace_kind */
+    uint8_t row;     /* row of the thread: 0 for calls, 1 + slot for work in a slot */
+    /* Of calls; the recorder defines what these mean. */
     uint8_t type, bits, outcome;
 };
 

@@ -29,7 +29,7 @@ static struct scene take_scene(struct fuzz_input *input)
     struct scene scene = {.coding = {.bucket_size = 512, .stream = fuzz_take(input, 8)},
                           .piece = {.bits = CGX_UNIFORM + 1}};
 
-    scene.coding.step = ldexpf(1, (int)fuzz_take(input, 236) - 109);
+    scene.coding.step_size = ldexpf(1, (int)fuzz_take(input, 236) - 109);
     scene.coding.floor = floors[fuzz_take(input, 4)];
     scene.piece.count = 1 + (fuzz_take(input, 256) * 256 + fuzz_take(input, 256)) % MOST;
     scene.bytes = cgx_uniform_bytes(scene.piece.count);
@@ -79,7 +79,7 @@ static void check_elements(const struct scene *scene)
         unsigned kind = scene->payload[layout.kinds + i / 128] >> i / 64 % 2 * 4 & 15;
 
         fuzz_require(is_near((double)scene->values[i], (double)scene->decoded[i],
-                             ldexp((double)scene->coding.step, exponent),
+                             ldexp((double)scene->coding.step_size, exponent),
                              kind == CGX_UNIFORM_POISON),
                      "elements are within half a step, or their block is poisoned");
     }

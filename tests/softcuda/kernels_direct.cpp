@@ -95,7 +95,7 @@ static void run_uniform(const struct kernels_job *job, struct cgx_kernel_args ar
         bail_out("%u tiles are too many", tiles);
     memset(marks, 0, sizeof marks);
     args.marks = marks;
-    if (writes && args.step == 0) {
+    if (writes && args.step_size == 0) {
         if (kernels_has_elements(job))
             run(squares_of_job(job), &args, tiles);
         run(SOFTCUDA_KERNEL(cgx_begin, cgx_kernel_args), &args, args.npieces);
@@ -149,7 +149,7 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size
     args.bucket_size = job->coding->bucket_size;
     args.key = cgx_call_key(job->coding->call);
     args.shown = job->shown;
-    args.step = job->coding->step;
+    args.step_size = job->coding->step_size;
     args.error = job->coding->error;
     args.floor = job->coding->floor;
     args.turn = job->coding->turn;

@@ -56,7 +56,7 @@ void cgx_maxmin_levels(const struct cgx_walk *walk, const struct cgx_bucket *buc
 static void encode_constant(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                             float value, unsigned char *payload)
 {
-    value += 0.0f; /* -0 becomes +0 */
+    value += 0.0f;
     cgx_walk_header(bucket, CGX_BUCKET_CONSTANT, payload);
     cgx_walk_clear(walk, bucket, payload);
     memcpy(payload + bucket->constant, &value, sizeof value);
@@ -83,8 +83,8 @@ static void write_bucket(const struct cgx_walk *walk, const struct cgx_bucket *b
     }
 }
 
-static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work *work,
-                              const struct cgx_bucket *bucket)
+static enum cgx_status encode_bucket(const struct cgx_walk *walk, const struct cgx_work *work,
+                                     const struct cgx_bucket *bucket)
 {
     enum cgx_dtype dtype = walk->coding->dtype;
     const unsigned char *elements = cgx_walk_element(walk, work->in, bucket->first);
@@ -109,8 +109,8 @@ static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work
 
 /* ---- decode ---- */
 
-static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work *work,
-                              const struct cgx_bucket *bucket)
+static enum cgx_status decode_bucket(const struct cgx_walk *walk, const struct cgx_work *work,
+                                     const struct cgx_bucket *bucket)
 {
     enum cgx_dtype dtype = walk->coding->dtype;
     size_t size = cgx_dtype_size(dtype);
@@ -136,7 +136,8 @@ static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work
 
 /* ---- sums ---- */
 
-/* Adds unquantised ELEMENTS of BUCKET to the values of the walk, or sets these if IS_FIRST. */
+/* Adds unquantised ELEMENTS of BUCKET to the walk's values, or makes them these values if IS_FIRST.
+ */
 static void add_elements(const struct cgx_walk *walk, const struct cgx_work *work,
                          const struct cgx_bucket *bucket, const void *elements, bool is_first)
 {
@@ -152,8 +153,8 @@ static void add_elements(const struct cgx_walk *walk, const struct cgx_work *wor
         walk->kernels->add(values, bucket->count, walk->values);
 }
 
-/* Sums the sources of a bucket into the values of the walk. A poisoned source has a NaN scale,
- * which makes its levels and the sum NaN. CGX_ERR_FORMAT as cgx_maxmin_scale. */
+/* Sums the sources of a bucket into the walk's values. A poisoned source has a NaN scale, which
+ * makes its levels and the sum NaN. CGX_ERR_FORMAT as from cgx_maxmin_scale. */
 static enum cgx_status sum_bucket(const struct cgx_walk *walk, const struct cgx_work *work,
                                   const struct cgx_bucket *bucket)
 {
@@ -175,8 +176,8 @@ static enum cgx_status sum_bucket(const struct cgx_walk *walk, const struct cgx_
 
 /* ---- reduce ---- */
 
-static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work *work,
-                              const struct cgx_bucket *bucket)
+static enum cgx_status reduce_bucket(const struct cgx_walk *walk, const struct cgx_work *work,
+                                     const struct cgx_bucket *bucket)
 {
     if (sum_bucket(walk, work, bucket) != CGX_OK)
         return CGX_ERR_FORMAT;
@@ -188,4 +189,5 @@ static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work
 /* ---- the family ---- */
 
 const struct cgx_host_family cgx_host_maxmin = {
-    .operations = {[CGX_ENCODE] = encode, [CGX_REDUCE] = reduce, [CGX_DECODE] = decode}};
+    .operations = {
+        [CGX_ENCODE] = encode_bucket, [CGX_REDUCE] = reduce_bucket, [CGX_DECODE] = decode_bucket}};

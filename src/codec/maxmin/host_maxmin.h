@@ -7,7 +7,6 @@
 
 #include "codec/host_walk.h"
 
-/* A decoded bucket header. */
 struct cgx_bucket_header {
     enum { CGX_SCALE_GRID, CGX_SCALE_CONSTANT, CGX_SCALE_POISON } kind;
     float u; /* 0 for a constant */

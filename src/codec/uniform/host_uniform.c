@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Operations on groups of uniform pieces: heads, element types, and steps that are doubled. Groups
- * are encoded in order, each behind the words of the one before it. */
+/* Operations on groups of uniform pieces: heads, element types, and step sizes that are doubled.
+ * Groups are encoded in order, each behind the words of the one before it. */
 
 #include "codec/host_walk.h"
 
@@ -21,7 +21,8 @@ static const struct cgx_uniform_kernels *kernels_of(const struct cgx_walk *walk)
 struct place {
     struct cgx_uniform_layout layout;
     size_t index, piece;
-    size_t end, exponent, kinds; /* offsets of the group's entries in the piece */
+    /* Offsets of what the piece stores of the group: its end, exponent and kinds. */
+    size_t end, exponent, kinds;
     unsigned blocks;
 };
 
@@ -39,7 +40,6 @@ static struct place place_of(const struct cgx_walk *walk, const struct cgx_bucke
     return place;
 }
 
-/* The offset of word NUMBER of the piece. */
 static size_t word_at(const struct place *place, size_t number)
 {
     return place->piece + place->layout.words + number * sizeof(uint64_t);
@@ -71,7 +71,7 @@ static struct cgx_uniform_group group_of(const struct cgx_bucket *bucket, const 
 
 /* ---- elements ---- */
 
-/* How often STEP must be doubled for all finite VALUES to have a code of 8 bits. */
+/* How often STEP must be doubled so that all finite VALUES have a code of 8 bits. */
 static int32_t most_exponent(const cgx_float32 *values, float step)
 {
     float most = 0, inverse = 1.0f / step;
@@ -91,7 +91,7 @@ static int32_t most_exponent(const cgx_float32 *values, float step)
 
 /* The head of a piece with STEP before its first group is written: its energy is that of the
  * sources only. */
-static struct cgx_uniform_head head_for(const struct cgx_walk *walk, const struct cgx_work *work,
+static struct cgx_uniform_head new_head(const struct cgx_walk *walk, const struct cgx_work *work,
                                         float step)
 {
     const struct cgx_coding *coding = walk->coding;
@@ -115,10 +115,11 @@ static struct cgx_uniform_head head_for(const struct cgx_walk *walk, const struc
     return head;
 }
 
-/* Whether the piece can be encoded: with a step, and, in a sum, into none of its sources. */
+/* Whether the piece can be encoded: there is a step size, and the result of a sum overwrites none
+ * of its sources. */
 static bool may_begin(const struct cgx_walk *walk, const struct cgx_work *work)
 {
-    bool may = cgx_uniform_may(walk->coding->step, walk->coding->error);
+    bool may = cgx_uniform_is_usable(walk->coding->step_size, walk->coding->error);
 
     for (size_t p = 0; work->operation == CGX_REDUCE && p < work->nsources; p++)
         may = may && work->sources[p] != work->out;
@@ -143,9 +144,9 @@ static double squares_of(const struct cgx_walk *walk, const struct cgx_work *wor
     return cgx_uniform_total(walk->sums);
 }
 
-/* The step of a piece for which the ranks have none. The energy of a sum is estimated as that of
- * independent sources. */
-static float own_step(const struct cgx_walk *walk, const struct cgx_work *work)
+/* The step size of a piece for which the ranks have none. The energy of a sum is estimated as that
+ * of independent sources. */
+static float estimate_step(const struct cgx_walk *walk, const struct cgx_work *work)
 {
     const struct cgx_piece *piece = walk->piece;
     double count = (double)piece->count, error = (double)walk->coding->error, energy = 0;
@@ -165,9 +166,9 @@ static float own_step(const struct cgx_walk *walk, const struct cgx_work *work)
 }
 
 /* The mean square of the errors that the sources of a sum already have: each quantisation of an
- * element has a uniform error of up to half a step. Energies leave it out; otherwise steps would
- * grow for ever if sums are quantised again and again. */
-static double noise_of(const struct cgx_walk *walk, const struct cgx_work *work)
+ * element has a uniform error of up to half a step. Energies leave these errors out; otherwise step
+ * sizes would grow for ever if sums are quantised again and again. */
+static double source_noise(const struct cgx_walk *walk, const struct cgx_work *work)
 {
     const struct cgx_piece *piece = walk->piece;
     double noise = 0;
@@ -190,19 +191,19 @@ static enum cgx_status begin_piece(const struct cgx_walk *walk, const struct cgx
 {
     unsigned char *payload = work->out;
     struct cgx_uniform_head head;
-    float step = walk->coding->step;
+    float step = walk->coding->step_size;
 
     if (!may_begin(walk, work))
         return CGX_ERR_INVALID;
-    step = step == 0 ? own_step(walk, work) : step;
-    head = head_for(walk, work, step);
+    step = step == 0 ? estimate_step(walk, work) : step;
+    head = new_head(walk, work, step);
     memset(walk->sums, 0, CGX_UNIFORM_SUMS * sizeof *walk->sums);
     memcpy(payload + place->piece, &head, sizeof head);
     memset(payload + place->piece + sizeof head, 0, place->layout.words - sizeof head);
     return CGX_OK;
 }
 
-/* How many of the elements that group BUCKET has are no zeros. */
+/* The number of elements of group BUCKET that are no zeros. */
 static uint32_t count_of(const struct cgx_bucket *bucket, const cgx_float32 *values, bool is_sum)
 {
     const cgx_uint32 *bits = (const cgx_uint32 *)values;
@@ -214,8 +215,8 @@ static uint32_t count_of(const struct cgx_bucket *bucket, const cgx_float32 *val
     return (uint32_t)bucket->count - zeros;
 }
 
-/* Encodes VALUES with the least exponent from LEAST on with which they fit. At the greatest they do
- * (doc/format.md, "Room"). Returns the number of words. */
+/* Encodes VALUES with the least exponent, from LEAST on, with which they fit. With the greatest
+ * they do (doc/format.md, "Room"). Returns the number of words. */
 static size_t encode_group(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                            const struct place *place, const struct cgx_uniform_head *head,
                            const cgx_float32 *values, bool is_sum, int32_t least,
@@ -239,11 +240,11 @@ static size_t encode_group(const struct cgx_walk *walk, const struct cgx_bucket 
     return count;
 }
 
-/* Writes all VALUES of a group behind the groups before it. NOISE is the mean square of the errors
- * that the values already have. */
-static void quantise(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                     const struct place *place, const cgx_float32 *values, double noise,
-                     bool is_sum, unsigned char *payload)
+/* Quantises VALUES as a group and writes it behind the groups before it. NOISE is the mean square
+ * of the errors that the values already have. */
+static void quantise_group(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                           const struct place *place, const cgx_float32 *values, double noise,
+                           bool is_sum, unsigned char *payload)
 {
     struct cgx_uniform_head head = cgx_uniform_head_of(payload + place->piece);
     float squares = walk->kernels->norm(values, CGX_UNIFORM_GROUP), part = walk->coding->floor;
@@ -261,15 +262,15 @@ static void quantise(const struct cgx_walk *walk, const struct cgx_bucket *bucke
     if (place->index + 1 == place->layout.groups)
         head.energy += cgx_uniform_total(walk->sums);
     if (isnan(head.energy))
-        head.energy = (double)NAN; /* processors differ in its sign */
+        head.energy = (double)NAN; /* the sign of a NaN differs between processors */
     end = (uint32_t)head.words;
     memcpy(payload + place->end, &end, sizeof end);
     memcpy(payload + place->kinds, &kinds, sizeof kinds);
     memcpy(payload + place->piece, &head, sizeof head);
 }
 
-static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work *work,
-                              const struct cgx_bucket *bucket)
+static enum cgx_status encode_elements(const struct cgx_walk *walk, const struct cgx_work *work,
+                                       const struct cgx_bucket *bucket)
 {
     const unsigned char *elements = cgx_walk_element(walk, work->in, bucket->first);
     const struct place place = place_of(walk, bucket);
@@ -278,17 +279,17 @@ static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work
     if (place.index == 0 && begin_piece(walk, work, &place) != CGX_OK)
         return CGX_ERR_INVALID;
     cgx_walk_prefetch(elements, bucket->count * cgx_dtype_size(walk->coding->dtype));
-    quantise(walk, bucket, &place, cgx_history_widened(walk, work, bucket, elements, room), 0,
-             false, work->out);
+    quantise_group(walk, bucket, &place, cgx_history_widened(walk, work, bucket, elements, room), 0,
+                   false, work->out);
     return CGX_OK;
 }
 
 /* ---- decode ---- */
 
 /* Decodes the group at PLACE into VALUES, all elements of its blocks, for USE. */
-static enum cgx_status restore(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                               const struct place *place, const unsigned char *payload,
-                               enum cgx_uniform_use use, cgx_float32 *values)
+static enum cgx_status restore_group(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                                     const struct place *place, const unsigned char *payload,
+                                     enum cgx_uniform_use use, cgx_float32 *values)
 {
     struct cgx_uniform_head head = cgx_uniform_head_of(payload + place->piece);
     size_t begin = begin_of(place, payload), end = end_of(place, payload);
@@ -310,8 +311,8 @@ static enum cgx_status restore(const struct cgx_walk *walk, const struct cgx_buc
     return CGX_OK;
 }
 
-static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work *work,
-                              const struct cgx_bucket *bucket)
+static enum cgx_status decode_group(const struct cgx_walk *walk, const struct cgx_work *work,
+                                    const struct cgx_bucket *bucket)
 {
     enum cgx_dtype dtype = walk->coding->dtype;
     size_t size = cgx_dtype_size(dtype);
@@ -322,7 +323,7 @@ static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work
     cgx_float32 *values = in_place ? (cgx_float32 *)elements : room;
 
     cgx_walk_prefetch(elements, bucket->count * size);
-    if (restore(walk, bucket, &place, work->in, CGX_UNIFORM_RESULT, values) != CGX_OK)
+    if (restore_group(walk, bucket, &place, work->in, CGX_UNIFORM_RESULT, values) != CGX_OK)
         return CGX_ERR_FORMAT;
     if (work->history.scales) {
         cgx_history_multiply(walk, work, bucket, values);
@@ -335,8 +336,8 @@ static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work
 
 /* ---- reduce ---- */
 
-/* Adds unquantised ELEMENTS to SUM, or sets SUM to them if IS_FIRST. Zeros become -0, which adds
- * nothing, not even to -0. */
+/* Adds unquantised ELEMENTS to SUM, or makes them the sum if IS_FIRST. Zeros become -0, which
+ * changes nothing that it is added to, not even -0. */
 static void add_elements(const struct cgx_walk *walk, const struct cgx_work *work,
                          const struct cgx_bucket *bucket, const unsigned char *elements,
                          bool is_first, float *sum)
@@ -352,8 +353,8 @@ static void add_elements(const struct cgx_walk *walk, const struct cgx_work *wor
         walk->kernels->add(room, CGX_UNIFORM_GROUP, sum);
 }
 
-static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work *work,
-                              const struct cgx_bucket *bucket)
+static enum cgx_status reduce_group(const struct cgx_walk *walk, const struct cgx_work *work,
+                                    const struct cgx_bucket *bucket)
 {
     const struct place place = place_of(walk, bucket);
     cgx_uniform_values sum;
@@ -367,17 +368,19 @@ static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work
 
         if (elements)
             add_elements(walk, work, bucket, elements, p == 0, sum);
-        else if (restore(walk, bucket, &place, work->sources[p],
-                         p > 0 ? CGX_UNIFORM_SOURCE : CGX_UNIFORM_FIRST_SOURCE, sum) != CGX_OK)
+        else if (restore_group(walk, bucket, &place, work->sources[p],
+                               p > 0 ? CGX_UNIFORM_SOURCE : CGX_UNIFORM_FIRST_SOURCE,
+                               sum) != CGX_OK)
             return CGX_ERR_FORMAT;
     }
     for (size_t i = bucket->count; i < CGX_UNIFORM_GROUP; i++)
         sum[i] = -0.0f;
-    quantise(walk, bucket, &place, sum, noise_of(walk, work), true, work->out);
+    quantise_group(walk, bucket, &place, sum, source_noise(walk, work), true, work->out);
     return CGX_OK;
 }
 
 /* ---- the family ---- */
 
 const struct cgx_host_family cgx_host_uniform = {
-    .operations = {[CGX_ENCODE] = encode, [CGX_REDUCE] = reduce, [CGX_DECODE] = decode}};
+    .operations = {
+        [CGX_ENCODE] = encode_elements, [CGX_REDUCE] = reduce_group, [CGX_DECODE] = decode_group}};

@@ -48,8 +48,8 @@ enum {
     CGX_UNIFORM_PLAIN = 7, /* codes of 8 bits */
     CGX_UNIFORM_NONE,      /* all codes are 0 */
     CGX_UNIFORM_ZEROS,     /* all elements are zeros */
-    CGX_UNIFORM_RAW,       /* float32 elements */
-    CGX_UNIFORM_POISON,    /* all elements are NaN */
+    CGX_UNIFORM_RAW,
+    CGX_UNIFORM_POISON,
     CGX_UNIFORM_SPARSE,    /* a mask of the elements that are no zeros; codes of these */
     CGX_UNIFORM_HOLES,     /* codes of all; a mask of those with code 0 that are no zeros */
     CGX_UNIFORM_WIDE,      /* codes of 16 bits */
@@ -83,7 +83,6 @@ CGX_QUANT bool cgx_uniform_is_group_step(float step)
 
 /* ---- a piece ---- */
 
-/* The head of a piece. */
 struct cgx_uniform_head {
     float step;
     uint32_t key;   /* of the dither */
@@ -189,7 +188,7 @@ CGX_QUANT float cgx_uniform_step(double energy, double count, double error)
 }
 
 /* Whether pieces can have STEP; 0: the one that follows from ERROR. */
-CGX_QUANT int cgx_uniform_may(float step, float error)
+CGX_QUANT int cgx_uniform_is_usable(float step, float error)
 {
     return step == 0 ? error > 0 && error < INFINITY : cgx_uniform_is_step(step);
 }
@@ -203,7 +202,8 @@ CGX_QUANT float cgx_uniform_scaled(float step, int32_t exponent)
     return cgx_bits_float(bits < 0x7F800000u ? bits : 0x7F800000u);
 }
 
-/* The same of an exponent as it is STORED; 0 if below 2^-126. */
+/* The step size of a group of a piece with STEP, from the exponent that the piece has STORED; 0 if
+ * below 2^-126. */
 CGX_QUANT float cgx_uniform_group_step(float step, uint32_t stored)
 {
     int32_t exponent = (int32_t)stored + CGX_UNIFORM_LEAST_EXPONENT;
@@ -264,8 +264,8 @@ CGX_QUANT uint32_t cgx_uniform_key(uint32_t stream, uint32_t turn, uint32_t stag
     return (key & ~255u) | turn * shift >> 24;
 }
 
-/* How far a source with KEY and the step SOURCE shifts the quotients of a sum with STEP, in 256ths;
- * 0 if by more than a float can tell. */
+/* How far a source with KEY and step size SOURCE shifts the quotients of a sum with step size STEP,
+ * in 256ths; 0 if the shift is too large for a float. */
 CGX_QUANT uint32_t cgx_uniform_shift(uint32_t key, float source, float step)
 {
     float shift = (float)(key & 255) * (source / step) + 0.5f;

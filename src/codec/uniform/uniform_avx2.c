@@ -18,7 +18,7 @@ typedef struct {
 /* The packs saturate k to a signed byte; NaN becomes -128. Beyond +-126, codes are 253 or more. */
 #define TOO_LARGE 253
 
-INLINE codes hash(const struct cgx_uniform_group *group, uint32_t block)
+INLINE codes hash_block(const struct cgx_uniform_group *group, uint32_t block)
 {
     const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     codes result;
@@ -57,7 +57,7 @@ INLINE __m256i quantise8(const cgx_float32 *values, __m256 inverse, __m256 dithe
     return _mm256_cvtps_epi32(_mm256_add_ps(scaled, dither));
 }
 
-INLINE codes quantise(const cgx_float32 *values, float inverse, codes hash)
+INLINE codes quantise_block(const cgx_float32 *values, float inverse, codes hash)
 {
     codes result;
 
@@ -104,7 +104,7 @@ INLINE uint64_t zeros_of(const cgx_float32 *values, bool is_sum)
     return mask;
 }
 
-INLINE uint32_t sum_of(codes block)
+INLINE uint32_t sum_codes(codes block)
 {
     __m256i sums = _mm256_add_epi64(_mm256_sad_epu8(block.half[0], _mm256_setzero_si256()),
                                     _mm256_sad_epu8(block.half[1], _mm256_setzero_si256()));
@@ -142,7 +142,7 @@ INLINE codes none(void)
 
 /* Bytes that are -1 where HALF of MASK has a bit. The 128-bit halves take turns with four elements
  * each, so that unpacking them to floats leaves elements in order. */
-INLINE __m256i spread(uint64_t mask, unsigned half)
+INLINE __m256i spread_mask(uint64_t mask, unsigned half)
 {
     const __m256i bits =
         _mm256_setr_epi64x(0x0804020108040201, 0x0804020108040201, (long long)0x8040201080402010,
@@ -156,15 +156,15 @@ INLINE __m256i spread(uint64_t mask, unsigned half)
     return _mm256_cmpeq_epi8(_mm256_and_si256(all, bits), bits);
 }
 
-INLINE codes twice(codes block, uint64_t mask)
+INLINE codes double_codes(codes block, uint64_t mask)
 {
     for (unsigned i = 0; i < 2; i++)
         block.half[i] =
-            _mm256_sub_epi8(_mm256_add_epi8(block.half[i], block.half[i]), spread(mask, i));
+            _mm256_sub_epi8(_mm256_add_epi8(block.half[i], block.half[i]), spread_mask(mask, i));
     return block;
 }
 
-INLINE void store(codes block, uint8_t *bytes)
+INLINE void store_codes(codes block, uint8_t *bytes)
 {
     for (unsigned i = 0; i < 2; i++)
         _mm256_storeu_si256(
@@ -172,10 +172,10 @@ INLINE void store(codes block, uint8_t *bytes)
             _mm256_permutevar8x32_epi32(block.half[i], _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
 }
 
-INLINE codes signed_by(codes block, uint64_t mask)
+INLINE codes apply_signs(codes block, uint64_t mask)
 {
     for (unsigned i = 0; i < 2; i++)
-        block.half[i] = _mm256_xor_si256(block.half[i], spread(mask, i));
+        block.half[i] = _mm256_xor_si256(block.half[i], spread_mask(mask, i));
     return block;
 }
 
@@ -201,8 +201,8 @@ INLINE void restore8(__m256i levels, __m256 step, uint64_t of, bool masked,
 
 /* With t the byte of the dither d, k - d = 127 + 127.5 / 256 - (127 - k + t / 256). The 16 bits
  * 0x4700, then 127 - k and t in 8 bits each, are the float32 32768 + (127 - k + t / 256). */
-INLINE void restore(codes k, codes hash, float step, uint64_t of, bool masked,
-                    enum cgx_uniform_use use, cgx_float32 *values)
+INLINE void restore_levels(codes k, codes hash, float step, uint64_t of, bool masked,
+                           enum cgx_uniform_use use, cgx_float32 *values)
 {
     const __m256i fourths = _mm256_broadcastsi128_si256(
         _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));

@@ -4,34 +4,35 @@
 /* How all kernel sets decode a group. A set defines the symbol CGX_UNIFORM_SET and, besides what
  * uniform_encode.h needs,
  *   none               codes of 0
- *   twice              codes doubled, plus 1 where a mask has a bit
- *   store              codes as bytes, element i in byte i
- *   signed_by          k from codes without their lowest bits, which are in a mask
- *   restore            restores 64 values from such k; if MASKED, those not in OF are zeros
+ *   double_codes       codes doubled, plus 1 where a mask has a bit
+ *   store_codes        codes as bytes, element i in byte i
+ *   apply_signs        k from codes without their lowest bits, which are in a mask
+ *   restore_levels     restores 64 values from such k; if MASKED, those not in OF are zeros
  *   deposit            the reverse of extract
  * Codes here are in the set's own order. */
 
-/* A block with more than codes of 8 bits: its masks, of all elements. */
+/* A block that is not codes of 8 bits alone: its masks, of all its elements. */
 struct opened {
     unsigned form;
-    uint64_t of; /* elements that are no zeros */
+    uint64_t of; /* mask of the elements that are no zeros */
     uint64_t masks[15];
 };
 
-/* A group while it is decoded, by block. */
+/* A group while it is decoded; arrays are by block. */
 struct decoded {
-    const uint64_t *masks[BLOCKS]; /* PLANES bits of the codes below the quotients */
+    const uint64_t *masks[BLOCKS]; /* PLANES masks, of the bits of codes below the quotients */
     unsigned planes[BLOCKS];
-    uint64_t levels[LEVELS + 1][BLOCKS]; /* elements that reach the level; not level 0 */
-    bool deep;                           /* some quotients are above 7 */
-    uint64_t quotients[8][BLOCKS];       /* their bits, if so */
-    uint32_t special;                    /* the blocks in OPENED */
+    /* Masks of the elements that reach each level; level 0 is not used. */
+    uint64_t levels[LEVELS + 1][BLOCKS];
+    bool deep;                     /* some quotients are above 7 */
+    uint64_t quotients[8][BLOCKS]; /* if DEEP: masks of the quotients' bits */
+    uint32_t special;              /* the blocks in OPENED */
     struct opened opened[BLOCKS];
 };
 
 /* ---- the parts of a group ---- */
 
-/* Finds the blocks in the part that is whole words. */
+/* Finds what each block has in the part that is whole words. */
 INLINE bool find_blocks(unsigned blocks, uint64_t kinds, struct reader *reader, struct decoded *all)
 {
     const uint64_t *words = reader->words;
@@ -41,7 +42,7 @@ INLINE bool find_blocks(unsigned blocks, uint64_t kinds, struct reader *reader, 
         return false;
     for (unsigned b = 0; b < blocks; b++)
         count += words_of_kind[kinds >> 4 * b & 15];
-    if (!has(reader, 64 * count))
+    if (!has_bits(reader, 64 * count))
         return false;
     reader->at = 64 * count;
     all->special = 0;
@@ -62,7 +63,6 @@ INLINE bool find_blocks(unsigned blocks, uint64_t kinds, struct reader *reader, 
     return true;
 }
 
-/* Whether a block of KIND may have FORM. */
 INLINE bool may_have(unsigned kind, unsigned form)
 {
     const bool is_wide = form >= CGX_UNIFORM_WIDE_FORM;
@@ -80,9 +80,9 @@ static __attribute__((noinline)) bool get_specials(uint64_t kinds, struct reader
 
         if (kind == CGX_UNIFORM_NIBBLES)
             continue;
-        if (!has(reader, CGX_UNIFORM_FORM_BITS))
+        if (!has_bits(reader, CGX_UNIFORM_FORM_BITS))
             return false;
-        all->opened[b].form = (unsigned)get(reader, CGX_UNIFORM_FORM_BITS);
+        all->opened[b].form = (unsigned)get_bits(reader, CGX_UNIFORM_FORM_BITS);
         if (!may_have(kind, all->opened[b].form))
             return false;
         all->planes[b] = cgx_uniform_planes(all->opened[b].form);
@@ -95,12 +95,13 @@ static __attribute__((noinline)) bool get_specials(uint64_t kinds, struct reader
                                : cgx_uniform_has_levels(form) ? count
                                                               : 0;
 
-        if (!has(reader, (size_t)all->planes[b] * count + first))
+        if (!has_bits(reader, (size_t)all->planes[b] * count + first))
             return false;
-        /* Most have three planes or fewer; how many is unpredictable. */
+        /* Most blocks have three planes or fewer, and how many is unpredictable. */
         for (unsigned i = 0; i < 3 || i < all->planes[b]; i++)
-            opened->masks[i] = deposit(get(reader, i < all->planes[b] ? count : 0), opened->of);
-        all->levels[1][b] = get(reader, first);
+            opened->masks[i] =
+                deposit(get_bits(reader, i < all->planes[b] ? count : 0), opened->of);
+        all->levels[1][b] = get_bits(reader, first);
     }
     for (uint32_t rest = all->special; rest != 0; rest &= rest - 1) {
         const unsigned b = (unsigned)__builtin_ctz(rest);
@@ -108,17 +109,18 @@ static __attribute__((noinline)) bool get_specials(uint64_t kinds, struct reader
         if (all->opened[b].form == CGX_UNIFORM_NIBBLES) {
             const unsigned count = 4 * count_of(all->levels[1][b]);
 
-            if (!has(reader, count))
+            if (!has_bits(reader, count))
                 return false;
-            all->levels[1][b] = deposit(get(reader, count), 15 * deposit(all->levels[1][b], EACH));
+            all->levels[1][b] =
+                deposit(get_bits(reader, count), 15 * deposit(all->levels[1][b], EACH));
         }
         all->levels[1][b] = deposit(all->levels[1][b], all->opened[b].of);
     }
     return true;
 }
 
-/* Sets all bits of all quotients, some of which are above 7: those of LEVELS, and of what goes
- * beyond the last, 8 bits for each element. */
+/* Sets the masks of all bits of all quotients, some of which are above 7: counted from LEVELS and
+ * from the 8 bits of each element beyond the last level. */
 static __attribute__((noinline)) bool get_deep(struct reader *reader, unsigned blocks,
                                                unsigned levels, struct decoded *all)
 {
@@ -132,9 +134,9 @@ static __attribute__((noinline)) bool get_deep(struct reader *reader, unsigned b
             const uint64_t bit = left & -left;
             unsigned quotient;
 
-            if (!has(reader, 8))
+            if (!has_bits(reader, 8))
                 return false;
-            quotient = LEVELS + (unsigned)get(reader, 8);
+            quotient = LEVELS + (unsigned)get_bits(reader, 8);
             if (quotient > 255)
                 return false;
             for (unsigned i = 0; i < 8; i++)
@@ -145,7 +147,8 @@ static __attribute__((noinline)) bool get_deep(struct reader *reader, unsigned b
     return true;
 }
 
-/* Reads a level of COUNT bits: as many as the level before it has ones. Returns its ones. */
+/* Reads a level, of as many bits as the level before has ones: COUNT. Returns the number of its
+ * ones. */
 INLINE size_t get_level(struct reader *reader, unsigned blocks, size_t count,
                         const uint64_t *before, uint64_t *here)
 {
@@ -153,7 +156,7 @@ INLINE size_t get_level(struct reader *reader, unsigned blocks, size_t count,
 
     if (count > MOST_FEW) {
         for (unsigned b = 0; b < blocks; b++) {
-            here[b] = deposit(peek(reader), before[b]);
+            here[b] = deposit(peek_bits(reader), before[b]);
             reader->at += count_of(before[b]);
             ones += count_of(here[b]);
         }
@@ -167,7 +170,6 @@ INLINE size_t get_level(struct reader *reader, unsigned blocks, size_t count,
     return ones;
 }
 
-/* Reads all levels from the second on. */
 INLINE bool get_levels(struct reader *reader, unsigned blocks, struct decoded *all)
 {
     size_t count = 0;
@@ -176,7 +178,7 @@ INLINE bool get_levels(struct reader *reader, unsigned blocks, struct decoded *a
     for (unsigned b = 0; b < blocks; b++)
         count += count_of(all->levels[1][b]);
     for (level = 2; count != 0 && level <= LEVELS; level++) {
-        if (!has(reader, count))
+        if (!has_bits(reader, count))
             return false;
         count = get_level(reader, blocks, count, all->levels[level - 1], all->levels[level]);
     }
@@ -186,8 +188,8 @@ INLINE bool get_levels(struct reader *reader, unsigned blocks, struct decoded *a
     return !all->deep || get_deep(reader, blocks, level - 1, all);
 }
 
-/* Sets BITS to those of the quotients of block B. */
-INLINE void take_quotients(unsigned b, const struct decoded *all, uint64_t bits[8])
+/* Sets BITS to the masks of the bits of block B's quotients. */
+INLINE void set_quotients(unsigned b, const struct decoded *all, uint64_t bits[8])
 {
     for (unsigned i = 0; i < 8; i++)
         bits[i] = all->deep ? all->quotients[i][b] : 0;
@@ -200,12 +202,12 @@ INLINE void take_quotients(unsigned b, const struct decoded *all, uint64_t bits[
 }
 
 /* Whether all codes of block B have as few bits as its form says. */
-INLINE bool fit(unsigned b, const struct decoded *all)
+INLINE bool codes_fit(unsigned b, const struct decoded *all)
 {
     const bool is_wide = (all->special >> b & 1) && all->opened[b].form >= CGX_UNIFORM_WIDE_FORM;
     uint64_t beyond = 0, bits[8];
 
-    take_quotients(b, all, bits);
+    set_quotients(b, all, bits);
     for (unsigned i = (is_wide ? 16 : 8) - all->planes[b]; i < 8; i++)
         beyond |= bits[i];
     return beyond == 0;
@@ -219,31 +221,31 @@ static __attribute__((noinline)) bool get_holes(struct reader *reader, unsigned 
 
     for (unsigned i = 0; i < all->planes[b]; i++)
         none &= ~all->opened[b].masks[i];
-    if (!has(reader, count_of(none)))
+    if (!has_bits(reader, count_of(none)))
         return false;
-    all->opened[b].of = ~none | deposit(get(reader, count_of(none)), none);
+    all->opened[b].of = ~none | deposit(get_bits(reader, count_of(none)), none);
     return true;
 }
 
 /* ---- blocks ---- */
 
-/* The codes of block B, as k. */
-INLINE codes assemble(unsigned b, const struct decoded *all)
+/* The codes of block B as signed integers k. */
+INLINE codes assemble_codes(unsigned b, const struct decoded *all)
 {
     codes result = none();
     uint64_t bits[8], signs;
 
-    take_quotients(b, all, bits);
+    set_quotients(b, all, bits);
     if (all->deep)
         for (unsigned i = 7; i > 2; i--)
-            result = twice(result, bits[i]);
-    result = twice(twice(result, bits[2]), bits[1]);
+            result = double_codes(result, bits[i]);
+    result = double_codes(double_codes(result, bits[2]), bits[1]);
     signs = bits[0];
     for (unsigned i = all->planes[b]; i > 0; i--) {
-        result = twice(result, signs);
+        result = double_codes(result, signs);
         signs = all->masks[b][i - 1];
     }
-    return signed_by(result, signs);
+    return apply_signs(result, signs);
 }
 
 /* Restores block B, whose codes have 16 bits, in loops that compilers make vectors of. */
@@ -259,15 +261,15 @@ static __attribute__((noinline)) void restore_wide(const struct cgx_uniform_grou
 
     for (uint32_t i = 0; i < 16; i++)
         hashes[i] = cgx_uniform_hash(group->key, group->first + b, i);
-    take_quotients(b, all, bits);
+    set_quotients(b, all, bits);
     for (unsigned half = 0; half < 2; half++) {
         codes result = none();
 
         for (unsigned i = 8 * half + 8; i-- > 8 * half;)
-            result = twice(result, i < planes       ? all->masks[b][i]
-                                   : i < planes + 8 ? bits[i - planes]
-                                                    : 0);
-        store(result, bytes[half]);
+            result = double_codes(result, i < planes       ? all->masks[b][i]
+                                          : i < planes + 8 ? bits[i - planes]
+                                                           : 0);
+        store_codes(result, bytes[half]);
     }
     for (uint32_t i = 0; i < CGX_UNIFORM_BLOCK; i += 16) {
         for (uint32_t lane = 0; lane < 16; lane++) {
@@ -296,7 +298,7 @@ INLINE void restore_raw(const uint64_t *words, enum cgx_uniform_use use, cgx_flo
     }
 }
 
-INLINE void fill(float value, bool add, cgx_float32 *values)
+INLINE void fill_block(float value, bool add, cgx_float32 *values)
 {
     for (unsigned i = 0; i < CGX_UNIFORM_BLOCK; i++)
         values[i] = add ? values[i] + value : value;
@@ -309,20 +311,21 @@ INLINE bool restore_block(const struct cgx_uniform_group *group, unsigned b, uns
 {
     const bool add = use == CGX_UNIFORM_SOURCE;
 
-    if ((all->deep || all->planes[b] > 4) && !fit(b, all))
+    if ((all->deep || all->planes[b] > 4) && !codes_fit(b, all))
         return false;
     if (kind <= CGX_UNIFORM_NONE)
-        restore(assemble(b, all), hash, group->step, ALL, false, use, values);
+        restore_levels(assemble_codes(b, all), hash, group->step, ALL, false, use, values);
     else if (kind >= CGX_UNIFORM_SPARSE && all->opened[b].form >= CGX_UNIFORM_WIDE_FORM)
         restore_wide(group, b, all, use, values);
     else if (kind >= CGX_UNIFORM_SPARSE)
-        restore(assemble(b, all), hash, group->step, all->opened[b].of, true, use, values);
+        restore_levels(assemble_codes(b, all), hash, group->step, all->opened[b].of, true, use,
+                       values);
     else if (kind == CGX_UNIFORM_RAW)
         restore_raw(all->masks[b], use, values);
     else if (kind == CGX_UNIFORM_POISON)
-        fill(NAN, add, values);
+        fill_block(NAN, add, values);
     else if (!add)
-        fill(use == CGX_UNIFORM_RESULT ? 0.0f : -0.0f, false, values);
+        fill_block(use == CGX_UNIFORM_RESULT ? 0.0f : -0.0f, false, values);
     return true;
 }
 
@@ -335,7 +338,7 @@ INLINE bool decode_group(const struct cgx_uniform_group *group, uint64_t kinds,
     bool good = true;
 
     for (unsigned b = 0; b < blocks; b++)
-        hashes[b] = hash(group, group->first + b);
+        hashes[b] = hash_block(group, group->first + b);
     if (!find_blocks(blocks, kinds, reader, &all) ||
         (all.special != 0 && !get_specials(kinds, reader, &all)) ||
         !get_levels(reader, blocks, &all))

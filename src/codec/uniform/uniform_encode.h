@@ -3,11 +3,11 @@
 
 /* How all kernel sets encode a group. A set defines INLINE, TOO_LARGE, the type `codes`, which
  * holds the codes of a block in a byte each (2k or -2k - 1 for k), element i in byte i, and
- *   hash               the bytes that give the dithers of a block, in the set's own order
- *   quantise           the codes of 64 values; TOO_LARGE or more for a value that has no code
+ *   hash_block         the bytes that give the dithers of a block, in the set's own order
+ *   quantise_block     the codes of 64 values; TOO_LARGE or more for a value that has no code
  *   have_zeros         whether one of 64 values is a zero
  *   zeros_of           a mask of the values that are zeros
- *   sum_of             the sum of codes
+ *   sum_codes          the sum of codes
  *   bit_of             a mask of the codes that have a given bit
  *   at_least           a mask of the codes that are LEVEL or more
  *   extract            the bits of a value at the ones of a mask, moved next to each other
@@ -19,18 +19,18 @@
 /* ---- levels ---- */
 
 /* A mask of the elements whose quotients are LEVEL or more. */
-INLINE uint64_t reaching(codes block, unsigned parameter, unsigned level)
+INLINE uint64_t mask_reaching(codes block, unsigned parameter, unsigned level)
 {
     return level << parameter < 256 ? at_least(block, level << parameter) : 0;
 }
 
-/* Finds levels 1 to 7 of block B, without a branch for each, since it would be unpredictable. */
-INLINE void take_levels(unsigned b, struct encoded *all)
+/* Finds levels 1 to 7 of block B. A branch for each would be unpredictable, so there is none. */
+INLINE void find_levels(unsigned b, struct encoded *all)
 {
     const codes block = all->codes[b];
     const unsigned parameter = all->parameters[b];
     const uint64_t rice = parameter < CGX_UNIFORM_PLAIN ? ALL : 0;
-    const uint64_t more = reaching(block, parameter, 8);
+    const uint64_t more = mask_reaching(block, parameter, 8);
     const uint64_t one = (bit_of(block, parameter) | more) & rice;
     const uint64_t two = (bit_of(block, parameter + 1) | more) & rice;
     const uint64_t four = (bit_of(block, parameter + 2) | more) & rice;
@@ -44,18 +44,18 @@ INLINE void take_levels(unsigned b, struct encoded *all)
     all->levels[7][b] = four & two & one;
 }
 
-/* Finds levels 8 to 12. */
-static __attribute__((noinline)) void take_more_levels(unsigned blocks, struct encoded *all)
+static __attribute__((noinline)) void find_more_levels(unsigned blocks, struct encoded *all)
 {
     all->deepest = LEVELS;
     for (unsigned level = 8; level <= LEVELS; level++)
         for (unsigned b = 0; b < blocks; b++)
             all->levels[level][b] = all->levels[level - 1][b] == 0
                                         ? 0
-                                        : reaching(all->codes[b], all->parameters[b], level);
+                                        : mask_reaching(all->codes[b], all->parameters[b], level);
 }
 
-/* Writes a level, of COUNT bits: as many as the level before it has ones. Returns its ones. */
+/* Writes a level, of as many bits as the level before has ones: COUNT. Returns the number of its
+ * ones. */
 INLINE size_t put_level(struct writer *writer, unsigned blocks, size_t count,
                         const uint64_t *before, const uint64_t *here)
 {
@@ -65,7 +65,7 @@ INLINE size_t put_level(struct writer *writer, unsigned blocks, size_t count,
 
     if (count > 64) {
         for (unsigned b = 0; b < blocks; b++) {
-            put(writer, extract(here[b], before[b]), count_of(before[b]));
+            put_bits(writer, extract(here[b], before[b]), count_of(before[b]));
             ones += count_of(here[b]);
         }
         return ones;
@@ -74,7 +74,7 @@ INLINE size_t put_level(struct writer *writer, unsigned blocks, size_t count,
         bits |= extract(here[b], before[b]) << at % 64;
         at += count_of(before[b]);
     }
-    put(writer, bits, (unsigned)count);
+    put_bits(writer, bits, (unsigned)count);
     return count_of(bits);
 }
 
@@ -97,27 +97,26 @@ static __attribute__((noinline)) void put_escapes(struct writer *writer, unsigne
 
         memcpy(bytes, &all->codes[b], sizeof bytes);
         for (uint64_t left = all->levels[LEVELS][b]; left != 0; left &= left - 1)
-            put(writer, (uint64_t)((bytes[__builtin_ctzll(left)] >> all->parameters[b]) - LEVELS),
-                8);
+            put_bits(writer,
+                     (uint64_t)((bytes[__builtin_ctzll(left)] >> all->parameters[b]) - LEVELS), 8);
     }
 }
 
 /* ---- groups ---- */
 
-/* The elements of block B that codes are of. */
+/* The elements of block B that have codes. */
 INLINE uint64_t elements_of(unsigned b, const struct encoded *all)
 {
     return (all->special >> b & 1) != 0 ? all->specials[b].of : ALL;
 }
 
-/* The first mask of block B. */
 INLINE uint64_t first_of(unsigned b, const struct encoded *all)
 {
     return extract(all->levels[1][b], elements_of(b, all));
 }
 
-/* Chooses the first masks in two levels that take fewer bits so. */
-INLINE void take_nibbles(unsigned blocks, struct encoded *all)
+/* Chooses the blocks whose first mask takes fewer bits in two levels. */
+INLINE void choose_nibbles(unsigned blocks, struct encoded *all)
 {
     for (unsigned b = 0; b < blocks; b++) {
         const unsigned count = count_of(nibbles_of(all->levels[1][b]));
@@ -146,12 +145,12 @@ INLINE void put_planes(struct writer *writer, unsigned b, const struct encoded *
     const unsigned planes = cgx_uniform_planes(special->form);
     const bool is_wide = special->form >= CGX_UNIFORM_WIDE_FORM;
 
-    /* Most have three or fewer; how many is unpredictable. */
+    /* Most blocks have three planes or fewer, and how many is unpredictable. */
     for (unsigned i = 0; i < 3 || i < planes; i++) {
         const uint64_t mask =
             is_wide ? special->masks[i] : extract(bit_of(all->codes[b], i), special->of);
 
-        put(writer, i < planes ? mask : 0, i < planes ? special->count : 0);
+        put_bits(writer, i < planes ? mask : 0, i < planes ? special->count : 0);
     }
 }
 
@@ -159,7 +158,7 @@ INLINE void put_planes(struct writer *writer, unsigned b, const struct encoded *
 static __attribute__((noinline)) void put_specials(struct writer *writer, const struct encoded *all)
 {
     for (uint32_t rest = all->special; rest != 0; rest &= rest - 1)
-        put(writer, all->specials[__builtin_ctz(rest)].form, CGX_UNIFORM_FORM_BITS);
+        put_bits(writer, all->specials[__builtin_ctz(rest)].form, CGX_UNIFORM_FORM_BITS);
     for (uint32_t rest = all->special | all->nibbles; rest != 0; rest &= rest - 1) {
         const unsigned b = (unsigned)__builtin_ctz(rest);
         const uint64_t first = first_of(b, all);
@@ -167,15 +166,15 @@ static __attribute__((noinline)) void put_specials(struct writer *writer, const 
         if ((all->special >> b & 1) != 0)
             put_planes(writer, b, all);
         if ((all->nibbles >> b & 1) != 0)
-            put(writer, extract(nibbles_of(first), EACH), 16);
+            put_bits(writer, extract(nibbles_of(first), EACH), 16);
         else if (cgx_uniform_has_levels(all->specials[b].form))
-            put(writer, first, all->specials[b].count);
+            put_bits(writer, first, all->specials[b].count);
     }
     for (uint32_t rest = all->nibbles; rest != 0; rest &= rest - 1) {
         const uint64_t first = first_of((unsigned)__builtin_ctz(rest), all);
         const uint64_t nibbles = nibbles_of(first);
 
-        put(writer, extract(first, 15 * nibbles), 4 * count_of(nibbles));
+        put_bits(writer, extract(first, 15 * nibbles), 4 * count_of(nibbles));
     }
 }
 
@@ -184,12 +183,12 @@ static __attribute__((noinline)) void put_holes(struct writer *writer, const str
     for (uint32_t rest = all->special; rest != 0; rest &= rest - 1) {
         const struct special *special = &all->specials[__builtin_ctz(rest)];
 
-        put(writer, special->holes, special->nholes);
+        put_bits(writer, special->holes, special->nholes);
     }
 }
 
-/* Whether the group has no more bits than there is room for: sure without large blocks
- * (doc/format.md, "Room"). */
+/* Whether the group's bits fit its room, which is sure without large blocks (doc/format.md,
+ * "Room"). */
 static __attribute__((noinline)) bool has_room(unsigned blocks, const struct encoded *all)
 {
     size_t bits = 0;
@@ -213,7 +212,7 @@ static __attribute__((noinline)) bool has_room(unsigned blocks, const struct enc
     return bits <= (size_t)64 * CGX_UNIFORM_BLOCK_WORDS * blocks;
 }
 
-/* Writes the part that is whole words; returns its end. */
+/* Writes the part that is whole words and returns its end. */
 INLINE uint64_t *put_words(const struct cgx_uniform_group *group, const cgx_float32 *values,
                            const struct encoded *all, uint64_t *words)
 {
@@ -221,7 +220,7 @@ INLINE uint64_t *put_words(const struct cgx_uniform_group *group, const cgx_floa
         const unsigned kind = all->kinds[b];
 
         if (kind <= CGX_UNIFORM_PLAIN) {
-            /* Most have three planes or fewer; how many is unpredictable. */
+            /* Most blocks have three planes or fewer, and how many is unpredictable. */
             for (unsigned i = 0; i < 3; i++)
                 words[i] = bit_of(all->codes[b], i);
             for (unsigned i = 3; i < cgx_uniform_planes(kind); i++)
@@ -244,7 +243,8 @@ INLINE uint64_t *put_words(const struct cgx_uniform_group *group, const cgx_floa
     return words;
 }
 
-/* Works in passes, since a processor overlaps blocks only if each takes few instructions. */
+/* Works in passes: a processor overlaps the blocks of a pass only if each takes few instructions.
+ */
 INLINE size_t encode_group(const struct cgx_uniform_group *group, const cgx_float32 *values,
                            bool poisons, bool is_sum, uint64_t *kinds, uint64_t *words)
 {
@@ -258,34 +258,34 @@ INLINE size_t encode_group(const struct cgx_uniform_group *group, const cgx_floa
     all.special = all.large = all.nibbles = 0;
     memset(all.sums, 0, sizeof all.sums);
     for (unsigned b = 0; b < blocks; b++)
-        all.codes[b] = hash(group, group->first + b);
+        all.codes[b] = hash_block(group, group->first + b);
     for (unsigned b = 0; b < blocks; b++) {
         const cgx_float32 *block = values + (size_t)CGX_UNIFORM_BLOCK * b;
 
-        all.codes[b] = quantise(block, group->inverse, all.codes[b]);
+        all.codes[b] = quantise_block(block, group->inverse, all.codes[b]);
         zeros |= (uint32_t)have_zeros(block, is_sum) << b;
     }
     for (unsigned b = 0; b < blocks; b++)
-        all.sums[b] = sum_of(all.codes[b]);
+        all.sums[b] = sum_codes(all.codes[b]);
     for (unsigned b = 0; b < BLOCKS; b++)
         all.kinds[b] = all.parameters[b] = cgx_uniform_form(all.sums[b], CGX_UNIFORM_BLOCK);
     for (unsigned b = 0; b < blocks; b++) {
         const cgx_float32 *block = values + (size_t)CGX_UNIFORM_BLOCK * b;
 
         if ((zeros >> b & 1) != 0 || all.sums[b] >= TOO_LARGE)
-            all.kinds[b] =
-                take_special(group, block, b, (zeros >> b & 1) != 0 ? zeros_of(block, is_sum) : 0,
-                             poisons, &all);
+            all.kinds[b] = set_special_codes(group, block, b,
+                                             (zeros >> b & 1) != 0 ? zeros_of(block, is_sum) : 0,
+                                             poisons, &all);
     }
     for (unsigned b = 0; b < blocks; b++)
-        take_levels(b, &all);
-    take_nibbles(blocks, &all);
+        find_levels(b, &all);
+    choose_nibbles(blocks, &all);
     for (unsigned b = 0; b < blocks; b++) {
         packed |= (uint64_t)all.kinds[b] << 4 * b;
         left |= all.levels[7][b];
     }
     if (left != 0)
-        take_more_levels(blocks, &all);
+        find_more_levels(blocks, &all);
     if (all.large != 0 && !has_room(blocks, &all))
         return CGX_UNIFORM_TOO_MANY;
     *kinds = packed;

@@ -7,7 +7,7 @@
 #ifndef CGX_CODEC_UNIFORM_UNIFORM_EXTRACT_H
 #define CGX_CODEC_UNIFORM_UNIFORM_EXTRACT_H
 
-/* Bit i of the result: whether an odd number of the bits below bit i of MASK is set. */
+/* Bit i of the result says whether an odd number of the bits below bit i of MASK is set. */
 INLINE uint64_t odd_above(uint64_t mask)
 {
 #ifdef __PCLMUL__
@@ -21,8 +21,8 @@ INLINE uint64_t odd_above(uint64_t mask)
 #endif
 }
 
-/* A bit moves as far to the right as there are zeros of MASK there. Sets ODD[i] to where bits move
- * by 2^i, once they have moved by less. */
+/* A bit moves to the right by as many places as MASK has zeros there. ODD[i] is set to the bits
+ * that move by 2^i, after those that move by less. */
 INLINE void find_moves(uint64_t mask, uint64_t odd[6])
 {
     uint64_t zeros = ~mask;

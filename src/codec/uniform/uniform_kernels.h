@@ -11,16 +11,15 @@
 
 typedef float cgx_uniform_values[CGX_UNIFORM_GROUP] __attribute__((aligned(64)));
 
-/* A group's step, dither and size. */
 struct cgx_uniform_group {
     float step, inverse; /* 1/STEP, rounded to nearest */
     uint32_t key;
-    uint32_t first;  /* number of the group's first block in the buffer */
-    unsigned blocks; /* number of blocks */
+    uint32_t first; /* number of the group's first block in the buffer */
+    unsigned blocks;
 };
 
-/* What values are decoded for: a result, in which zeros are +0; to be set as the first source of a
- * sum, in which they are -0; or to be added to such a sum. */
+/* What values are decoded for: a result, in which zeros are +0; the first source of a sum, in which
+ * zeros are -0; or to be added to such a sum. */
 enum cgx_uniform_use { CGX_UNIFORM_RESULT, CGX_UNIFORM_FIRST_SOURCE, CGX_UNIFORM_SOURCE };
 
 struct cgx_uniform_kernels {
@@ -32,8 +31,8 @@ struct cgx_uniform_kernels {
     size_t (*encode)(const struct cgx_uniform_group *group, const cgx_float32 *values, bool poisons,
                      bool is_sum, uint64_t *kinds, uint64_t *words);
 
-    /* Decodes a group of COUNT WORDS into VALUES, for USE. May read two words more. Returns false
-     * if the group is malformed; VALUES is then undefined. */
+    /* Decodes a group of COUNT WORDS into VALUES, for USE. May read two words more. False: the
+     * group is malformed, and VALUES is undefined. */
     bool (*decode)(const struct cgx_uniform_group *group, uint64_t kinds, const uint64_t *words,
                    size_t count, enum cgx_uniform_use use, cgx_float32 *values);
 };

@@ -9,7 +9,8 @@
 
 #define INLINE static inline
 
-/* Byte i is byte i % 8 of word i / 8, counted from the lowest: hosts are little-endian. */
+/* Byte i of a block is byte i % 8 of word i / 8, counted from the lowest: hosts are little-endian.
+ */
 typedef union {
     uint8_t of[CGX_UNIFORM_BLOCK];
     uint64_t words[CGX_UNIFORM_BLOCK / 8];
@@ -17,15 +18,15 @@ typedef union {
 
 #define WORDS (CGX_UNIFORM_BLOCK / 8)
 
-/* Eight times a byte. */
+/* Eight copies of a byte. */
 #define BYTES(byte) ((byte)*UINT64_C(0x0101010101010101))
 
 #define TOO_LARGE 255
 
-/* The bits of CGX_UNIFORM_MOST_CODE + 0.5f, which has a code of 8 bits. */
+/* The bits of CGX_UNIFORM_MOST_CODE + 0.5f: larger values have no code of 8 bits. */
 #define MOST 0x42FD0000u
 
-INLINE codes hash(const struct cgx_uniform_group *group, uint32_t block)
+INLINE codes hash_block(const struct cgx_uniform_group *group, uint32_t block)
 {
     codes result;
 
@@ -38,8 +39,8 @@ INLINE codes hash(const struct cgx_uniform_group *group, uint32_t block)
     return result;
 }
 
-/* In two loops without branches, which compilers make vectors of. */
-INLINE codes quantise(const cgx_float32 *values, float inverse, codes hash)
+/* Two loops without branches, which compilers make vectors of. */
+INLINE codes quantise_block(const cgx_float32 *values, float inverse, codes hash)
 {
     uint32_t wide[CGX_UNIFORM_BLOCK];
     codes result;
@@ -49,7 +50,7 @@ INLINE codes quantise(const cgx_float32 *values, float inverse, codes hash)
         uint32_t magnitude = cgx_float_bits(x) & 0x7FFFFFFFu;
         uint32_t k = cgx_float_bits(x + 0x1.8p23f) - 0x4B400000u;
 
-        /* Also of NaN. */
+        /* NaN is also too large */
         wide[i] = magnitude > MOST ? TOO_LARGE : k << 1 ^ (uint32_t)((int32_t)k >> 31);
     }
     for (uint32_t i = 0; i < CGX_UNIFORM_BLOCK; i++)
@@ -57,7 +58,7 @@ INLINE codes quantise(const cgx_float32 *values, float inverse, codes hash)
     return result;
 }
 
-INLINE uint32_t sum_of(codes block)
+INLINE uint32_t sum_codes(codes block)
 {
     uint32_t sum = 0;
 
@@ -89,14 +90,14 @@ INLINE uint64_t zeros_of(const cgx_float32 *values, bool is_sum)
     return mask;
 }
 
-/* The lowest bits of eight bytes, which have no others, next to each other. */
-INLINE uint64_t gather(uint64_t bits)
+/* Moves the lowest bits of eight bytes, which have no other bits, next to each other. */
+INLINE uint64_t gather_bits(uint64_t bits)
 {
     return bits * UINT64_C(0x0102040810204080) >> 56;
 }
 
-/* Bytes that are 1 where byte WORD of MASK has a bit. */
-INLINE uint64_t spread(uint64_t mask, unsigned word)
+/* A byte is 1 where byte WORD of MASK has a bit. */
+INLINE uint64_t spread_mask(uint64_t mask, unsigned word)
 {
     const uint64_t bits = BYTES(mask >> 8 * word & 255) & UINT64_C(0x8040201008040201);
 
@@ -109,11 +110,11 @@ INLINE uint64_t bit_of(codes block, unsigned bit)
     uint64_t mask = 0;
 
     for (unsigned i = 0; i < WORDS; i++)
-        mask |= gather(block.words[i] >> bit % 8 & BYTES(1)) << 8 * i;
+        mask |= gather_bits(block.words[i] >> bit % 8 & BYTES(1)) << 8 * i;
     return bit < 8 ? mask : 0;
 }
 
-/* Bytes are compared without their highest bits, and then by these. */
+/* Compares bytes without their highest bits, and then the highest bits. */
 INLINE uint64_t at_least(codes block, unsigned level)
 {
     const uint64_t least = BYTES((uint64_t)level), high = BYTES(128);
@@ -123,7 +124,7 @@ INLINE uint64_t at_least(codes block, unsigned level)
         const uint64_t bytes = block.words[i], lower = (bytes | high) - (least & ~high);
         const uint64_t reach = (bytes & ~least) | (~(bytes ^ least) & lower);
 
-        mask |= gather(reach >> 7 & BYTES(1)) << 8 * i;
+        mask |= gather_bits(reach >> 7 & BYTES(1)) << 8 * i;
     }
     return mask;
 }
@@ -133,27 +134,27 @@ INLINE codes none(void)
     return (codes){{0}};
 }
 
-INLINE codes twice(codes block, uint64_t mask)
+INLINE codes double_codes(codes block, uint64_t mask)
 {
     for (unsigned i = 0; i < WORDS; i++)
-        block.words[i] = (block.words[i] << 1 & BYTES(254)) | spread(mask, i);
+        block.words[i] = (block.words[i] << 1 & BYTES(254)) | spread_mask(mask, i);
     return block;
 }
 
-INLINE void store(codes block, uint8_t *bytes)
+INLINE void store_codes(codes block, uint8_t *bytes)
 {
     memcpy(bytes, block.of, sizeof block.of);
 }
 
-INLINE codes signed_by(codes block, uint64_t mask)
+INLINE codes apply_signs(codes block, uint64_t mask)
 {
     for (unsigned i = 0; i < WORDS; i++)
-        block.words[i] ^= spread(mask, i) * 255;
+        block.words[i] ^= spread_mask(mask, i) * 255;
     return block;
 }
 
-INLINE void restore(codes k, codes hash, float step, uint64_t of, bool masked,
-                    enum cgx_uniform_use use, cgx_float32 *values)
+INLINE void restore_levels(codes k, codes hash, float step, uint64_t of, bool masked,
+                           enum cgx_uniform_use use, cgx_float32 *values)
 {
     for (uint32_t i = 0; i < CGX_UNIFORM_BLOCK; i++) {
         float level = ((float)(int8_t)k.of[i] - cgx_uniform_dither(hash.of[i])) * step;

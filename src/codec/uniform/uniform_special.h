@@ -1,37 +1,40 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The blocks of a group that are not codes of 8 bits alone, while it is encoded: of
- * uniform_encode.h, which says what a kernel set defines. */
+/* A part of uniform_encode.h, which says what a kernel set defines: the blocks of a group that are
+ * not codes of 8 bits alone, while the group is encoded. */
 
 #define ALL UINT64_MAX
 #define BLOCKS CGX_UNIFORM_BLOCKS
 #define LEVELS CGX_UNIFORM_LEVELS
 
-/* The words of a block of each kind in the first part of a group. */
+/* How many words a block of each kind has in the first part of a group. */
 static const uint8_t words_of_kind[16] = {
     1, 2, 3, 4, 5, 6, 7, 8, [CGX_UNIFORM_RAW] = 32, [CGX_UNIFORM_SPARSE] = 1};
 
-/* What a block of the kinds CGX_UNIFORM_SPARSE to CGX_UNIFORM_WIDE has behind the first part. */
+/* What a block of the kinds CGX_UNIFORM_SPARSE to CGX_UNIFORM_WIDE has behind the first part of its
+ * group. */
 struct special {
     unsigned form, count;
-    uint64_t of;        /* the COUNT elements that codes are of */
-    uint64_t masks[15]; /* of codes of 16 bits: those below the quotients */
+    uint64_t of;        /* mask of the COUNT elements that have codes */
+    uint64_t masks[15]; /* masks of the bits of 16-bit codes below the quotients */
     uint64_t holes;
     unsigned nholes;
 };
 
-/* A group while it is encoded, by block. */
+/* A group while it is encoded; arrays are by block. */
 struct encoded {
-    codes codes[BLOCKS]; /* of 8 bits, or the quotients of codes of 16 bits */
+    codes codes[BLOCKS]; /* codes of 8 bits, or the quotients of codes of 16 bits */
     uint32_t sums[BLOCKS], kinds[BLOCKS];
-    uint32_t parameters[BLOCKS];         /* of CODES; from CGX_UNIFORM_PLAIN on: no levels */
-    uint64_t levels[LEVELS + 1][BLOCKS]; /* elements that reach the level; not level 0 */
-    unsigned deepest;                    /* the last level that is set */
-    /* Blocks, a bit for each. */
-    uint32_t special; /* with a special */
-    uint32_t large;   /* that may need more bits than there is room for on average */
-    uint32_t nibbles; /* whose first mask has two levels */
+    /* Rice parameters of CODES; a block with CGX_UNIFORM_PLAIN or more has no levels. */
+    uint32_t parameters[BLOCKS];
+    /* Masks of the elements that reach each level; level 0 is not used. */
+    uint64_t levels[LEVELS + 1][BLOCKS];
+    unsigned deepest; /* the last level that is set */
+    /* Masks of blocks: */
+    uint32_t special; /* blocks with a struct special */
+    uint32_t large;   /* blocks that may need more bits than a block has room for on average */
+    uint32_t nibbles; /* blocks whose first mask has two levels */
     struct special specials[BLOCKS];
 };
 
@@ -47,7 +50,7 @@ INLINE bool are_finite(const cgx_float32 *values)
     return most < 0xFF000000u;
 }
 
-/* The bits of CGX_UNIFORM_MOST_WIDE_CODE as a float; those of NaN are more. */
+/* The bits of CGX_UNIFORM_MOST_WIDE_CODE as a float. NaN has greater bits. */
 #define MOST_WIDE 0x46FFFE00u
 
 /* Sets WIDE to the codes of 16 bits of a block. False: a value has none. */
@@ -74,7 +77,7 @@ INLINE bool quantise_wide(const struct cgx_uniform_group *group, uint32_t block,
 }
 
 /* The lowest bytes of 64 words as codes. */
-INLINE codes narrow(const uint32_t words[CGX_UNIFORM_BLOCK], unsigned shift)
+INLINE codes narrow_words(const uint32_t words[CGX_UNIFORM_BLOCK], unsigned shift)
 {
     uint8_t bytes[CGX_UNIFORM_BLOCK];
     codes result;
@@ -85,9 +88,9 @@ INLINE codes narrow(const uint32_t words[CGX_UNIFORM_BLOCK], unsigned shift)
     return result;
 }
 
-/* Takes the codes of 16 bits of block B, without those of ZEROS. False: a value has none. */
-static bool take_wide(const struct cgx_uniform_group *group, const cgx_float32 *values, unsigned b,
-                      uint64_t zeros, struct encoded *all)
+/* Sets the codes of 16 bits of block B, without those of ZEROS. False: a value has none. */
+static bool set_wide_codes(const struct cgx_uniform_group *group, const cgx_float32 *values,
+                           unsigned b, uint64_t zeros, struct encoded *all)
 {
     struct special *special = &all->specials[b];
     uint32_t wide[CGX_UNIFORM_BLOCK], sum = 0, most = 0, parameter;
@@ -104,19 +107,19 @@ static bool take_wide(const struct cgx_uniform_group *group, const cgx_float32 *
     parameter = cgx_uniform_parameter(sum, special->count, 14);
     while (most >> parameter > 255)
         parameter++;
-    low = narrow(wide, 0);
-    high = narrow(wide, 8);
+    low = narrow_words(wide, 0);
+    high = narrow_words(wide, 8);
     for (unsigned p = 0; p < parameter; p++)
         special->masks[p] = extract(p < 8 ? bit_of(low, p) : bit_of(high, p - 8), special->of);
     special->form = CGX_UNIFORM_WIDE_FORM + parameter;
-    all->codes[b] = narrow(wide, parameter);
+    all->codes[b] = narrow_words(wide, parameter);
     all->parameters[b] = 0;
     all->large |= 1u << b;
     return true;
 }
 
-/* Takes the codes of 8 bits of block B, which has ZEROS and other elements; returns its kind. */
-INLINE unsigned take_zeros(unsigned b, uint64_t zeros, struct encoded *all)
+/* Sets the codes of 8 bits of block B, which has ZEROS and other elements; returns its kind. */
+INLINE unsigned set_codes_with_zeros(unsigned b, uint64_t zeros, struct encoded *all)
 {
     struct special *special = &all->specials[b];
     const uint64_t none = ~at_least(all->codes[b], 1);
@@ -132,11 +135,12 @@ INLINE unsigned take_zeros(unsigned b, uint64_t zeros, struct encoded *all)
     return has_holes ? CGX_UNIFORM_HOLES : CGX_UNIFORM_SPARSE;
 }
 
-/* Takes block B, which may have ZEROS or values without codes of 8 bits; returns its kind. */
-static __attribute__((noinline)) unsigned take_special(const struct cgx_uniform_group *group,
-                                                       const cgx_float32 *values, unsigned b,
-                                                       uint64_t zeros, bool poisons,
-                                                       struct encoded *all)
+/* Sets the codes of block B, which may have ZEROS or values without codes of 8 bits; returns its
+ * kind. */
+static __attribute__((noinline)) unsigned set_special_codes(const struct cgx_uniform_group *group,
+                                                            const cgx_float32 *values, unsigned b,
+                                                            uint64_t zeros, bool poisons,
+                                                            struct encoded *all)
 {
     const bool large = all->sums[b] >= TOO_LARGE && at_least(all->codes[b], TOO_LARGE) != 0;
 
@@ -145,8 +149,8 @@ static __attribute__((noinline)) unsigned take_special(const struct cgx_uniform_
     all->special |= 1u << b;
     all->specials[b].holes = all->specials[b].nholes = 0;
     if (!large && zeros != ALL)
-        return take_zeros(b, zeros, all);
-    if (large && take_wide(group, values, b, zeros, all))
+        return set_codes_with_zeros(b, zeros, all);
+    if (large && set_wide_codes(group, values, b, zeros, all))
         return zeros != 0 ? CGX_UNIFORM_SPARSE : CGX_UNIFORM_WIDE;
     all->special ^= 1u << b;
     all->parameters[b] = CGX_UNIFORM_NONE;

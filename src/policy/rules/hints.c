@@ -36,8 +36,7 @@ static bool read_value(struct cgx_scan *scan, const struct cgx_key *key,
                            listed ? "a comma and a size, or a semicolon and a list" : allowed);
 }
 
-/* Moves the value of KEY from OLD to NOW. */
-static void keep(struct cgx_hints *now, struct cgx_hints *old, const struct cgx_key *key)
+static void keep_value(struct cgx_hints *now, struct cgx_hints *old, const struct cgx_key *key)
 {
     unsigned char *field = (unsigned char *)&old->actions + key->offset;
 
@@ -79,7 +78,7 @@ struct cgx_hints *cgx_hints_parse(struct cgx_hints *hints, const char *const val
     }
     for (size_t i = 0; hints && i < CGX_HINTS; i++)
         if (!values[i])
-            keep(now, hints, &cgx_action_keys[i]);
+            keep_value(now, hints, &cgx_action_keys[i]);
     cgx_hints_free(hints);
     return now;
 }
@@ -149,7 +148,7 @@ struct cgx_override cgx_override_merge(const struct cgx_hints *hints, const stru
     if (override.consensus == CGX_SWITCH_UNSET)
         override.consensus = hinted.consensus;
     /* A program that switches compression off knows that its data must not change, so rules cannot
-     * switch it on. */
+     * switch compression on. */
     if (override.exact || override.recurs == CGX_RECURS_NEVER || !cgx_hints_enable(hints))
         override = (struct cgx_override){
             .exact = true,

@@ -11,15 +11,15 @@
 
 #include "codec/format.h"
 
-/* Layers within one buffer, in order. */
 struct cgx_layer_size {
     uint64_t count; /* elements, at least 1 */
-    unsigned bits;  /* 1-8, CGX_BITS_EXACT, or 0: the call's */
+    unsigned bits;  /* 1-8, CGX_BITS_EXACT, or 0 for the call's width */
 };
 
 struct cgx_layer_list {
-    struct cgx_layer_list *next; /* a hint may have several; a call's count selects one */
-    uint64_t total;              /* elements of all */
+    /* The next list of a hint, which may have several: a call's count selects one. */
+    struct cgx_layer_list *next;
+    uint64_t total;
     size_t nlayers;
     struct cgx_layer_size layers[];
 };
@@ -32,16 +32,17 @@ enum cgx_switch { CGX_SWITCH_UNSET, CGX_SWITCH_ON, CGX_SWITCH_OFF };
 #define CGX_CODEC_AS_SET 0u
 #define CGX_CODEC(family) (1u + (family)) /* an enum cgx_family */
 
-/* What is set for a call. All zero: nothing. */
+/* What rules and hints set for a call. All zero: nothing. */
 struct cgx_override {
-    bool exact; /* even if recurs=never; then only RECURS and RULE are set */
+    bool exact; /* exact even if recurs=never; then only RECURS and RULE are set */
     enum cgx_recurs recurs;
-    enum cgx_switch consensus;           /* whether data is looked at */
-    unsigned bits;                       /* 1-8; 0: not set */
-    unsigned codec;                      /* CGX_CODEC */
-    enum cgx_dtype op;                   /* what the program's own op sums; CGX_FLOAT32: not set */
+    enum cgx_switch consensus; /* whether ranks look at data */
+    unsigned bits;             /* 1-8; 0: not set */
+    unsigned codec;            /* CGX_CODEC(family), or CGX_CODEC_AS_SET */
+    /* Type of the elements that the program's own op sums; CGX_FLOAT32: not set. */
+    enum cgx_dtype op;
     const struct cgx_layer_list *layers; /* NULL: not set; they add up to the call's count */
-    unsigned rule;                       /* number of the rule from 1; 0: none */
+    unsigned rule;                       /* number of the rule that applies, from 1; 0: none */
 };
 
 /* Where and why parsing failed. Line and column count from 1. */
@@ -56,10 +57,10 @@ enum cgx_hint {
     CGX_HINT_CODEC,  /* CGX_CODECS */
     CGX_HINT_LAYERS, /* "4096,1048576:8,512:exact"; several lists separated by ";", each for buffers
                         of as many elements as it adds up to */
-    CGX_HINT_RECURS, /* always, never */
-    CGX_HINT_CONSENSUS, /* off, on */
-    CGX_HINT_STEP,      /* a number of calls, up to CGX_STEP_LONGEST */
-    CGX_HINT_OP,        /* float16, bfloat16 */
+    CGX_HINT_RECURS,
+    CGX_HINT_CONSENSUS,
+    CGX_HINT_STEP, /* a number of calls, up to CGX_STEP_LONGEST */
+    CGX_HINT_OP,
     CGX_HINTS
 };
 

@@ -43,7 +43,7 @@ bool cgx_scan_refuse(struct cgx_scan *scan, const char *at, const char *allowed)
     if (at == scan->end || is_blank(*at))
         return cgx_scan_fail(scan, at, "something is missing here: allowed: %s", allowed);
     cgx_scan_token(&rest, "", token);
-    if (*token == '\0') /* AT is at a character that ends words */
+    if (*token == '\0') /* the character at AT ends words */
         snprintf(token, sizeof token, "%.*s", cgx_scan_arrow(&rest) ? 2 : 1, at);
     return cgx_scan_fail(scan, at, "\"%s\" refused: allowed: %s", token, allowed);
 }

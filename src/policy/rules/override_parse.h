@@ -13,9 +13,9 @@
 #define CGX_TOKEN_BYTES 32
 
 struct cgx_scan {
-    const char *begin, *end; /* of the line; any bytes */
-    const char *at;          /* next character */
-    const char *key;         /* the key whose value is read, for messages; NULL: none */
+    const char *begin, *end; /* the line, which may have any bytes */
+    const char *at;
+    const char *key; /* the key whose value is read, for messages; NULL: none */
     unsigned line;
     struct cgx_rules_error *error;
 };
@@ -38,34 +38,34 @@ bool cgx_scan_arrow(const struct cgx_scan *scan);
 /* Whether the last item ends here: at a blank, an arrow, a comment or the end. */
 bool cgx_scan_ends(const struct cgx_scan *scan);
 
-/* The next word, up to its end, a double quote or a character of STOPS; "" if there is none.
+/* Reads the next word, up to its end, a double quote or a character of STOPS; "" if there is none.
  * Control characters become question marks, which no number or name has. */
 void cgx_scan_token(struct cgx_scan *scan, const char *stops, char token[CGX_TOKEN_BYTES]);
 
 /* The actions of a rule, or the hints of a communicator. All zero: none. */
 struct cgx_actions {
-    enum cgx_switch enable;        /* hints only */
-    uint32_t bits;                 /* 1-8 or CGX_BITS_EXACT */
-    struct cgx_layer_list *layers; /* owned; a hint's lists all have different totals */
+    enum cgx_switch enable; /* hints only */
+    uint32_t bits;          /* 1-8 or CGX_BITS_EXACT */
+    /* Owned by the actions; the lists of a hint all have different totals. */
+    struct cgx_layer_list *layers;
     enum cgx_recurs recurs;
     enum cgx_switch consensus;
-    unsigned codec;    /* as in struct cgx_override */
-    enum cgx_dtype op; /* likewise */
+    unsigned codec;    /* like that of struct cgx_override */
+    enum cgx_dtype op; /* like that of struct cgx_override */
     uint32_t step;
     const char *retired; /* what a retired value stands for, for users; NULL: there was none */
 };
 
-/* Their keys as hints, in the order of enum cgx_hint; in a rule, without "cgx_". */
+/* The keys of actions as hints, in the order of enum cgx_hint. In a rule they have no "cgx_". */
 extern const struct cgx_key cgx_action_keys[CGX_HINTS];
 
 /* Reads the value of KEY, which was not set before, into its field of the struct at FIELDS. A list
  * of layers is appended to those already there. */
 bool cgx_scan_value(struct cgx_scan *scan, const struct cgx_key *key, void *fields);
 
-/* What ACTIONS set for a call of COUNT elements. */
+/* The override that ACTIONS make for a call of COUNT elements. */
 struct cgx_override cgx_actions_override(const struct cgx_actions *actions, uint64_t count);
 
-/* Frees what ACTIONS own. */
 void cgx_actions_clear(struct cgx_actions *actions);
 
 #endif

@@ -21,9 +21,9 @@ struct range {
 /* Conditions that are absent hold for every call. */
 struct rule {
     struct range count, position;
-    int dtype;          /* enum cgx_dtype or EVERY_DTYPE */
-    char *communicator; /* owned; NULL: every communicator */
-    bool of_calls;      /* it has an action for calls, not only for communicators */
+    int dtype;          /* an enum cgx_dtype, or EVERY_DTYPE */
+    char *communicator; /* owned by the rule; NULL: every communicator */
+    bool of_calls;      /* the rule has an action for calls, not only for communicators */
     struct cgx_actions says;
     unsigned line;
 };
@@ -105,7 +105,7 @@ const char *cgx_rule_word(size_t index)
     return index < WORDS ? cgx_action_keys[index - EXACT].about.name + strlen("cgx_") : NULL;
 }
 
-/* The index of the condition, or ACTION, with NAME; WORDS: there is none. */
+/* The index of the condition, or of the ACTION, with NAME; WORDS if there is none. */
 static size_t find_word(const char *name, bool action)
 {
     size_t end = action ? WORDS : EXACT;
@@ -205,23 +205,23 @@ static bool read_rule(struct cgx_scan *scan, struct rule *rule)
 
 /* ---- warnings ---- */
 
-static bool within(struct range inner, struct range outer)
+static bool is_within(struct range inner, struct range outer)
 {
     return outer.first <= inner.first && inner.last <= outer.last;
 }
 
-/* Whether RULE applies to communicators of NAME; NULL: of every name. */
-static bool is_of(const struct rule *rule, const char *name)
+/* Whether RULE applies to communicators of NAME. A NAME of NULL stands for any. */
+static bool applies_to(const struct rule *rule, const char *name)
 {
     return !rule->communicator || (name && strcmp(rule->communicator, name) == 0);
 }
 
 /* Whether EARLIER matches every call that RULE matches. */
-static bool covers(const struct rule *earlier, const struct rule *rule)
+static bool covers_rule(const struct rule *earlier, const struct rule *rule)
 {
-    return within(rule->count, earlier->count) && within(rule->position, earlier->position) &&
+    return is_within(rule->count, earlier->count) && is_within(rule->position, earlier->position) &&
            (earlier->dtype == EVERY_DTYPE || earlier->dtype == rule->dtype) &&
-           is_of(earlier, rule->communicator);
+           applies_to(earlier, rule->communicator);
 }
 
 static void warn_of_layers(const struct rule *rule, cgx_rules_warn *warn, void *context)
@@ -246,7 +246,7 @@ static void warn_of(const struct cgx_rules *rules, const struct rule *rule, cgx_
 
     warn_of_layers(rule, warn, context);
     for (const struct rule *earlier = rules->rules; earlier < rule && (calls || step); earlier++) {
-        if (calls && earlier->of_calls && covers(earlier, rule)) {
+        if (calls && earlier->of_calls && covers_rule(earlier, rule)) {
             snprintf(message, sizeof message,
                      "the rule is never reached%s: the rule of line %u "
                      "matches all its calls",
@@ -254,7 +254,7 @@ static void warn_of(const struct cgx_rules *rules, const struct rule *rule, cgx_
             warn(context, rule->line, message);
             calls = false;
         }
-        if (step && earlier->says.step > 0 && is_of(earlier, rule->communicator)) {
+        if (step && earlier->says.step > 0 && applies_to(earlier, rule->communicator)) {
             snprintf(message, sizeof message,
                      "step= has no effect: the rule of line %u sets it for all its communicators",
                      earlier->line);
@@ -274,7 +274,8 @@ static bool read_line(struct cgx_rules *rules, struct cgx_scan *scan, cgx_rules_
     cgx_scan_blanks(scan);
     if (cgx_scan_over(scan))
         return true;
-    rules->nrules++; /* counted first, so that what it owns is freed after an error */
+    /* Counted before it is read, so that the memory that it owns is freed after an error. */
+    rules->nrules++;
     if (!read_rule(scan, rule))
         return false;
     if (warn && rule->says.retired)
@@ -368,7 +369,7 @@ struct cgx_override cgx_rules_override(const struct cgx_rules *rules,
     for (size_t i = 0; rules && i < rules->nrules; i++) {
         const struct rule *rule = &rules->rules[i];
 
-        if (!rule->of_calls || !covers(rule, &of_call))
+        if (!rule->of_calls || !covers_rule(rule, &of_call))
             continue;
         override = cgx_actions_override(&rule->says, call->count);
         override.rule = (unsigned)i + 1;
@@ -381,7 +382,7 @@ struct cgx_override cgx_rules_override(const struct cgx_rules *rules,
 size_t cgx_rules_step(const struct cgx_rules *rules, const char *communicator)
 {
     for (size_t i = 0; rules && i < rules->nrules; i++)
-        if (rules->rules[i].says.step > 0 && is_of(&rules->rules[i], communicator)) {
+        if (rules->rules[i].says.step > 0 && applies_to(&rules->rules[i], communicator)) {
             atomic_store(&rules->used[i + 1], true);
             return rules->rules[i].says.step;
         }

@@ -28,7 +28,7 @@
 
 struct cgx_rules;
 
-/* Condition and action words, in any order; NULL: no more. */
+/* Word INDEX of those that conditions and actions have, in any order; NULL: there are no more. */
 const char *cgx_rule_word(size_t index);
 
 /* Parses TEXT (LENGTH bytes, any). NULL: *ERROR says why ("out of memory" too). WARN, if not NULL,
@@ -39,7 +39,7 @@ struct cgx_rules *cgx_rules_parse(const char *text, size_t length, cgx_rules_war
                                   void *context, struct cgx_rules_error *error);
 void cgx_rules_free(struct cgx_rules *rules);
 
-/* Parses the file at PATH likewise; *HASH: of its content, if it can be read. */
+/* Parses the file at PATH. *HASH is set to the hash of its content, if it can be read. */
 struct cgx_rules *cgx_rules_read(const char *path, uint32_t *hash, cgx_rules_warn *warn,
                                  void *context, struct cgx_rules_error *error);
 
@@ -54,8 +54,8 @@ struct cgx_rules_call {
     uint64_t position;        /* in the step; UINT64_MAX: unknown, matches no condition */
 };
 
-/* What RULES (NULL: none) set for CALL. Layers that do not add up to its count are left out. Valid
- * until RULES are freed. */
+/* The override of RULES (NULL: none) for CALL. Layers that do not add up to its count are left out.
+ * Valid until RULES are freed. */
 struct cgx_override cgx_rules_override(const struct cgx_rules *rules,
                                        const struct cgx_rules_call *call);
 
@@ -74,8 +74,8 @@ const char *cgx_hint_key(enum cgx_hint hint);
 
 struct cgx_hints;
 
-/* Adds hints: VALUES[hint] is the value of its key; "" removes an earlier hint, NULL (no such key)
- * keeps it. HINTS are the earlier ones, or NULL; they are freed unless this fails. NULL: *ERROR
+/* Adds hints. VALUES[hint] is the value of its key; "" removes an earlier hint, NULL (no such key)
+ * leaves it. HINTS are the earlier ones, or NULL, and are freed unless this fails. NULL: *ERROR
  * says why; its message names the key, its line is 1. */
 struct cgx_hints *cgx_hints_parse(struct cgx_hints *hints, const char *const values[CGX_HINTS],
                                   struct cgx_rules_error *error);
@@ -87,10 +87,11 @@ const char *cgx_hints_retired(const struct cgx_hints *hints);
 /* A hash for ranks to compare; 0 for NULL. */
 uint32_t cgx_hints_hash(const struct cgx_hints *hints);
 
-/* False: the program has switched compression off. */
+/* Whether compression is on; false if the program has switched it off. */
 bool cgx_hints_enable(const struct cgx_hints *hints);
 
-/* HINTS and RULES together; either may be NULL. Rules win, since users know more than programs. */
+/* HINTS and RULES together; either may be NULL. Rules win over hints, since users know more than
+ * programs. */
 struct cgx_override cgx_override_merge(const struct cgx_hints *hints, const struct cgx_rules *rules,
                                        const struct cgx_rules_call *call);
 

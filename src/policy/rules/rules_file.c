@@ -1,7 +1,6 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Reads rules from a file. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -21,14 +21,14 @@
 #define SHORT_NS 65536
 
 struct burst {
-    uint32_t length, hash; /* as in struct cgx_burst, of its sums */
-    uint64_t elements;     /* of small sums too */
+    uint32_t length, hash; /* length and hash of the burst, as in struct cgx_burst */
+    uint64_t elements;     /* elements of its sums, small ones too */
 };
 
 /* The bursts between pauses of some length or more. */
 struct bursts {
-    size_t complete, longest, last; /* their number, the largest length, and the sums since the
-                                       last one */
+    /* The number of bursts, the largest length, and the number of sums since the last burst. */
+    size_t complete, longest, last;
     struct burst latest[LATEST];
 };
 
@@ -40,9 +40,9 @@ static void count_pauses(const struct cgx_sum_log *log, uint32_t pauses[CGX_PAUS
         pauses[log->calls[i].pause]++;
 }
 
-/* The distance of the LONGER pauses, those from CUT on, from the shorter ones. A quarter as many
- * pauses may lie in between. */
-static int separate(const uint32_t pauses[CGX_PAUSES], unsigned cut, uint32_t longer)
+/* The gap between the LONGER pauses, those from CUT on, and the shorter ones. A quarter as many
+ * pauses may lie in the gap. */
+static int gap_between(const uint32_t pauses[CGX_PAUSES], unsigned cut, uint32_t longer)
 {
     uint32_t between = 0;
     unsigned pause = cut;
@@ -89,8 +89,8 @@ static bool are_alike(const struct burst *a, const struct burst *b)
     return a->length == b->length && a->hash == b->hash;
 }
 
-/* The burst that ALIKE of the latest bursts equal, two of them in succession, or else the total of
- * TOTAL_ALIKE of them. */
+/* The burst that equals ALIKE of the latest bursts, two of them in succession; or else the burst
+ * whose total TOTAL_ALIKE of them have. */
 static struct cgx_burst find_frequent(const struct bursts *bursts)
 {
     size_t n = cgx_smaller(bursts->complete, LATEST);
@@ -127,11 +127,11 @@ struct cgx_burst cgx_bursts_judge(const struct cgx_sum_log *log, const struct cg
         if (pauses[cut] == 0)
             continue;
         longer += pauses[cut];
-        apart = separate(pauses, cut, longer);
+        apart = gap_between(pauses, cut, longer);
         if (apart <= most)
             continue;
         find_bursts(log, sums, cut, &bursts);
-        /* Such pauses do not recur, as at the start of a program. */
+        /* Pauses so long do not recur, as at the start of a program. */
         if (bursts.last > 2 * bursts.longest)
             continue;
         most = apart;

@@ -29,15 +29,15 @@ static inline uint16_t cgx_pause(int64_t nanoseconds)
 
 enum cgx_burst_kind {
     CGX_BURST_NONE,
-    CGX_BURST_SUMS,    /* the same sums in order */
-    CGX_BURST_TOTAL,   /* as many elements, in different sums */
-    CGX_BURST_RESULTS, /* found by results (resemblance.h), which show no order */
+    CGX_BURST_SUMS,    /* bursts have the same sums in order */
+    CGX_BURST_TOTAL,   /* bursts have as many elements, in different sums */
+    CGX_BURST_RESULTS, /* the step was found by results (resemblance.h), which show no order */
 };
 
 struct cgx_burst {
     enum cgx_burst_kind kind;
-    uint32_t length; /* in large sums, if it is the same each time; otherwise 0 */
-    uint32_t hash;   /* of the sums in order, or of the total */
+    uint32_t length; /* number of large sums, if it is the same each time; otherwise 0 */
+    uint32_t hash;   /* hash of the sums in order, or of the total */
 };
 
 /* Returns the burst that occurs three times among the last five complete ones of LOG, two of them

@@ -87,15 +87,14 @@ void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
 
 /* ---- candidates ---- */
 
-/* The candidate after position AT. */
-static uint16_t behind(const struct cgx_pattern *pattern, uint32_t at, uint32_t over)
+static uint16_t candidate_after(const struct cgx_pattern *pattern, uint32_t at, uint32_t over)
 {
     return (uint16_t)(at + 1 < pattern->length ? (at + 1) | over : OVER);
 }
 
-/* Keeps the candidates that expect SUM, and advances them. Returns their number; if it is 1, *ALONE
- * is that candidate as it was before. If no candidate expects SUM, all stay. */
-static size_t advance(struct cgx_pattern *pattern, uint16_t sum, uint32_t *alone)
+/* Removes the candidates that do not expect SUM, and advances the others. Returns their number; if
+ * it is 1, *ALONE is that candidate as it was before. If no candidate expects SUM, all stay. */
+static size_t advance_candidates(struct cgx_pattern *pattern, uint16_t sum, uint32_t *alone)
 {
     uint32_t n = 0;
 
@@ -105,7 +104,7 @@ static size_t advance(struct cgx_pattern *pattern, uint16_t sum, uint32_t *alone
         if (pattern->sums[at] != sum)
             continue;
         *alone = candidate;
-        pattern->candidates[n++] = behind(pattern, at, candidate & OVER);
+        pattern->candidates[n++] = candidate_after(pattern, at, candidate & OVER);
     }
     if (n > 0)
         pattern->ncandidates = n;
@@ -133,7 +132,7 @@ static void search_again(struct cgx_pattern *pattern, uint16_t sum)
 
         if (pattern->sums[at] != sum)
             continue;
-        next = behind(pattern, at, at <= pattern->told ? OVER : over);
+        next = candidate_after(pattern, at, at <= pattern->told ? OVER : over);
         if (!taken[next & POSITION])
             pattern->candidates[n++] = next;
     }
@@ -143,7 +142,7 @@ static void search_again(struct cgx_pattern *pattern, uint16_t sum)
 
 /* ---- trust ---- */
 
-static void judge(struct cgx_pattern *pattern, uint64_t elements, bool placed, bool member)
+static void judge_sum(struct cgx_pattern *pattern, uint64_t elements, bool placed, bool member)
 {
     const struct cgx_window *window = &pattern->placed;
 
@@ -161,7 +160,7 @@ static void judge(struct cgx_pattern *pattern, uint64_t elements, bool placed, b
         pattern->following = false;
 }
 
-static bool spend(struct cgx_pattern *pattern, uint32_t credit)
+static bool spend_work(struct cgx_pattern *pattern, uint32_t credit)
 {
     if (pattern->credit < credit) {
         pattern->ncandidates = 0;
@@ -171,17 +170,17 @@ static bool spend(struct cgx_pattern *pattern, uint32_t credit)
     return true;
 }
 
-/* The position of SUM, which belongs to the step, or CGX_POSITION_NONE. *OVER: the flag of the
- * candidate that SUM confirmed. *KNOWN: SUM has only one possible position, even if that is not
- * reported. */
-static size_t find(struct cgx_pattern *pattern, const struct cgx_sums *sums, uint16_t sum,
-                   bool *known, uint32_t *over)
+/* Returns the position of SUM, which belongs to the step, or CGX_POSITION_NONE. *OVER is the flag
+ * of the candidate that SUM confirmed. *KNOWN says whether SUM has only one possible position, even
+ * if that is not reported. */
+static size_t find_position(struct cgx_pattern *pattern, const struct cgx_sums *sums, uint16_t sum,
+                            bool *known, uint32_t *over)
 {
     uint32_t alone = 0;
     size_t n = 0;
 
-    if (spend(pattern, pattern->ncandidates))
-        n = advance(pattern, sum, &alone);
+    if (spend_work(pattern, pattern->ncandidates))
+        n = advance_candidates(pattern, sum, &alone);
     if (n > 0) {
         pattern->struck = false;
         *known = n == 1;
@@ -189,7 +188,7 @@ static size_t find(struct cgx_pattern *pattern, const struct cgx_sums *sums, uin
         return *known ? alone & POSITION : CGX_POSITION_NONE;
     }
     *known = sums->sums[sum].times == 1;
-    if (spend(pattern, pattern->length))
+    if (spend_work(pattern, pattern->length))
         search_again(pattern, sum);
     return CGX_POSITION_NONE;
 }
@@ -206,8 +205,8 @@ struct cgx_step_place cgx_pattern_follow(struct cgx_pattern *pattern, const stru
     if (pattern->credit > CREDIT_MOST)
         pattern->credit = CREDIT_MOST;
     if (member)
-        at = find(pattern, sums, sum, &place.known, &over);
-    judge(pattern, cgx_sum_elements(&sums->sums[sum]), place.known, member);
+        at = find_position(pattern, sums, sum, &place.known, &over);
+    judge_sum(pattern, cgx_sum_elements(&sums->sums[sum]), place.known, member);
     if (at == CGX_POSITION_NONE || !pattern->following || !pattern->tellable)
         return place;
     place.position = at;
@@ -230,7 +229,6 @@ bool cgx_pattern_is_whole(const struct cgx_pattern *pattern)
  * elements. */
 #define CHANGE 16
 
-/* The most kinds of sums that are distinguished. */
 #define KINDS 16
 
 /* Whether the sums of PERIOD that the pattern lacks make a large part of it, or are a few large

@@ -26,25 +26,25 @@ struct cgx_pattern {
     uint64_t elements;
     uint32_t length;      /* 0: no pattern */
     uint32_t ncandidates; /* 0: position lost */
-    uint32_t credit;      /* for searches of the position */
+    uint32_t credit;      /* how many candidates searches of the position may still examine */
     uint32_t told;        /* the last reported position, or the length */
-    bool firm;            /* no layer can look like it */
-    bool tellable;        /* its positions have a meaning */
+    bool firm;            /* no layer of a model looks like the pattern */
+    bool tellable;        /* the pattern's positions have a meaning, so they may be reported */
     bool struck;          /* the last sum of the step was not expected */
-    bool judged;          /* followed for long enough to be judged */
+    bool judged;          /* the pattern was followed for long enough to be judged */
     bool following;       /* it explains most elements now, so positions may be reported */
     bool proven;          /* it has explained them once */
-    /* Sums with a position, and sums that belong to the step. */
+    /* Shares of sums with a position, and of sums that belong to the step. */
     struct cgx_window placed, members;
-    uint16_t sums[CGX_STEP_LONGEST];       /* indices in the table of sums */
+    uint16_t sums[CGX_STEP_LONGEST]; /* the sums of the step, as indices in the table of sums */
     uint16_t candidates[CGX_STEP_LONGEST]; /* possible positions of the next sum */
 };
 
 /* How the length of a step is known. */
-enum cgx_step_source { CGX_STEP_FOUND, CGX_STEP_PACED /* by pauses */, CGX_STEP_SET };
+enum cgx_step_source { CGX_STEP_FOUND, CGX_STEP_PACED /* found by pauses */, CGX_STEP_SET };
 
 struct cgx_step_place {
-    bool known;       /* one candidate explains the sum, whether it may be reported or not */
+    bool known;       /* only one candidate explains the sum, whether it may be reported or not */
     bool begins_step; /* as in struct cgx_occurrence */
     size_t position;
 };
@@ -54,10 +54,9 @@ void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
                        const struct cgx_sum_log *log, const struct cgx_period *period,
                        enum cgx_step_source source);
 
-/* Stops following. */
 void cgx_pattern_drop(struct cgx_pattern *pattern, struct cgx_sums *sums);
 
-/* Takes the next large sum. A pattern must exist. */
+/* Follows the next large sum. There must be a pattern. */
 struct cgx_step_place cgx_pattern_follow(struct cgx_pattern *pattern, const struct cgx_sums *sums,
                                          uint16_t sum);
 

@@ -26,8 +26,8 @@
  * less than 1/SLACK of all elements. */
 #define SLACK 1024
 
-/* The least number of large sums per one with small sums just before it, if buckets are summed,
- * which contain biases and norms. */
+/* If buckets are summed, which contain biases and norms, there are at least so many large sums for
+ * each large sum with small sums just before it. */
 #define BUCKETS 16
 
 /* ---- log ---- */
@@ -38,7 +38,7 @@ void cgx_sum_log_add_small(struct cgx_sum_log *log, uint64_t count)
         count < UINT32_MAX - log->elements ? log->elements + (uint32_t)count : UINT32_MAX;
 }
 
-static void drop(struct cgx_sum_log *log, uint32_t oldest)
+static void drop_oldest(struct cgx_sum_log *log, uint32_t oldest)
 {
     log->length -= oldest;
     memmove(log->calls, log->calls + oldest, log->length * sizeof log->calls[0]);
@@ -48,7 +48,7 @@ static void drop(struct cgx_sum_log *log, uint32_t oldest)
 void cgx_sum_log_add(struct cgx_sum_log *log, const struct cgx_sums *sums, uint16_t sum)
 {
     if (log->length == CGX_HISTORY_MOST)
-        drop(log, CGX_HISTORY_PART);
+        drop_oldest(log, CGX_HISTORY_PART);
     log->calls[log->length].elements = log->elements;
     log->calls[log->length].before = log->before;
     log->calls[log->length].pause = log->pause;
@@ -66,7 +66,7 @@ void cgx_sum_log_forget(struct cgx_sum_log *log, const struct cgx_sums *sums)
     while (keep < log->length && sums->sums[cgx_sum_log_ago(log, keep)].seen > 0)
         keep++;
     if (keep < log->length)
-        drop(log, log->length - keep);
+        drop_oldest(log, log->length - keep);
 }
 
 /* match[p] is how many of the latest sums equal the sum p before them: the Z function of the log
@@ -119,7 +119,7 @@ static bool is_fused(const struct cgx_sum_log *log, size_t run)
     return separate * BUCKETS <= run;
 }
 
-static struct cgx_period describe(const struct cgx_sum_log *log, size_t length, size_t run)
+static struct cgx_period describe_period(const struct cgx_sum_log *log, size_t length, size_t run)
 {
     return (struct cgx_period){.length = length,
                                .run = run,
@@ -142,7 +142,8 @@ static bool is_closed(const struct cgx_sum_log *log, const struct cgx_sums *sums
                       const struct cgx_period *period)
 {
     size_t last = log->length - 1, first = log->length - period->run;
-    uint64_t end = log->end, latest = 0, whole = 0, most; /* WHOLE: the elements of a period */
+    /* WHOLE is the number of elements in a period. */
+    uint64_t end = log->end, latest = 0, whole = 0, most;
     uint64_t slack = log->ignored < end / SLACK ? log->ignored : 0;
 
     if (first == 0 && !log->dropped)
@@ -150,7 +151,7 @@ static bool is_closed(const struct cgx_sum_log *log, const struct cgx_sums *sums
     for (size_t i = last; i > 0 && i + 1 > first; i--) {
         uint64_t before = end - cgx_sum_elements(&sums->sums[log->calls[i].sum]);
 
-        end = before - log->calls[i].elements; /* the end of the sum before it */
+        end = before - log->calls[i].elements; /* the end of the large sum before it */
         if (i == last)
             latest = before;
         if (i == last - period->length)
@@ -197,7 +198,7 @@ struct cgx_period cgx_period_find(struct cgx_sum_log *log, const struct cgx_sums
         if (run < 2 * p || run <= explained)
             continue;
         explained = run;
-        period = describe(log, p, run);
+        period = describe_period(log, p, run);
         if (warmup == 0 || is_step(log, sums, &period, warmup))
             found = period;
     }
@@ -212,6 +213,6 @@ struct cgx_period cgx_period_set(const struct cgx_sum_log *log, size_t length, u
     while (run < log->length && cgx_sum_log_ago(log, run - length) == cgx_sum_log_ago(log, run))
         run++;
     if (length <= log->length && run >= 2 * length)
-        period = describe(log, length, run);
+        period = describe_period(log, length, run);
     return has_lasted(&period, warmup) ? period : (struct cgx_period){0};
 }

@@ -20,18 +20,18 @@
 struct cgx_sum_log {
     uint64_t end;     /* elements up to the latest large sum, since creation, small sums included */
     uint64_t ignored; /* elements of sums too small to count, since creation */
-    uint32_t length;  /* in large sums */
-    uint32_t elements; /* of small sums since the latest large one; saturates */
-    uint32_t before;   /* those before the longest pause since then */
-    uint16_t pause;    /* the longest before one of them, as cgx_pause */
-    bool dropped;      /* the log does not reach back to creation */
+    uint32_t length;  /* number of large sums in the log */
+    uint32_t elements; /* elements of small sums since the latest large one; saturates */
+    uint32_t before;   /* elements of small sums before the longest pause since then */
+    uint16_t pause;    /* the longest pause before one of these sums, as cgx_pause */
+    bool dropped;      /* the log no longer reaches back to its creation */
     struct {
-        uint32_t elements; /* of the small sums just before it */
-        uint32_t before;   /* those before the pause */
-        uint16_t pause;    /* the longest before one of them, or before it */
-        uint16_t sum;      /* its index in the table of sums */
+        uint32_t elements; /* elements of the small sums just before the large one */
+        uint32_t before;   /* elements of small sums before the longest pause */
+        uint16_t pause;    /* the longest pause before one of them, or before the large one */
+        uint16_t sum;
     } calls[CGX_HISTORY_MOST];
-    uint16_t match[CGX_STEP_LONGEST + 1]; /* for a search */
+    uint16_t match[CGX_STEP_LONGEST + 1]; /* room for a search */
 };
 
 /* A period with which the latest sums repeat. */
@@ -44,7 +44,7 @@ struct cgx_period {
 
 #define CGX_PERIOD_DIVERSE 6
 
-/* Adds a PAUSE, as cgx_pause, before the next sum. */
+/* Adds a PAUSE, as cgx_pause gives it, before the next sum. */
 static inline void cgx_sum_log_wait(struct cgx_sum_log *log, uint16_t pause)
 {
     if (pause > log->pause) {
@@ -56,7 +56,7 @@ static inline void cgx_sum_log_wait(struct cgx_sum_log *log, uint16_t pause)
 void cgx_sum_log_add_small(struct cgx_sum_log *log, uint64_t count);
 void cgx_sum_log_add(struct cgx_sum_log *log, const struct cgx_sums *sums, uint16_t sum);
 
-/* Drops all up to the last sum that the table has forgotten. */
+/* Removes all entries up to the last sum that the table has forgotten. */
 void cgx_sum_log_forget(struct cgx_sum_log *log, const struct cgx_sums *sums);
 
 /* The index in the table of the sum that came AGO sums before the latest. */
@@ -71,10 +71,10 @@ static inline uint16_t cgx_sum_log_ago(const struct cgx_sum_log *log, size_t ago
 struct cgx_period cgx_period_find(struct cgx_sum_log *log, const struct cgx_sums *sums,
                                   unsigned warmup);
 
-/* The period of LENGTH, if the latest sums have had it for at least WARMUP steps. */
+/* The period of LENGTH large sums, if the latest sums have had it for at least WARMUP steps. */
 struct cgx_period cgx_period_set(const struct cgx_sum_log *log, size_t length, unsigned warmup);
 
-/* Whether it is too long, or has too many kinds of sums, for a layer of a model. */
+/* Whether PERIOD is too long, or has too many kinds of sums, for a layer of a model. */
 bool cgx_period_is_rich(const struct cgx_period *period);
 
 #endif

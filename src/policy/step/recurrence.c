@@ -16,13 +16,13 @@
 /* How often a sum must have come to be known. */
 #define KNOWN 2
 
-/* The first large sum after which ranks compare their pauses. The first after which a step set by
- * the user is checked, in sums and in steps. */
+/* Ranks compare their pauses first after so many large sums. A step set by the user is checked
+ * first after so many sums and so many steps. */
 #define FIRST_COMPARED 4
 #define FIRST_CONTRADICTED 32
 #define STEPS_CONTRADICTED 4
 
-/* From this large sum on, and so many repeats, an undecided period is worth telling. */
+/* An undecided period is reported from this large sum on, after so many repeats. */
 #define FIRST_UNDECIDED 16
 #define REPEATS_UNDECIDED 6
 
@@ -36,13 +36,14 @@ struct cgx_recurrence {
     struct cgx_recurrence_rule rule;
     enum cgx_evidence evidence;
     uint32_t since_search;
-    uint64_t calls; /* number of large sums */
+    uint64_t calls;
     uint64_t established;
     uint32_t paced;         /* the step's length as all ranks found it, in large sums; 0: unknown */
     enum cgx_evidence pace; /* how all ranks found it */
-    bool varies;            /* steps are known by their total alone: their sums differ */
-    bool logged;            /* the latest large sum is in the log */
-    struct cgx_resemblance resemblance; /* of the latest sums in the log */
+    /* The total of a step is known, but its sums differ from step to step. */
+    bool has_variable_size;
+    bool logged;                        /* the latest large sum is in the log */
+    struct cgx_resemblance resemblance; /* results of the latest sums in the log */
     struct cgx_sums sums;
     struct cgx_sum_log log;
     struct cgx_pattern pattern;
@@ -84,7 +85,7 @@ static bool is_established(const struct cgx_recurrence *recurrence)
     return recurrence->evidence != CGX_EVIDENCE_NONE;
 }
 
-static void establish(struct cgx_recurrence *recurrence, enum cgx_evidence evidence)
+static void establish_steps(struct cgx_recurrence *recurrence, enum cgx_evidence evidence)
 {
     recurrence->evidence = evidence;
     recurrence->established = recurrence->calls;
@@ -103,13 +104,13 @@ static bool follow_paced(struct cgx_recurrence *recurrence, unsigned warmup)
     if (period.length == 0)
         return false;
     if (!is_established(recurrence))
-        establish(recurrence, recurrence->pace);
+        establish_steps(recurrence, recurrence->pace);
     cgx_pattern_adopt(pattern, &recurrence->sums, &recurrence->log, &period, CGX_STEP_PACED);
-    recurrence->varies = false;
+    recurrence->has_variable_size = false;
     return true;
 }
 
-static void search(struct cgx_recurrence *recurrence)
+static void search_steps(struct cgx_recurrence *recurrence)
 {
     const struct cgx_recurrence_rule *rule = &recurrence->rule;
     struct cgx_sum_log *log = &recurrence->log;
@@ -117,14 +118,14 @@ static void search(struct cgx_recurrence *recurrence)
     unsigned warmup = is_established(recurrence) ? 0 : rule->warmup;
     struct cgx_period period;
 
-    if (follow_paced(recurrence, warmup) || (recurrence->varies && rule->step == 0))
+    if (follow_paced(recurrence, warmup) || (recurrence->has_variable_size && rule->step == 0))
         return;
     period = rule->step > 0 ? cgx_period_set(log, rule->step, warmup)
                             : cgx_period_find(log, &recurrence->sums, warmup);
     if (period.length == 0)
         return;
     if (!is_established(recurrence))
-        establish(recurrence, CGX_EVIDENCE_PERIOD);
+        establish_steps(recurrence, CGX_EVIDENCE_PERIOD);
     else if (pattern->length > 0 &&
              !cgx_pattern_gives_way(pattern, &recurrence->sums, log, &period))
         return;
@@ -132,7 +133,8 @@ static void search(struct cgx_recurrence *recurrence)
                       rule->step > 0 ? CGX_STEP_SET : CGX_STEP_FOUND);
 }
 
-/* The index of the sum of KEY, which is counted once more. *KNOWN: the sum was known before. */
+/* Returns the index of the sum of KEY, and counts the sum once more. *KNOWN: the sum was known
+ * before. */
 static uint16_t count_sum(struct cgx_recurrence *recurrence, uint64_t key, bool *known)
 {
     struct cgx_sums *sums = &recurrence->sums;
@@ -150,7 +152,7 @@ static uint16_t count_sum(struct cgx_recurrence *recurrence, uint64_t key, bool 
 
 /* Once steps are known to come, every sum recurs except off-step sums of a step that is followed
  * well. */
-static bool recurs(const struct cgx_recurrence *recurrence, uint16_t sum)
+static bool sum_recurs(const struct cgx_recurrence *recurrence, uint16_t sum)
 {
     if (!is_established(recurrence))
         return false;
@@ -158,8 +160,8 @@ static bool recurs(const struct cgx_recurrence *recurrence, uint16_t sum)
            recurrence->sums.sums[sum].times > 0 || !cgx_pattern_is_whole(&recurrence->pattern);
 }
 
-/* Learns from a sum after it is answered, so that no answer depends on itself. */
-static void learn(struct cgx_recurrence *recurrence, uint16_t sum, bool known, bool placed)
+/* Learns from a sum after its answer was given, so that no answer depends on itself. */
+static void learn_sum(struct cgx_recurrence *recurrence, uint16_t sum, bool known, bool placed)
 {
     const struct cgx_pattern *pattern = &recurrence->pattern;
     struct cgx_sum_log *log = &recurrence->log;
@@ -175,7 +177,7 @@ static void learn(struct cgx_recurrence *recurrence, uint16_t sum, bool known, b
         return;
     if (log->length < SHORT_LOG || recurrence->since_search > log->length / SEARCH_PART) {
         recurrence->since_search = 0;
-        search(recurrence);
+        search_steps(recurrence);
     }
 }
 
@@ -201,9 +203,9 @@ struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uin
     sum = count_sum(recurrence, cgx_callsite_word(count, type), &known);
     if (pattern->length > 0)
         place = cgx_pattern_follow(pattern, &recurrence->sums, sum);
-    occurrence.recurs = recurs(recurrence, sum);
+    occurrence.recurs = sum_recurs(recurrence, sum);
     generation = pattern->generation;
-    learn(recurrence, sum, known, place.known);
+    learn_sum(recurrence, sum, known, place.known);
     /* A position in the previous pattern has no meaning in the new one. */
     if (pattern->generation == generation) {
         occurrence.begins_step = place.begins_step;
@@ -267,8 +269,8 @@ bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, const struct c
     size_t length = burst->length;
 
     if (burst->kind == CGX_BURST_TOTAL && !is_established(recurrence)) {
-        establish(recurrence, CGX_EVIDENCE_PAUSES);
-        recurrence->varies = true;
+        establish_steps(recurrence, CGX_EVIDENCE_PAUSES);
+        recurrence->has_variable_size = true;
         *latest = (struct cgx_occurrence){.recurs = true, .position = CGX_POSITION_NONE};
         return true;
     }

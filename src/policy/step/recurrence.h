@@ -22,9 +22,8 @@
 /* Smaller sums are losses and flags, and are ignored. */
 #define CGX_RECURRENCE_LEAST 16
 
-/* What has established a communicator. */
 enum cgx_evidence {
-    CGX_EVIDENCE_NONE,    /* nothing yet */
+    CGX_EVIDENCE_NONE,
     CGX_EVIDENCE_USER,    /* CGX_WARMUP=0 */
     CGX_EVIDENCE_PAUSES,  /* pauses between steps, the same on all ranks */
     CGX_EVIDENCE_RESULTS, /* results that resemble those of the step before, on all ranks */
@@ -39,18 +38,19 @@ struct cgx_recurrence_rule {
     size_t step; /* set by the user, in large sums, up to CGX_STEP_LONGEST; 0: to be found */
 };
 
-/* NULL if memory is short. */
+/* Returns NULL if memory is short. */
 struct cgx_recurrence *cgx_recurrence_create(const struct cgx_recurrence_rule *rule);
 void cgx_recurrence_free(struct cgx_recurrence *recurrence);
 
-/* Whether it is set. */
+/* Whether the user has set the number of large sums in a step. */
 bool cgx_recurrence_is_told(const struct cgx_recurrence *recurrence);
 
 /* Sets the number of large sums in a step, as in the rule; 0: unset. If it differs from the
  * previous number, positions start anew; sums that recur keep doing so. */
 void cgx_recurrence_set_step(struct cgx_recurrence *recurrence, size_t step);
 
-/* The time from the end of the last sum to the next one. Call before cgx_recurrence_next. */
+/* Notes the time from the end of the last sum to the next one. Call it before cgx_recurrence_next.
+ */
 void cgx_recurrence_wait(struct cgx_recurrence *recurrence, int64_t nanoseconds);
 
 /* Whether pauses are needed: nothing else has revealed the step. */
@@ -60,38 +60,41 @@ bool cgx_recurrence_needs_pauses(const struct cgx_recurrence *recurrence);
 #define CGX_RECURRENCE_RESULTS 512
 bool cgx_recurrence_samples(const struct cgx_recurrence *recurrence);
 
-/* The result of the latest large sum, if it is exact: the COUNT VALUES that were sampled. */
+/* Notes the result of the latest large sum, if the sum is exact: the COUNT VALUES that were
+ * sampled. */
 void cgx_recurrence_result(struct cgx_recurrence *recurrence, const float *values, size_t count);
 
 /* Whether ranks should compare their steps now, after a large sum: after the 4th, 6th, 8th, 12th,
  * 16th, 24th ... while the step is unknown. */
 bool cgx_recurrence_should_compare(const struct cgx_recurrence *recurrence);
 
-/* The step according to this rank's results or, if these show none, its pauses. */
+/* The step as this rank sees it: by results or, if these show none, by pauses. */
 struct cgx_burst cgx_recurrence_burst(const struct cgx_recurrence *recurrence);
 
 struct cgx_occurrence {
     bool recurs;      /* the sum may be compressed, as far as the sequence shows */
     bool begins_step; /* the step of the previous positions is over; true once in each step with
                          positions, at the first of them */
-    size_t position;  /* in the step, or CGX_POSITION_NONE if uncertain; valid for the generation
-                         after the call */
+    /* Position in the step, or CGX_POSITION_NONE if uncertain; valid for the generation after the
+     * call. */
+    size_t position;
 };
 
-/* Takes the next float sum, of COUNT elements. TYPE, below 16, distinguishes element types and
- * kinds of op. */
+/* Answers for the next float sum, of COUNT elements. TYPE, below 16, distinguishes element types
+ * and kinds of op. */
 struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uint64_t count,
                                           unsigned type);
 
-/* All ranks have found BURST. If the sums have repeated with its length, the step is followed, with
- * positions, until a longer one is known; if only its total repeats, sums recur without positions.
- * True if they do from now on; *LATEST then describes the latest sum. */
+/* Begins to use BURST, which all ranks have found. If the sums have repeated with its length, the
+ * step is followed, with positions, until a longer one is known; if only its total repeats, sums
+ * recur without positions. Returns whether sums recur from now on; *LATEST then describes the
+ * latest sum. */
 bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, const struct cgx_burst *burst,
                                struct cgx_occurrence *latest);
 
 /* The length with which the large sums have repeated from the beginning or nearly so, *TIMES times,
- * which is too seldom to tell steps from layers; 0: none. To be asked when ranks have compared
- * their steps. */
+ * which is too seldom to tell steps from layers; 0: none. Call it when ranks have compared their
+ * steps. */
 size_t cgx_recurrence_undecided(struct cgx_recurrence *recurrence, size_t *times);
 
 /* The elements of the large sum that came AGO large sums before the latest, which are remembered.
@@ -105,9 +108,9 @@ size_t cgx_recurrence_contradicts(struct cgx_recurrence *recurrence);
 /* What the calls of a call site have in common. */
 struct cgx_callsite_key {
     uint64_t count;    /* elements */
-    uint32_t position; /* in the step, or CGX_POSITION_NONE */
-    uint32_t rule;     /* of CGX_RULES that applies, from 1; 0: none */
-    uint8_t type;      /* as in cgx_recurrence_next */
+    uint32_t position; /* position in the step, or CGX_POSITION_NONE */
+    uint32_t rule;     /* number of the rule of CGX_RULES that applies, from 1; 0: none */
+    uint8_t type;      /* the type of cgx_recurrence_next */
 };
 
 /* Count and type of a sum in one word. */
@@ -122,17 +125,16 @@ static inline uint64_t cgx_callsite_word(uint64_t count, unsigned type)
 size_t cgx_recurrence_period(const struct cgx_recurrence *recurrence);
 uint64_t cgx_recurrence_generation(const struct cgx_recurrence *recurrence);
 
-/* The key of the sum at POSITION, below the period, without its rule. */
+/* The key, without its rule, of the sum that is expected at POSITION, below the period. */
 struct cgx_callsite_key cgx_recurrence_expects(const struct cgx_recurrence *recurrence,
                                                size_t position);
 
-/* The number of large sums so far. */
 uint64_t cgx_recurrence_sums(const struct cgx_recurrence *recurrence);
 
 /* What established the communicator, and after how many large sums (*SUMS; may be NULL). */
 enum cgx_evidence cgx_recurrence_evidence(const struct cgx_recurrence *recurrence, uint64_t *sums);
 
-/* "nothing yet", "a period", ...: for people. */
+/* The name of EVIDENCE for people: "nothing yet", "a period", ... */
 const char *cgx_evidence_name(enum cgx_evidence evidence);
 
 #endif

@@ -8,11 +8,11 @@
 #define RECENT CGX_RESEMBLANCE_RECENT
 #define WORDS (CGX_RESEMBLANCE_SAMPLE / 64)
 
-/* The fewest elements that must be non-zero in both results, the least correlation of their signs,
- * as a square, and its least square in standard deviations of what unrelated results have.
- * Gradients of successive steps have .1 to .5, those of other layers less than .09
- * (bench/results/recurrence.md). Results that are the same say nothing: layers may begin as copies
- * of each other. */
+/* Results are compared if at least so many elements are non-zero in both. They resemble each other
+ * if the square of the correlation of their signs is at least this, and at least so many times the
+ * variance that unrelated results have. Gradients of successive steps correlate by .1 to .5, those
+ * of other layers by less than .09 (bench/results/recurrence.md). Results that are the same say
+ * nothing: layers may begin as copies of each other. */
 #define LEAST_ELEMENTS 256
 #define LEAST_SQUARE (1.0 / 64)
 #define LEAST_DEVIATIONS 16.0
@@ -40,8 +40,8 @@ void cgx_resemblance_take(struct cgx_resemblance *resemblance, const float *valu
 
 enum likeness { UNKNOWN, UNLIKE, ALIKE };
 
-/* The phi coefficient of the signs of elements that are non-zero in both. */
-static enum likeness compare(const struct cgx_signs *a, const struct cgx_signs *b)
+/* Compares by the phi coefficient of the signs of elements that are non-zero in both. */
+static enum likeness compare_signs(const struct cgx_signs *a, const struct cgx_signs *b)
 {
     unsigned both[2][2] = {{0}}; /* elements by sign in A and in B */
     double n, covariance, square, scale;
@@ -64,18 +64,18 @@ static enum likeness compare(const struct cgx_signs *a, const struct cgx_signs *
                : UNLIKE;
 }
 
-/* Whether the results of the latest sums but the last resemble those PERIOD before them; KNOWN sums
- * have results. */
-static bool resembles(const struct cgx_resemblance *resemblance, const struct cgx_sum_log *log,
-                      size_t period, size_t known)
+/* Whether the results of the latest sums but the last resemble the results PERIOD sums before. The
+ * KNOWN sums have results. */
+static bool results_resemble(const struct cgx_resemblance *resemblance,
+                             const struct cgx_sum_log *log, size_t period, size_t known)
 {
     size_t least = period < LEAST_PAIRS ? LEAST_PAIRS : period, pairs = 0, judged = 0, alike = 0;
 
     while (pairs < 2 * least && pairs + period < known &&
            cgx_sum_log_ago(log, pairs + 1) == cgx_sum_log_ago(log, pairs + 1 + period)) {
         size_t sum = resemblance->sums - ++pairs;
-        enum likeness likeness = compare(&resemblance->recent[sum % RECENT],
-                                         &resemblance->recent[(sum - period) % RECENT]);
+        enum likeness likeness = compare_signs(&resemblance->recent[sum % RECENT],
+                                               &resemblance->recent[(sum - period) % RECENT]);
 
         judged += likeness != UNKNOWN;
         alike += likeness == ALIKE;
@@ -91,7 +91,7 @@ uint32_t cgx_resemblance_judge(const struct cgx_resemblance *resemblance,
 
     known = known < log->length ? known : log->length;
     for (size_t period = 1; period <= CGX_RESEMBLANCE_LONGEST; period++)
-        if (resembles(resemblance, log, period, known - (known > 0)))
+        if (results_resemble(resemblance, log, period, known - (known > 0)))
             return (uint32_t)period;
     return 0;
 }

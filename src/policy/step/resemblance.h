@@ -20,18 +20,17 @@
 /* The longest step that is found, in large sums; longer ones are no layers (periods.h). */
 #define CGX_RESEMBLANCE_LONGEST 32
 
-/* The signs of sampled elements, a bit for each; neither for zeros and NaNs. */
+/* The signs of sampled elements, a bit for each; zeros and NaNs have no bit in either word. */
 struct cgx_signs {
     uint64_t positive[CGX_RESEMBLANCE_SAMPLE / 64], negative[CGX_RESEMBLANCE_SAMPLE / 64];
 };
 
-/* The sums that are remembered. */
 #define CGX_RESEMBLANCE_RECENT (2 * CGX_RESEMBLANCE_LONGEST + 2)
 
 /* All zeros: no result yet. */
 struct cgx_resemblance {
-    uint32_t sums;                                   /* number of sums, with a result or without */
-    struct cgx_signs recent[CGX_RESEMBLANCE_RECENT]; /* by number, in turn */
+    uint32_t sums; /* number of sums so far, with a result or without */
+    struct cgx_signs recent[CGX_RESEMBLANCE_RECENT]; /* the latest sums, by number in turn */
 };
 
 /* Adds a sum, without a result. */

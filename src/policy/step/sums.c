@@ -6,8 +6,8 @@
 #include <limits.h>
 #include <string.h>
 
-/* At most so many sums that came more than twice stay besides the sums of the step, so that the
- * table fills up again only after a thousand sums. */
+/* When the table is full, so many sums that came more than twice may stay besides the sums of the
+ * step. So the table fills up again only after a thousand sums. */
 #define KEPT 1024
 
 /* A bijection in which each bit of X affects all bits (a finaliser like MurmurHash3's). */
@@ -25,7 +25,7 @@ static uint16_t *chain_of(struct cgx_sums *sums, uint64_t key)
     return &sums->chains[scramble(key) % CGX_SUMS_CHAINS];
 }
 
-static void chain(struct cgx_sums *sums, uint16_t at)
+static void chain_sum(struct cgx_sums *sums, uint16_t at)
 {
     uint16_t *first = chain_of(sums, sums->sums[at].key);
 
@@ -49,7 +49,7 @@ uint16_t cgx_sums_find(struct cgx_sums *sums, uint64_t key)
     else
         return 0;
     sums->sums[at] = (struct cgx_sum){.key = key};
-    chain(sums, at);
+    chain_sum(sums, at);
     return at;
 }
 
@@ -68,7 +68,7 @@ void cgx_sums_forget(struct cgx_sums *sums)
         struct cgx_sum *sum = &sums->sums[at];
 
         if (sum->times > 0 || sum->seen >= least) {
-            chain(sums, at);
+            chain_sum(sums, at);
             continue;
         }
         sum->seen = 0;

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* A table of the large sums that a communicator has seen, by key; each has an index. Memory is
- * constant: when the table is full, sums seen once or twice are forgotten, or all, except those of
- * the step. */
+ * constant: a full table forgets the sums that were seen once or twice or, if that is not enough,
+ * all sums but those of the step. */
 #ifndef CGX_POLICY_STEP_SUMS_H
 #define CGX_POLICY_STEP_SUMS_H
 
@@ -26,17 +26,17 @@
 
 struct cgx_sum {
     uint64_t key;
-    uint16_t seen;  /* saturates; 0: unused */
-    uint16_t times; /* in the step that is followed */
-    uint16_t next;  /* in its chain, or in the free list; 0: the last */
+    uint16_t seen;  /* how often the sum has come; saturates; 0: unused */
+    uint16_t times; /* how often the sum is in the step that is followed */
+    uint16_t next;  /* the next index in its chain, or in the free list; 0: the last */
 };
 
 /* All zeros: empty. */
 struct cgx_sums {
     uint16_t used; /* the largest index ever used */
-    uint16_t free; /* the first freed index, or 0 */
+    uint16_t free;
     uint16_t chains[CGX_SUMS_CHAINS];
-    struct cgx_sum sums[CGX_SUMS_MOST + 1]; /* from 1 on */
+    struct cgx_sum sums[CGX_SUMS_MOST + 1]; /* used from index 1 on */
 };
 
 static inline uint64_t cgx_sum_elements(const struct cgx_sum *sum)

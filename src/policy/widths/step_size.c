@@ -10,9 +10,9 @@
 /* The weight of a step in the mean. */
 #define WEIGHT 0.125
 
-/* The largest ratios of the mean to the last step's mean square, and to the mean before: a
- * quantisation step that is too large costs more than one that is too small. One outlier in one
- * step, however large, must not make the next step's sums noise. */
+/* The mean is at most so many times the last step's mean square, and so many times the mean before:
+ * a step size that is too large costs more than one that is too small. One outlier in one step,
+ * however large, must not make the next step's sums noise. */
 #define MOST_OVER_LAST 1.25
 #define MOST_GROWTH 2
 
@@ -25,7 +25,7 @@ void cgx_step_size_add(struct cgx_step_size *size, const struct cgx_quantised *q
     size->now.elements += quantised->elements;
 }
 
-static double smaller(double a, double b)
+static double smaller_of(double a, double b)
 {
     return a < b ? a : b;
 }
@@ -37,8 +37,8 @@ void cgx_step_size_next(struct cgx_step_size *size)
     size->last = size->now.energy > 0 && isfinite(size->now.energy)
                      ? size->now.energy / size->now.elements
                      : 0;
-    grown = smaller(size->mean + WEIGHT * (size->last - size->mean), MOST_GROWTH * size->mean);
-    size->mean = smaller(size->mean > 0 ? grown : before, MOST_OVER_LAST * size->last);
+    grown = smaller_of(size->mean + WEIGHT * (size->last - size->mean), MOST_GROWTH * size->mean);
+    size->mean = smaller_of(size->mean > 0 ? grown : before, MOST_OVER_LAST * size->last);
     size->now = (struct cgx_quantised){0};
 }
 

@@ -22,20 +22,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Quantised data: its sum of squares, NaN if unknown, and number of elements; the sum of squared
- * errors that their steps make. */
+/* What was quantised: its sum of squares, NaN if unknown; its number of elements; and the sum of
+ * the squared errors that its step sizes make. */
 struct cgx_quantised {
     double energy, elements, noise;
 };
 
 /* All zeros: nothing is known. */
 struct cgx_step_size {
-    struct cgx_quantised now; /* in the present step */
-    double mean, last;        /* mean squares, 0 if unknown: of earlier steps, weighted, and of the
-                                 last one */
+    struct cgx_quantised now; /* what was quantised in the present step */
+    /* Mean squares, 0 if unknown: the weighted mean of earlier steps, and that of the last one. */
+    double mean, last;
 };
 
-/* Adds QUANTISED, of a call in the present step. */
+/* Adds QUANTISED, which a call of the present step has quantised. */
 void cgx_step_size_add(struct cgx_step_size *size, const struct cgx_quantised *quantised);
 
 /* Ends a step. The mean begins with the smaller of two steps in a row, and is forgotten after a
@@ -48,21 +48,20 @@ void cgx_step_size_next(struct cgx_step_size *size);
  */
 #define CGX_STEP_YOUNG 48
 
-/* The squared error of a piece relative to its own squares, for WIDTH bits, after AGE sums: while
- * they are young, E times 2^(-10 (1 - AGE / 48)), five bits more in the first; but at least 2^-17,
- * more than which does not fit the room of a piece. */
+/* The squared error of a piece in proportion to its squares, for WIDTH bits, in a sum of which AGE
+ * were compressed before. While sums are young that is E times 2^(-10 (1 - AGE / 48)), five bits
+ * more in the first sum; but at least 2^-17, since less does not fit the room of a piece. */
 float cgx_step_size_error(unsigned width, uint32_t age);
 
-/* The part of its mean square that the error of a group may be at WIDTH bits, for the ERROR of all:
- * ten times that, a tenth at 4 bits; 0: any. Groups that are quieter than others have a smaller
- * step. Adam moves their elements as far as others, and does not with less (at 1 and 2 bits, which
- * are for SGD, they would take more than they give). */
+/* The most that the squared error of a group may be in proportion to its own squares, at WIDTH
+ * bits, if ERROR is that of all groups: ten times that, a tenth at 4 bits; 0: any. So groups that
+ * are quieter than others have a smaller step size. Adam moves their elements as far as others, and
+ * at 1 and 2 bits, which are for SGD, floors would take more than they give. */
 static inline float cgx_step_size_floor(unsigned width, float error)
 {
     return width < 3 ? 0 : 10 * error;
 }
 
-/* Whether the mean square is known. */
 static inline bool cgx_step_size_is_known(const struct cgx_step_size *size)
 {
     return size->mean > 0;
@@ -70,8 +69,8 @@ static inline bool cgx_step_size_is_known(const struct cgx_step_size *size)
 
 #define CGX_STEP_STAGES 4
 
-/* Sets STEPS, one for each stage, for the known SIZE, WIDTH bits and so many PAYLOADS of the stages
- * in a result; 0 for a stage without. */
+/* Sets STEP SIZES, one for each stage, from the known SIZE for WIDTH bits. PAYLOADS are the numbers
+ * of payloads that each stage has in a result; a stage without payloads gets 0. */
 void cgx_step_size_of(const struct cgx_step_size *size, unsigned width,
                       const unsigned payloads[CGX_STEP_STAGES], float steps[CGX_STEP_STAGES]);
 

@@ -91,7 +91,7 @@ static void test_bias(void)
     for (size_t i = 0; i < COUNT; i++)
         values[i] = (float)(i / 64) / 1024 - 0.5f;
     for (uint32_t call = 0; call < CALLS; call++) {
-        const struct cgx_coding coding = {.bucket_size = 512, .turn = call, .step = 1};
+        const struct cgx_coding coding = {.bucket_size = 512, .turn = call, .step_size = 1};
 
         transmit(&coding, CGX_UNIFORM + 2, COUNT);
         for (size_t i = 0; i < COUNT; i++) {
@@ -132,11 +132,11 @@ static void test_steps(void)
     data_fill(DATA_HUGE, 3, values, 2048);
     values[9] = 0x1.fffffep127f;
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        coding.step = steps[i];
+        coding.step_size = steps[i];
         refused = refused && transmit(&coding, CGX_UNIFORM + 2, 2048) == CGX_ERR_INVALID;
     }
     ok(refused, "nothing is encoded with a step that is none");
-    coding.step = CGX_UNIFORM_LEAST_STEP;
+    coding.step_size = CGX_UNIFORM_LEAST_STEP;
     ok(transmit(&coding, CGX_UNIFORM + 2, 2048) == CGX_OK && isfinite(decoded[9]) &&
            fabsf(decoded[9] / values[9] - 1) < 0.01f,
        "the largest float32 has a code at the least step");

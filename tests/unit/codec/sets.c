@@ -74,7 +74,7 @@ static struct scene scene_of(const struct family *family, enum cgx_dtype dtype, 
                                      .call = 17,
                                      .stream = number % 5,
                                      .turn = 1000003 * number,
-                                     .step = steps[number / 9 % 5],
+                                     .step_size = steps[number / 9 % 5],
                                      .error = .01f,
                                      .floor = floors[number / 36 % 3]},
                           .piece = {.first = FIRST, .offset = GUARD},
@@ -119,7 +119,7 @@ static void make_elements(const struct scene *scene, uint64_t seed)
     if (scene->piece.count == MOST) {
         fill_groups(seed, end);
     } else if (is_uniform(scene)) {
-        uniform_fill(seed, scene->coding.step > 0 ? scene->coding.step : 1, values, end);
+        uniform_fill(seed, scene->coding.step_size > 0 ? scene->coding.step_size : 1, values, end);
     } else {
         for (size_t i = 0; i < end; i += part)
             data_fill((enum data_kind)(data_random(&seed) % DATA_KINDS), data_random(&seed),
@@ -253,7 +253,7 @@ static void run(const struct scene *scene)
 
     next.stream += 8;
     next.stage = 1 + (uint32_t)scene->seed % 3;
-    next.step *= 1.5f;
+    next.step_size *= 1.5f;
     memcpy(&after, &before, sizeof after);
     for (size_t p = 0; p < scene->nsources; p++) {
         bool is_own = p == scene->own;

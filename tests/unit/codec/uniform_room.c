@@ -84,13 +84,13 @@ static double search(const struct cgx_codec *codec, uint64_t seed, unsigned roun
     static const size_t counts[] = {1024, 1, 64, 700};
     const struct cgx_coding coding = {.bucket_size = 512,
                                       .turn = (uint32_t)seed,
-                                      .step = steps[seed % 5],
+                                      .step_size = steps[seed % 5],
                                       .floor = floors[seed / 5 % 3]};
     size_t count = counts[seed / 15 % 4];
     float best[1024] = {0}, values[1024];
     double most;
 
-    uniform_fill(seed, coding.step, best, count);
+    uniform_fill(seed, coding.step_size, best, count);
     most = nearness(codec, &coding, best, count, within);
     for (unsigned i = 0; i < rounds && *within; i++) {
         double here;

@@ -85,13 +85,13 @@ static void run_rank(void *context, unsigned rank)
         struct cgx_transfer *in = &transfers[p], *out = &transfers[PEERS + p];
 
         *in = (struct cgx_transfer){(int)peer, CGX_TRANSFER_RECEIVE, need(scene->bytes),
-                                    .bytes = scene->bytes, .varies = scene->varies};
+                                    .bytes = scene->bytes, .has_variable_size = scene->varies};
         *out = (struct cgx_transfer){(int)peer,
                                      CGX_TRANSFER_SEND,
                                      need(scene->bytes),
                                      .bytes = scene->bytes,
                                      .filled = scene->filled,
-                                     .varies = scene->varies};
+                                     .has_variable_size = scene->varies};
         for (size_t i = 0; i < scene->bytes; i++)
             out->data[i] = byte_of(rank, peer, i);
         if (scene->varies)

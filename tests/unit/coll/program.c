@@ -59,25 +59,25 @@ static void form(struct rank *self, unsigned rank, unsigned round)
 }
 
 /* The message that goes to or comes from PEER in ROUND; an empty block: there is none. */
-static struct cgx_program_step find(const struct cgx_program *program, unsigned round,
-                                    unsigned peer, bool sends)
+static struct cgx_program_message find(const struct cgx_program *program, unsigned round,
+                                       unsigned peer, bool sends)
 {
     const unsigned size = program->levels ? cgx_program_level(program, round)->size : 0;
 
     for (unsigned i = 0; i + 2 < 2 * size; i++) {
-        const struct cgx_program_step step = cgx_program_message(program, round, i);
+        const struct cgx_program_message message = cgx_program_message(program, round, i);
 
-        if (step.sends == sends && step.peer == peer && !cgx_block_is_empty(step.block))
-            return step;
+        if (message.sends == sends && message.peer == peer && !cgx_block_is_empty(message.block))
+            return message;
     }
-    return (struct cgx_program_step){.block = {0, 0}};
+    return (struct cgx_program_message){.block = {0, 0}};
 }
 
 /* Moves the message of ROUND from A to B. False: one does not expect what the other sends. */
 static bool move(unsigned a, unsigned b, unsigned round)
 {
-    const struct cgx_program_step sent = find(&all[a].program, round, b, true),
-                                  got = find(&all[b].program, round, a, false);
+    const struct cgx_program_message sent = find(&all[a].program, round, b, true),
+                                     got = find(&all[b].program, round, a, false);
     const uint32_t count = sent.block.end - sent.block.first;
 
     if (got.block.end - got.block.first != count)

@@ -179,8 +179,8 @@ static void test_step_sizes(void)
     cgx_positions_set_steps(&state, site, &lost);
     site->key.position = 0;
     cgx_positions_set_steps(&state, site, &placed);
-    ok(lost.steps[CGX_STEP_STAGES - 1] > 0 &&
-           placed.steps[CGX_STEP_STAGES - 1] > 900 * lost.steps[CGX_STEP_STAGES - 1],
+    ok(lost.step_sizes[CGX_STEP_STAGES - 1] > 0 &&
+           placed.step_sizes[CGX_STEP_STAGES - 1] > 900 * lost.step_sizes[CGX_STEP_STAGES - 1],
        "quantisation steps are the site's own where its position is not known");
     site->key.position = CGX_POSITION_NONE;
     state.step.size.mean = 0;

@@ -13,7 +13,7 @@ static void test_refused(const char *what, void (*spoil)(unsigned char *piece, s
 
     plan.nsources = 2;
     plan.elements = 2;
-    plan.coding.step = 0.5f;
+    plan.coding.step_size = 0.5f;
     for (int k = 0; k < 2; k++) {
         make(&plan);
         spoil(payload_in(&plan, made, 0) + plan.pieces[0].offset, plan.counts[0]);
@@ -92,7 +92,7 @@ static void test_random(void)
 
         plan.nsources = 1;
         plan.elements = 1;
-        plan.coding.step = 0.5f;
+        plan.coding.step_size = 0.5f;
         plan.seed = 1 + i % 2;
         make(&plan);
         piece = payload_in(&plan, made, 0) + plan.pieces[0].offset;

@@ -54,7 +54,7 @@ static void test_many(void)
 
     plan.nsources = 34;
     plan.elements = 33;
-    plan.coding.step = 0;
+    plan.coding.step_size = 0;
     plan.encoding = CGX_UNIFORM + 2;
     make(&plan);
     ok(is_same(&plan, CGX_REDUCE, CGX_OK), "many sources");

@@ -132,9 +132,9 @@ static void launch_part(const struct kernels_job *job, int family, const struct 
     args.npieces = part->entries;
     if (writes && part->tiles >= MOST_MARKS)
         bail_out("%u tiles are too many", part->tiles);
-    if (writes && args.step == 0 && kernels_has_elements(job))
+    if (writes && args.step_size == 0 && kernels_has_elements(job))
         launch(cgx_cuda_module_squares(module, &work), part->tiles, args);
-    if (writes && args.step == 0)
+    if (writes && args.step_size == 0)
         launch(module->begin, part->entries, args);
     launch(cgx_cuda_module_kernel(module, (enum cgx_family)family, &work), part->tiles, args);
     if (writes)
@@ -151,7 +151,7 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
                                    .bucket_size = job->coding->bucket_size,
                                    .key = cgx_call_key(job->coding->call),
                                    .marks = device_tables->marks,
-                                   .step = job->coding->step,
+                                   .step_size = job->coding->step_size,
                                    .error = job->coding->error,
                                    .floor = job->coding->floor,
                                    .turn = job->coding->turn,

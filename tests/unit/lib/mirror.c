@@ -51,7 +51,7 @@ static enum cgx_status run(struct cgx_backend *backend, unsigned slot, const str
     for (size_t i = 0; work->shows && i < work->npieces; i++) {
         const struct cgx_piece *piece = &work->pieces[i];
 
-        if (cgx_encoding_quantiser(piece->bits)->varies)
+        if (cgx_encoding_quantiser(piece->bits)->has_variable_size)
             show(work->out, piece->offset,
                  cgx_uniform_used((unsigned char *)here.out + piece->offset, piece->count));
     }

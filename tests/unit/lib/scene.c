@@ -283,7 +283,7 @@ static void run_rank(void *context, unsigned rank)
     if (history)
         coll.history = cgx_history_in(history, scene->count, 0);
     schedule.program = cgx_program_of(&schedule.program.shape, rank);
-    memcpy(coll.steps, scene->steps, sizeof coll.steps);
+    memcpy(coll.step_sizes, scene->steps, sizeof coll.step_sizes);
     rank_now = rank;
     operations = messages = 0;
     memset(scene->scales[rank], 0, buckets(scene) * sizeof(float));

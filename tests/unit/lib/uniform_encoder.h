@@ -211,7 +211,7 @@ static inline float uniform_step(const struct cgx_coding *coding, double squares
 {
     double h = sqrt(12 * (double)coding->error * squares / (double)count);
 
-    return coding->step > 0 ? coding->step : (float)fmin(fmax(h, 0x1p-109), 0x1p126);
+    return coding->step_size > 0 ? coding->step_size : (float)fmin(fmax(h, 0x1p-109), 0x1p126);
 }
 
 /* The step and the key of a piece. */

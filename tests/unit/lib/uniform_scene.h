@@ -155,7 +155,7 @@ static void make(struct plan *plan)
 
         fill(plan, &state);
         coding.stream += (uint32_t)i + 1;
-        coding.step *= (float)(1 + i % 3);
+        coding.step_size *= (float)(1 + i % 3);
         if (cgx_codec_run(cgx_codec_host(), &work) != CGX_OK)
             bail_out("the host codec does not encode");
     }
@@ -270,7 +270,7 @@ static struct plan plan_of(unsigned i, enum cgx_dtype dtype)
                                    .turn = 250 + i,
                                    .stage = i % 4,
                                    .stream = 4,
-                                   .step = steps[i % 5],
+                                   .step_size = steps[i % 5],
                                    .error = ldexpf(1, -2 - (int)(i % 15)),
                                    .floor = floors[i % 3]},
                         .encoding = CGX_UNIFORM + 1 + i % CGX_UNIFORM_WIDTHS,

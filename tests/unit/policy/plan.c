@@ -170,7 +170,7 @@ static void test_families(void)
     ok(covers(&plan) && plan.unit == 1024 && segment_is(&plan, 0, 150000, CGX_UNIFORM + 4) &&
            plan.hash != plain.hash,
        "a uniform plan is cut at buckets of 1024");
-    ok(plan.stepped == 4 && plain.stepped == 0, "and has a step");
+    ok(plan.uniform_width == 4 && plain.uniform_width == 0, "and has a step");
     plan = cgx_plan_of(&other, &maxmin, CGX_FLOAT32, 150000);
     ok(plan.hash == plain.hash && plan.unit == 512, "what is said of a call counts");
     plan = cgx_plan_of(&settings, &uniform, CGX_FLOAT32, 150000);

@@ -77,7 +77,7 @@ static struct run begin(double exact, double compressed)
 
     for (unsigned i = 0; i < 8; i++)
         for (unsigned r = 0; r < RANKS; r++) {
-            cgx_worth_look(&run.ranks[r]);
+            cgx_worth_begin_exact(&run.ranks[r]);
             cgx_worth_took(&run.ranks[r], CGX_WAY_EXACT, ELEMENTS, (int64_t)(MICROSECOND * exact));
         }
     return run;
