@@ -3,7 +3,8 @@
 
 /* usage: times SUMS. Sums on ranks whose clocks jump, each in its own way, so that what sums seem
  * to take is drawn, and with it which of them are compressed: all ranks must find the same, and all
- * results must be right. Sizes are a few that recur and others that come once. */
+ * results must be right. Sizes are a few that recur and others that come once. "times pauses" has
+ * clocks that show the pauses of a program and nothing else. */
 #include <math.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -16,7 +17,8 @@
 
 enum { SIZES = 5, LEAST = 16384, MOST = 60000 };
 
-static uint64_t jumps;      /* the state of this rank's clock; 0: it is right */
+static uint64_t jumps;      /* the state of this rank's clock; 0: it is right, or ... */
+static int64_t shown;       /* ... shows this */
 static uint64_t ours = 71;  /* what is drawn alike on all ranks, ... */
 static uint64_t others = 0; /* ... and elements of this one */
 
@@ -38,6 +40,10 @@ int clock_gettime(clockid_t clock, struct timespec *time)
     int status = (int)syscall(SYS_clock_gettime, clock, time);
     int64_t now = (int64_t)time->tv_sec * SECOND + time->tv_nsec;
 
+    if (shown > 0 && clock == CLOCK_MONOTONIC) {
+        *time = (struct timespec){shown / SECOND, shown % SECOND};
+        return 0;
+    }
     if (jumps == 0 || status != 0 || clock != CLOCK_MONOTONIC)
         return status;
     gained += drawn(&jumps) % (SECOND / 50);
@@ -52,19 +58,25 @@ static float element(uint64_t *state)
     return (float)(drawn(state) % 2001) - 1000 + (float)(drawn(state) % 2001) - 1000;
 }
 
-/* The sum number I; *COMPRESSED: whether it was. False if it is wrong here. */
-static bool is_right(unsigned i, bool *compressed)
+/* The size of the sum number I. */
+static int size_of(unsigned i)
 {
     static const int sizes[SIZES] = {16384, 17000, 20000, 32768, 50000};
-    static float in[MOST], out[MOST], exact[MOST];
     const bool once = drawn(&ours) % 16 == 0;
-    const int count = once ? LEAST + (int)(drawn(&ours) % (MOST - LEAST)) : sizes[i % SIZES];
+
+    return once ? LEAST + (int)(drawn(&ours) % (MOST - LEAST)) : sizes[i % SIZES];
+}
+
+/* The sum number I, of COUNT elements; *COMPRESSED: whether it was. False if it is wrong here. */
+static bool is_right(unsigned i, int count, MPI_Comm comm, bool *compressed)
+{
+    static float in[MOST], out[MOST], exact[MOST];
     double error = 0, squares = 0;
 
     for (int k = 0; k < count; k++)
         in[k] = element(&others);
-    PMPI_Allreduce(in, exact, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-    MPI_Allreduce(in, out, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    PMPI_Allreduce(in, exact, count, MPI_FLOAT, MPI_SUM, comm);
+    MPI_Allreduce(in, out, count, MPI_FLOAT, MPI_SUM, comm);
     for (int k = 0; k < count; k++) {
         error += ((double)out[k] - (double)exact[k]) * ((double)out[k] - (double)exact[k]);
         squares += (double)exact[k] * (double)exact[k];
@@ -75,6 +87,32 @@ static bool is_right(unsigned i, bool *compressed)
     return error <= 0.04 * squares;
 }
 
+/* Whether sums are compressed after six steps of four, a small one before each, so that only pauses
+ * tell the steps. Ranks pause before the first sum of a step, but rank 1 before the sum OTHER. */
+static bool finds_steps(unsigned other)
+{
+    const unsigned first = check_rank == 1 ? other : 0;
+    bool right = true, compressed = false;
+    MPI_Comm comm;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (unsigned i = 0; i < 24; i++) {
+        shown += i % 4 == first ? SECOND / 10 : SECOND / 100000;
+        MPI_Allreduce(MPI_IN_PLACE, (float[2000]){0}, 2000, MPI_FLOAT, MPI_SUM, comm);
+        shown += SECOND / 100000;
+        right = is_right(i, 20000 + 100 * (int)(i % 4), comm, &compressed) && right;
+    }
+    MPI_Comm_free(&comm);
+    return compressed && right;
+}
+
+static void test_pauses(void)
+{
+    shown = SECOND;
+    check(finds_steps(0), "pauses before the same sums show steps");
+    check(!finds_steps(2), "pauses before different sums, as many on each rank, show none");
+}
+
 int main(int argc, char **argv)
 {
     const unsigned sums = argc > 1 ? (unsigned)atoi(argv[1]) : 1000;
@@ -83,9 +121,13 @@ int main(int argc, char **argv)
 
     check_begin(&argc, &argv);
     others = (uint64_t)(check_rank + 1) << 32;
+    if (sums == 0) {
+        test_pauses();
+        return check_end();
+    }
     jumps = (uint64_t)(check_rank + 9) << 32;
     for (unsigned i = 0; i < sums && right && alike; i++) {
-        right = check_everywhere(is_right(i, &is), MPI_COMM_WORLD);
+        right = check_everywhere(is_right(i, size_of(i), MPI_COMM_WORLD, &is), MPI_COMM_WORLD);
         alike = check_same(&is, sizeof is, MPI_COMM_WORLD);
         compressed += is;
         changes += is != was;
