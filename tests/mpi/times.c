@@ -3,14 +3,16 @@
 
 /* usage: times SUMS. Sums on ranks whose clocks jump, each in its own way, so that what sums seem
  * to take is drawn, and with it which of them are compressed: all ranks must find the same, and all
- * results must be right. Sizes are a few that recur and others that come once. "times pauses" has
- * clocks that show the pauses of a program and nothing else. */
+ * results must be right, or errors where a message was spoilt, which may be one rank's. Sizes are a
+ * few that recur and others that come once. "times pauses" has clocks that show the pauses of a
+ * program and nothing else. */
 #include <math.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "mpi/faults/call_faults.h"
 #include "mpi/lib/check.h"
 
 #define SECOND INT64_C(1000000000)
@@ -67,8 +69,10 @@ static int size_of(unsigned i)
     return once ? LEAST + (int)(drawn(&ours) % (MOST - LEAST)) : sizes[i % SIZES];
 }
 
-/* The sum number I, of COUNT elements; *COMPRESSED: whether it was. False if it is wrong here. */
-static bool is_right(unsigned i, int count, MPI_Comm comm, bool *compressed)
+enum way { EXACT, COMPRESSED, ERROR };
+
+/* Sums on COMM, for the number I, COUNT elements; *WAY: how. False if the result is wrong here. */
+static bool is_right(unsigned i, int count, MPI_Comm comm, enum way *way)
 {
     static float in[MOST], out[MOST], exact[MOST];
     double error = 0, squares = 0;
@@ -76,15 +80,45 @@ static bool is_right(unsigned i, int count, MPI_Comm comm, bool *compressed)
     for (int k = 0; k < count; k++)
         in[k] = element(&others);
     PMPI_Allreduce(in, exact, count, MPI_FLOAT, MPI_SUM, comm);
-    MPI_Allreduce(in, out, count, MPI_FLOAT, MPI_SUM, comm);
+    *way = ERROR;
+    if (MPI_Allreduce(in, out, count, MPI_FLOAT, MPI_SUM, comm) != MPI_SUCCESS)
+        return true;
     for (int k = 0; k < count; k++) {
         error += ((double)out[k] - (double)exact[k]) * ((double)out[k] - (double)exact[k]);
         squares += (double)exact[k] * (double)exact[k];
     }
-    *compressed = error > 0;
+    *way = error > 0 ? COMPRESSED : EXACT;
     if (error > 0.04 * squares)
         check_note("sum %u of %d elements: an error of %g", i, count, error / squares);
     return error <= 0.04 * squares;
+}
+
+/* Another hash of the plan. */
+static void change_plan(unsigned char *message, size_t bytes)
+{
+    (void)bytes;
+    message[4] ^= 0x55;
+}
+
+/* One rank's message, at times, of all that are sent for a compressed sum. */
+static void draw_fault(void)
+{
+    const bool comes = drawn(&ours) % 4 == 0;
+    const int rank = (int)(drawn(&ours) % (unsigned)check_size), nth = 1 + (int)(drawn(&ours) % 4);
+
+    call_faults_spoil(comes && rank == check_rank ? nth : 0, change_plan);
+}
+
+/* The way in which sums were formed on all ranks but those that had an error; ERROR: if all had
+ * one. *ALIKE: there is but one. */
+static enum way way_of_all(enum way mine, bool *alike)
+{
+    int least = mine, most = mine == ERROR ? EXACT : mine;
+
+    PMPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    PMPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    *alike = least >= most;
+    return (enum way)least;
 }
 
 /* Whether sums are compressed after six steps of four, a small one before each, so that only pauses
@@ -92,7 +126,8 @@ static bool is_right(unsigned i, int count, MPI_Comm comm, bool *compressed)
 static bool finds_steps(unsigned other)
 {
     const unsigned first = check_rank == 1 ? other : 0;
-    bool right = true, compressed = false;
+    enum way way = EXACT;
+    bool right = true;
     MPI_Comm comm;
 
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -100,10 +135,10 @@ static bool finds_steps(unsigned other)
         shown += i % 4 == first ? SECOND / 10 : SECOND / 100000;
         MPI_Allreduce(MPI_IN_PLACE, (float[2000]){0}, 2000, MPI_FLOAT, MPI_SUM, comm);
         shown += SECOND / 100000;
-        right = is_right(i, 20000 + 100 * (int)(i % 4), comm, &compressed) && right;
+        right = is_right(i, 20000 + 100 * (int)(i % 4), comm, &way) && right;
     }
     MPI_Comm_free(&comm);
-    return compressed && right;
+    return way == COMPRESSED && right;
 }
 
 static void test_pauses(void)
@@ -116,10 +151,12 @@ static void test_pauses(void)
 int main(int argc, char **argv)
 {
     const unsigned sums = argc > 1 ? (unsigned)atoi(argv[1]) : 1000;
-    unsigned compressed = 0, changes = 0;
-    bool right = true, alike = true, is = false, was = false;
+    unsigned ways[ERROR + 1] = {0}, lost = 0, changes = 0;
+    bool right = true, alike = true;
+    enum way mine = EXACT, all = EXACT, was = EXACT;
 
     check_begin(&argc, &argv);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     others = (uint64_t)(check_rank + 1) << 32;
     if (sums == 0) {
         test_pauses();
@@ -127,15 +164,19 @@ int main(int argc, char **argv)
     }
     jumps = (uint64_t)(check_rank + 9) << 32;
     for (unsigned i = 0; i < sums && right && alike; i++) {
-        right = check_everywhere(is_right(i, size_of(i), MPI_COMM_WORLD, &is), MPI_COMM_WORLD);
-        alike = check_same(&is, sizeof is, MPI_COMM_WORLD);
-        compressed += is;
-        changes += is != was;
-        was = is;
+        draw_fault();
+        right = check_everywhere(is_right(i, size_of(i), MPI_COMM_WORLD, &mine), MPI_COMM_WORLD);
+        all = way_of_all(mine, &alike);
+        lost += mine == ERROR && all != ERROR;
+        ways[all]++;
+        changes += all != was;
+        was = all;
     }
     jumps = 0;
     check(right, "%u sums are right", sums);
     check(alike, "and compressed on all ranks or on none");
-    check_note("compressed=%u changes=%u", compressed, changes);
+    PMPI_Allreduce(MPI_IN_PLACE, &lost, 1, MPI_UNSIGNED, MPI_SUM, MPI_COMM_WORLD);
+    check_note("compressed=%u changes=%u lost=%u errors=%u", ways[COMPRESSED], changes, lost,
+               ways[ERROR]);
     return check_end();
 }
