@@ -125,7 +125,6 @@ mpi_tests = \
 	tests/mpi/shared \
 	tests/mpi/shared_faults \
 	tests/mpi/signals \
-	tests/mpi/sparse \
 	tests/mpi/stall \
 	tests/mpi/state \
 	tests/mpi/stats \
