@@ -1,11 +1,11 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* usage: times SUMS. Sums on ranks whose clocks jump, each in its own way, so that what sums seem
- * to take is drawn, and with it which of them are compressed: all ranks must find the same, and all
- * results must be right, or errors where a message was spoilt, which may be one rank's. Sizes are a
- * few that recur and others that come once. "times pauses" has clocks that show the pauses of a
- * program and nothing else. */
+/* usage: times SUMS [faults]. Sums on ranks whose clocks jump, each in its own way, so that what
+ * sums seem to take is drawn, and with it which of them are compressed: all ranks must find the
+ * same, and all results must be right, or errors where "faults" spoil messages. Sizes are a few
+ * that recur and others that come once. "times pauses" has clocks that show the pauses of a program
+ * and nothing else. */
 #include <math.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -100,11 +100,12 @@ static void change_plan(unsigned char *message, size_t bytes)
     message[4] ^= 0x55;
 }
 
-/* One rank's message, at times, of all that are sent for a compressed sum. */
+/* At times one rank spoils a part of the result that it sends to another, which loses the sum. */
 static void draw_fault(void)
 {
     const bool comes = drawn(&ours) % 4 == 0;
-    const int rank = (int)(drawn(&ours) % (unsigned)check_size), nth = 1 + (int)(drawn(&ours) % 4);
+    const int rank = (int)(drawn(&ours) % (unsigned)check_size);
+    const int nth = check_size + (int)(drawn(&ours) % (unsigned)(check_size - 1));
 
     call_faults_spoil(comes && rank == check_rank ? nth : 0, change_plan);
 }
@@ -152,6 +153,7 @@ int main(int argc, char **argv)
 {
     const unsigned sums = argc > 1 ? (unsigned)atoi(argv[1]) : 1000;
     unsigned ways[ERROR + 1] = {0}, lost = 0, changes = 0;
+    const bool faulty = argc > 2;
     bool right = true, alike = true;
     enum way mine = EXACT, all = EXACT, was = EXACT;
 
@@ -164,7 +166,8 @@ int main(int argc, char **argv)
     }
     jumps = (uint64_t)(check_rank + 9) << 32;
     for (unsigned i = 0; i < sums && right && alike; i++) {
-        draw_fault();
+        if (faulty)
+            draw_fault();
         right = check_everywhere(is_right(i, size_of(i), MPI_COMM_WORLD, &mine), MPI_COMM_WORLD);
         all = way_of_all(mine, &alike);
         lost += mine == ERROR && all != ERROR;
