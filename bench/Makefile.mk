@@ -10,7 +10,7 @@ bench_allreduce_LDADD = $(MPI_LIBS) $(LIBM)
 bench_codec_SOURCES = bench/codec.c bench/times.h
 bench_exact_call_SOURCES = bench/exact_call.c bench/models/device_memory.h bench/times.h
 bench_exact_call_LDADD = $(MPI_LIBS)
-bench_worth_SOURCES = bench/worth.c
+bench_worth_SOURCES = bench/worth.c bench/models/leave.h bench/models/matrix.h
 bench_worth_LDADD = $(MPI_LIBS) $(LIBM)
 bench_scale_SOURCES = bench/scale.c bench/scale.h bench/scale_codec.c bench/scale_mpi.c \
 	bench/scale_network.c bench/scale_run.c bench/scale_world.h
@@ -36,8 +36,8 @@ training = bench/models/device_memory.h bench/models/leave.h bench/models/matrix
 	bench/models/optimiser.c bench/models/optimiser.h bench/models/options.c bench/models/options.h \
 	bench/models/samples.c bench/models/samples.h bench/models/sums.c bench/models/sums.h bench/models/training.c bench/models/training.h
 dense = bench/models/dense.c bench/models/dense.h
-digits = bench/models/digits.c bench/models/digits.h
-text = bench/models/text.c bench/models/text.h
+digits = bench/models/data.h bench/models/digits.c
+text = bench/models/data.h bench/models/text.c
 bench_models_train_attention_SOURCES = bench/models/attention.c bench/models/attention.h \
 	bench/models/train_attention.c $(dense) $(text) $(training)
 bench_models_train_conv_SOURCES = bench/models/train_conv.c $(digits) $(training)

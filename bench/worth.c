@@ -4,17 +4,16 @@
 /* Times training steps without a model: in each one some sums of float32 with new Gaussian
  * elements, plain or, if the library is preloaded, as that serves them: for one node, and for
  * bench/lab. */
-#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <mpi.h>
 
 #include "models/leave.h"
+#include "models/matrix.h"
 
 static const char usage[] =
     "usage: mpiexec -n RANKS bench/worth BYTES SUMS STEPS\n"
@@ -27,48 +26,19 @@ static const char usage[] =
 
 static uint64_t random_state;
 
-/* xorshift64 (Marsaglia 2003) */
-static uint32_t next_random(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (uint32_t)(random_state >> 32);
-}
-
-/* Fills ELEMENTS, an even number, with normal ones (Box and Muller 1958). */
-static void draw(float *elements, size_t count)
-{
-    for (size_t i = 0; i < count; i += 2) {
-        float radius = sqrtf(-2 * logf(((float)(next_random() >> 8) + 0.5f) * 0x1p-24f));
-        float angle = 6.2831853f * (float)(next_random() >> 8) * 0x1p-24f;
-
-        elements[i] = radius * cosf(angle);
-        elements[i + 1] = radius * sinf(angle);
-    }
-}
-
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 static double step(const float *pool, float *sums, size_t elements, int count)
 {
     double begun, took;
 
     for (int i = 0; i < count; i++)
-        memcpy(sums + (size_t)i * elements, pool + (next_random() & ~15u) % MORE,
+        memcpy(sums + (size_t)i * elements, pool + random_bits(&random_state) % MORE / 16 * 16,
                elements * sizeof *sums);
     MPI_Barrier(MPI_COMM_WORLD);
-    begun = now();
+    begun = MPI_Wtime();
     for (int i = 0; i < count; i++)
         MPI_Allreduce(MPI_IN_PLACE, sums + (size_t)i * elements, (int)elements, MPI_FLOAT, MPI_SUM,
                       MPI_COMM_WORLD);
-    took = now() - begun;
+    took = MPI_Wtime() - begun;
     PMPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return took;
 }
@@ -95,7 +65,8 @@ int main(int argc, char **argv)
     if (!pool || !sums || !took)
         MPI_Abort(MPI_COMM_WORLD, 1);
     random_state = 0x9E3779B97F4A7C15u * (uint64_t)(rank + 1);
-    draw(pool, elements + MORE);
+    for (size_t i = 0; i < elements + MORE; i++)
+        pool[i] = (float)random_gaussian(&random_state);
     for (int i = 0; i < steps; i++)
         took[i] = step(pool, sums, elements, count);
     for (int i = 0; rank == 0 && i < steps; i++)

@@ -127,7 +127,6 @@ mpi_tests = \
 	tests/mpi/shared \
 	tests/mpi/shared_faults \
 	tests/mpi/signals \
-	tests/mpi/sparse \
 	tests/mpi/stall \
 	tests/mpi/state \
 	tests/mpi/stats \
@@ -273,6 +272,7 @@ tests_mpi_find_private_LDADD =
 # Not in the library: programs that count messages (traffic.c) would have PMPI_Isend twice.
 call_faults = tests/mpi/faults/call_faults.c
 tests_mpi_codec_faults_SOURCES = tests/mpi/codec_faults.c $(call_faults)
+tests_mpi_times_SOURCES = tests/mpi/times.c $(call_faults)
 tests_mpi_transport_faults_SOURCES = tests/mpi/transport_faults.c $(call_faults)
 # Not in a library, where MPI_Allreduce would be the MPI's own.
 device_sum = tests/mpi/lib/device_sum.c

@@ -25,6 +25,20 @@ static inline uint64_t random_bits(uint64_t *state)
     return z ^ (z >> 31);
 }
 
+/* Between 0 and 1. */
+static inline double random_uniform(uint64_t *state)
+{
+    return ((double)(random_bits(state) >> 11) + 0.5) * 0x1p-53;
+}
+
+/* Normal (Box and Muller, 1958). */
+static inline double random_gaussian(uint64_t *state)
+{
+    double radius = sqrt(-2.0 * log(random_uniform(state)));
+
+    return radius * cos(2.0 * M_PI * random_uniform(state));
+}
+
 /* First weights of a layer with IN inputs: uniform with variance 2 / IN (He et al.: "Delving deep
  * into rectifiers", 2015). */
 static inline void random_weights(float *weights, size_t count, int in, uint64_t *state)

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "text.h"
+#include "data.h"
 #include <mpi.h>
 #include <stdio.h>
 

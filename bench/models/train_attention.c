@@ -8,9 +8,9 @@
  * what it reads in them: attention, then a perceptron, both of normalised values (Zhang and
  * Sennrich: "Root mean square layer normalization", 2019). */
 #include "attention.h"
+#include "data.h"
 #include "dense.h"
 #include "matrix.h"
-#include "text.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
  * Like train_digits, but with gradients as deep networks have them: many tensors of different sizes
  * and scales, from 16 biases to convolutions of 331776 weights, summed from the last layer to
  * the first as the backward pass finishes them, or with --fuse several at once. */
-#include "digits.h"
+#include "data.h"
 #include "matrix.h"
 #include "training.h"
 #include <stdio.h>

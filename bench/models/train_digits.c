@@ -7,8 +7,8 @@
  * and biases apart, as deep learning frameworks do. With --device the gradients are summed in GPU
  * memory, as they are where frameworks compute on GPUs; the network here is computed by the
  * processor all the same. */
+#include "data.h"
 #include "dense.h"
-#include "digits.h"
 #include "matrix.h"
 #include "training.h"
 #include <stdio.h>

@@ -7,9 +7,9 @@
  * small perceptron reads the three rows. In a step few rows of the table are touched, some never
  * are: there the gradient is zero, and a row should stay what it was. In the end the program says
  * whether it did. */
+#include "data.h"
 #include "dense.h"
 #include "matrix.h"
-#include "text.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -31,18 +31,6 @@ static struct {
 
 static int rank, ranks;
 
-static double uniform(uint64_t *random)
-{
-    return ((double)(random_bits(random) >> 11) + 0.5) * 0x1p-53;
-}
-
-static double gaussian(uint64_t *random)
-{
-    double radius = sqrt(-2.0 * log(uniform(random)));
-
-    return radius * cos(2.0 * M_PI * uniform(random));
-}
-
 /* All ranks draw the same numbers. */
 static void create(uint64_t random)
 {
@@ -52,12 +40,12 @@ static void create(uint64_t random)
         double common;
 
         if (i % RUN == 0)
-            scale = exp(gaussian(&random));
-        common = scale * gaussian(&random);
+            scale = exp(random_gaussian(&random));
+        common = scale * random_gaussian(&random);
         problem.curvature[i] =
-            (float)(LEAST_CURVATURE + (1.0 - LEAST_CURVATURE) * uniform(&random));
+            (float)(LEAST_CURVATURE + (1.0 - LEAST_CURVATURE) * random_uniform(&random));
         for (int p = 0; p < ranks; p++) {
-            float minimum = (float)(common + DISAGREEMENT * scale * gaussian(&random));
+            float minimum = (float)(common + DISAGREEMENT * scale * random_gaussian(&random));
 
             problem.centre[i] += (double)minimum / ranks;
             if (p == rank)

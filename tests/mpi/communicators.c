@@ -340,12 +340,52 @@ static void test_all(void)
     free(comms);
 }
 
+/* ---- errors ---- */
+
+static int completed;   /* messages of this rank */
+static int error_after; /* the message with which Testsome reports an error; 0: none */
+
+int PMPI_Testsome(int count, MPI_Request *requests, int *done, int *indices, MPI_Status *statuses)
+{
+    int code = MPI_Testsome(count, requests, done, indices, statuses);
+
+    completed += code == MPI_SUCCESS && *done > 0 ? *done : 0;
+    return error_after > 0 && completed >= error_after ? MPI_ERR_OTHER : code;
+}
+
+/* The last message of one rank fails in the sums of a communicator, when the others have theirs,
+ * and that of another rank in those of the next. The third then finds a private communicator on
+ * each rank, but not one that both can use. */
+static void test_errors(void)
+{
+    static float buffer[5000];
+    bool good = true, fails = true, compressed;
+    MPI_Comm comms[3];
+
+    for (int i = 0; i < 3; i++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+        MPI_Comm_set_errhandler(comms[i], MPI_ERRORS_RETURN);
+        completed = 0;
+        compressed = false;
+        good = sum_is_right(comms[i], 5000, 2, &compressed) && compressed && good;
+        error_after = i == check_rank ? 2 * completed : 0;
+        fails = (MPI_Allreduce(MPI_IN_PLACE, buffer, 5000, MPI_FLOAT, MPI_SUM, comms[i]) !=
+                 MPI_SUCCESS) == (error_after > 0) &&
+                fails;
+        error_after = 0;
+    }
+    check(fails, "a rank whose last message fails has an error, and the other has none");
+    check(good, "sums on new communicators are right and compressed then");
+    comms_free(comms, 3);
+}
+
 int main(int argc, char **argv)
 {
-    static const struct check_part parts[] = {
-        {"split", test_split},       {"memory", test_memory}, {"handler", test_handler},
-        {"many", test_many},         {"all", test_all},       {"cheap", test_cheap},
-        {"threaded", test_threaded}, {"late", test_late},     {"segments", test_segments}};
+    static const struct check_part parts[] = {{"split", test_split},       {"memory", test_memory},
+                                              {"handler", test_handler},   {"many", test_many},
+                                              {"all", test_all},           {"cheap", test_cheap},
+                                              {"threaded", test_threaded}, {"late", test_late},
+                                              {"segments", test_segments}, {"errors", test_errors}};
     int level;
 
     if (strcmp(argv[1], "threaded") == 0)

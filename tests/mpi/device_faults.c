@@ -7,6 +7,7 @@
  *   device_faults sticky SLICES    copies and kernels fail when they are executed
  *   device_faults lost SLICES      every driver call fails, from one on
  *   device_faults kernels RANK     the device of the "first" or "last" rank cannot run the kernels
+ * A third argument is the number of elements.
  * Linked with the library's objects. */
 #include <mpi.h>
 #include <stdlib.h>
@@ -344,7 +345,7 @@ int main(int argc, char **argv)
     if (!place_begin(mode, true))
         return check_end();
     device_set_capture_mode(1); /* not the default */
-    device_sum_begin(&sum, COUNT);
+    device_sum_begin(&sum, argc > 3 ? (size_t)atoi(argv[3]) : COUNT);
     for (int faulty = 0; faulty < check_size; faulty += check_size - 1) {
         if (strcmp(mode, "once") == 0) {
             test_once(SOFTCUDA_ALLOC, "allocations", faulty);

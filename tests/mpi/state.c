@@ -142,13 +142,15 @@ static void play_federated(struct player *player, unsigned step)
         weights[i] = sum[i] / (float)player->ranks;
 }
 
+enum { WIDTH = 129 };
+
 /* Mean of x x^T over a batch, of activations of unlike scale, as K-FAC and Shampoo sum it. */
 static void sum_factor(struct player *player)
 {
-    enum { WIDTH = 128, BATCH = 256 };
-    float *factor = player_input(player, COUNT), values[WIDTH];
+    enum { BATCH = 256 };
+    float *factor = player_input(player, (size_t)WIDTH * WIDTH), values[WIDTH];
 
-    memset(factor, 0, COUNT * sizeof *factor);
+    memset(factor, 0, sizeof(float) * WIDTH * WIDTH);
     for (uint64_t s = 0; s < BATCH; s++) {
         for (size_t i = 0; i < WIDTH; i++)
             values[i] = powf(10, -2.0f * (float)i / WIDTH) * own_gauss(player, s, i);
@@ -156,20 +158,29 @@ static void sum_factor(struct player *player)
             for (size_t j = 0; j < WIDTH; j++)
                 factor[i * WIDTH + j] += values[i] * values[j] / BATCH;
     }
-    player_sum_input(player, PLAYER_WEIGHTS, COUNT);
+    player_sum_input(player, PLAYER_WEIGHTS, (size_t)WIDTH * WIDTH);
 }
 
+/* The gradient of a symmetric matrix is one where it is summed with something else. */
 static void play_factors(struct player *player, unsigned step)
 {
+    enum { ALL = WIDTH * WIDTH + WIDTH };
+    float *gradient = player_input(player, ALL);
+
     (void)step;
-    sum_noise(player, COUNT + 4096, 1e-3f);
+    for (size_t i = 0; i < ALL; i++) {
+        size_t mirrored = i % WIDTH * WIDTH + i / WIDTH;
+
+        gradient[i] = own_gauss(player, 1, mirrored < i ? mirrored : i);
+    }
+    player_sum_input(player, PLAYER_GRADIENT, ALL);
     sum_factor(player);
 }
 
 static void play_factors_alike(struct player *player, unsigned step)
 {
     (void)step;
-    sum_noise(player, COUNT, 1e-3f);
+    sum_noise(player, WIDTH * WIDTH, 1e-3f);
     sum_factor(player);
 }
 

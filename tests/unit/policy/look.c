@@ -178,10 +178,8 @@ static void test_no_memory(void)
 {
     struct cgx_window windows[2] = {{.kept = NULL}, new_window()};
 
-    for (unsigned i = 0; i < CGX_LOOK_WINDOW; i++) {
-        look(&windows[0], &gradient, i);
-        look(&windows[1], &gradient, i);
-    }
+    for (unsigned i = 0; i < 2 * CGX_LOOK_WINDOW; i++)
+        look(&windows[i % 2], &gradient, i / 2);
     ok(joint(windows, 2) == CGX_LOOK_UNKNOWN, "without memory on one rank nothing is known");
     cgx_window_clear(&windows[1]);
 }
@@ -354,27 +352,30 @@ static void test_sketches(void)
     sum.values[12] *= -1;
     other = cgx_sketch_of(&sum);
     ok(!cgx_sketch_agrees(&own, other.signs), "not in 7");
-    other = cgx_sketch_empty();
     for (size_t i = 0; i < VALUES; i++)
         sample.values[i] = i / 2 < 31 ? 1 : 0;
     own = cgx_sketch_of(&sample);
     ok(!cgx_sketch_agrees(&own, own.signs), "31 places that are not zero are too few");
     sample.values[62] = 1;
     own = cgx_sketch_of(&sample);
+    other = cgx_sketch_empty();
     ok(cgx_sketch_agrees(&own, own.signs) && !cgx_sketch_agrees(&own, other.signs),
        "32 are enough, but zeros agree with nothing");
 }
 
 static void test_places(void)
 {
-    const size_t counts[] = {1024, 1031, 1535, 4096, 4097, 65537, 1000003, (size_t)1 << 40};
+    const size_t counts[] = {1024, 1031, 1791, 4096, 4097, 65537, 1000003, (size_t)1 << 40};
 
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        size_t run = cgx_sample_run(counts[i], CGX_LOOK_SUM_RUN);
-        size_t stride = cgx_sample_stride(counts[i]);
+        struct cgx_sample sample = {.run = cgx_sample_run(counts[i], CGX_LOOK_SUM_RUN)};
+        const size_t run = sample.run, stride = cgx_sample_stride(counts[i]);
 
+        for (size_t k = 0; k < CGX_LOOK_PLACES * run; k++)
+            sample.values[k] = 2 * k < CGX_LOOK_PLACES * run ? 2 : 4;
         ok(run >= 4 && run <= CGX_LOOK_SUM_RUN && run % 2 == 0 && stride % 2 == 0 &&
-               stride >= run && (CGX_LOOK_PLACES - 1) * stride + run <= counts[i],
+               stride >= run && (CGX_LOOK_PLACES - 1) * stride + run <= counts[i] &&
+               cgx_sample_size(&sample) == 10,
            "%zu elements: runs of %zu, %zu apart", counts[i], run, stride);
     }
 }
