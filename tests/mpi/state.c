@@ -168,9 +168,8 @@ static void play_factors(struct player *player, unsigned step)
     float *gradient = player_input(player, ALL);
 
     (void)step;
-    for (size_t i = 0; i < ALL; i++) {
-        size_t mirrored = i % WIDTH * WIDTH + i / WIDTH;
-
+    for (size_t i = 0, mirrored; i < ALL; i++) {
+        mirrored = i % WIDTH * WIDTH + i / WIDTH;
         gradient[i] = own_gauss(player, 1, mirrored < i ? mirrored : i);
     }
     player_sum_input(player, PLAYER_GRADIENT, ALL);
@@ -184,27 +183,17 @@ static void play_factors_alike(struct player *player, unsigned step)
     sum_factor(player);
 }
 
-/* Weights on which all ranks but the last nearly agree; that one is FAR away, by their length. */
-static void sum_weights(struct player *player, size_t count, float far)
-{
-    float *input = player_input(player, count);
-    float apart = player->rank == player->ranks - 1 ? far : 0.01f;
-
-    for (size_t i = 0; i < count; i++)
-        input[i] = gauss(6, i) + apart * own_gauss(player, 1, i);
-    player_sum_input(player, PLAYER_WEIGHTS, count);
-}
-
+/* Weights on which all ranks but the last nearly agree; that one is as far away as they are long.
+ */
 static void play_straggler(struct player *player, unsigned step)
 {
-    (void)step;
-    sum_weights(player, COUNT, 0.5f);
-}
+    float *input = player_input(player, COUNT);
+    float apart = player->rank == player->ranks - 1 ? 1 : 0.01f;
 
-static void play_straggler_far(struct player *player, unsigned step)
-{
     (void)step;
-    sum_weights(player, COUNT, 1);
+    for (size_t i = 0; i < COUNT; i++)
+        input[i] = gauss(6, i) + apart * own_gauss(player, 1, i);
+    player_sum_input(player, PLAYER_WEIGHTS, COUNT);
 }
 
 /* Each of RANKS has its part of weights that change a little from step to step, and zeros
@@ -388,7 +377,6 @@ static const struct player_stream scenes[] = {
     {"factors", play_factors, STEPS, WATCHED_FROM, 90, 100},
     {"factors_alike", play_factors_alike, STEPS, WATCHED_FROM, 0, 100},
     {"straggler", play_straggler, STEPS, 0, 0, 0},
-    {"straggler_far", play_straggler_far, STEPS, 0, 0, 0},
     {"gather_last", play_gather_last, STEPS, WATCHED_FROM, 0, 100},
     {"gather_first", play_gather_first, STEPS, WATCHED_FROM, 0, 100},
     {"gather_varied", play_gather_varied, 5 * STEPS, WATCHED_FROM, 30, 100},
