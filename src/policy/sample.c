@@ -8,8 +8,8 @@
 #include "codec/squares.h"
 #include "util/integers.h"
 
-#define PLACES_LEAST 32 /* signs are compared in so many places that are not zero, or more */
-#define ZEROS 0xAA      /* signs of eight zeros */
+#define PLACES_LEAST 32          /* places that are not zero, of which signs are compared */
+#define ZEROS 0xAAAAAAAAAAAAAAAA /* signs of 64 zeros */
 
 size_t cgx_sample_run(size_t count, size_t most)
 {
@@ -45,7 +45,7 @@ struct cgx_sketch cgx_sketch_empty(void)
 {
     struct cgx_sketch sketch = {{0}, {0}};
 
-    memset(sketch.signs, ZEROS, sizeof sketch.signs);
+    memset(sketch.signs, (int)(ZEROS & 0xFF), sizeof sketch.signs);
     return sketch;
 }
 
@@ -68,27 +68,43 @@ struct cgx_sketch cgx_sketch_of(const struct cgx_sample *sample)
     return sketch;
 }
 
+/* The bits of a sketch, as words: counting those of single bytes takes as long for each. */
+#define WORDS (CGX_SKETCH_BYTES / sizeof(uint64_t))
+
+struct words {
+    uint64_t of[WORDS];
+};
+
+static struct words words_of(const unsigned char bytes[CGX_SKETCH_BYTES])
+{
+    struct words words;
+
+    memcpy(&words, bytes, sizeof words);
+    return words;
+}
+
 bool cgx_sketch_agrees(const struct cgx_sketch *own, const unsigned char other[CGX_SKETCH_BYTES])
 {
+    const struct words nonzero = words_of(own->nonzero), signs = words_of(own->signs),
+                       others = words_of(other);
     int places = 0, equal = 0;
 
-    for (size_t i = 0; i < CGX_SKETCH_BYTES; i++) {
-        unsigned nonzero = own->nonzero[i];
-
-        places += __builtin_popcount(nonzero);
-        equal += __builtin_popcount(nonzero & ~((unsigned)own->signs[i] ^ other[i]));
+    for (size_t i = 0; i < WORDS; i++) {
+        places += __builtin_popcountll(nonzero.of[i]);
+        equal += __builtin_popcountll(nonzero.of[i] & ~(signs.of[i] ^ others.of[i]));
     }
     return places >= PLACES_LEAST && 40 * equal >= 39 * places;
 }
 
 bool cgx_sketch_is_alone(const struct cgx_sketch *own, const unsigned char other[CGX_SKETCH_BYTES])
 {
+    const struct words nonzero = words_of(own->nonzero), others = words_of(other);
     int places = 0;
-    unsigned filled = 0;
+    uint64_t filled = 0;
 
-    for (size_t i = 0; i < CGX_SKETCH_BYTES; i++) {
-        places += __builtin_popcount(own->nonzero[i]);
-        filled |= own->nonzero[i] & (ZEROS ^ (unsigned)other[i]);
+    for (size_t i = 0; i < WORDS; i++) {
+        places += __builtin_popcountll(nonzero.of[i]);
+        filled |= nonzero.of[i] & (ZEROS ^ others.of[i]);
     }
     return places >= PLACES_LEAST && filled == 0;
 }
