@@ -40,7 +40,7 @@ libcgxcore_la_SOURCES = \
 	src/codec/host_walk.c src/codec/host_walk.h \
 	src/codec/packing.c src/codec/packing.h \
 	src/codec/quant.h \
-	src/codec/quantiser.c src/codec/quantiser.h \
+	src/codec/quantiser.h \
 	src/codec/squares.c src/codec/squares.h \
 	src/codec/maxmin/host_maxmin.c src/codec/maxmin/host_maxmin.h \
 	src/codec/uniform/host_uniform.c \
@@ -94,7 +94,7 @@ libcgxcore_la_SOURCES = \
 	src/coll/coll.h \
 	src/coll/cut.c \
 	src/coll/exchange.c src/coll/exchange.h \
-	src/coll/exchange_shared.c src/coll/exchange_shared.h \
+	src/coll/exchange_shared.c \
 	src/coll/messages.c \
 	src/coll/program.c src/coll/program.h \
 	src/coll/pull.c \

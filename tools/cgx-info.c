@@ -13,11 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "info_data.h"
+#include "info.h"
 #include "info_link.h"
 #include "info_measure.h"
 #include "info_scale.h"
-#include "info_topology.h"
 
 #include "codec/codec.h"
 #include "cuda/memory.h"

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "info_program.h"
+#include "info.h"
 
 /* How many ranks' elements, or sums of theirs, the sum of ROUND adds. */
 static unsigned inputs_of(const struct cgx_program *program, unsigned round)

@@ -1,14 +1,13 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "info_topology.h"
+#include "info.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "coll/schedule.h"
-#include "info_program.h"
 #include "topo/machine.h"
 #include "topo/speed.h"
 

@@ -3,7 +3,17 @@
 
 #include "codec/encoding.h"
 
+#include "codec/uniform/uniform.h"
 #include "util/integers.h"
+
+const struct cgx_quantiser cgx_quantisers[CGX_FAMILIES] = {
+    [CGX_FAMILY_MAXMIN] = {.mark = "", .kernels = "", .widths = CGX_WIDTHS},
+    [CGX_FAMILY_UNIFORM] = {.mark = "u",
+                            .kernels = "uniform_",
+                            .first = CGX_UNIFORM,
+                            .widths = CGX_UNIFORM_WIDTHS,
+                            .bucket = CGX_UNIFORM_GROUP,
+                            .has_variable_size = true}};
 
 struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, unsigned bucket_size,
                                    enum cgx_dtype dtype)

@@ -11,7 +11,6 @@
 #include <time.h>
 
 #include "codec/format.h"
-#include "coll/exchange_shared.h"
 #include "mpi/stall.h"
 
 /* The most fragments under way of one transfer, and of all transfers; each transfer may have at

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "coll/exchange_shared.h"
+#include "coll/transfer.h"
 
 #include <string.h>
 

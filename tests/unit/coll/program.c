@@ -5,7 +5,7 @@
  * peer expects, and in the end each rank has, of each chunk, the sum of every rank once: for all
  * divisions of up to 9 ranks into nodes, with one rank after another or in turn, in all numbers of
  * rows, with all shards or leaders. */
-#include "../tools/info_program.h"
+#include "../tools/info.h"
 
 #include <stdlib.h>
 #include <string.h>
