@@ -51,13 +51,11 @@ static void say_compressed(const struct cgx_record *record)
             cgx_config_observes()
                 ? "observing: nothing is compressed; the first sum that would be is %s, at about "
                   "%.1f bits an element; CGX_LOG=info says at the end what compression would do, "
-                  "CGX_STATS and "
-                  "cgx-report say it sum by sum"
+                  "CGX_STATS and cgx-report say it sum by sum"
                 : "compressing from now on, first %s, at about %.1f bits an element. Gradients "
-                  "bear that: "
-                  "keep activations, solver vectors, densities and moments exact by the hint "
-                  "cgx_enable=0 or a rule, see cgx-tuning(7). CGX_ENABLE=0 keeps all sums exact, "
-                  "CGX_LOG=info says more, CGX_LOG=error hides this line",
+                  "bear that: keep activations, solver vectors, densities and moments exact by "
+                  "the hint cgx_enable=0 or a rule, see cgx-tuning(7). CGX_ENABLE=0 keeps all "
+                  "sums exact, CGX_LOG=info says more, CGX_LOG=error hides this line",
             describe(record->request->comm, record->site, text),
             8 * (double)record->plan->sent / (double)record->plan->count);
 }

@@ -83,7 +83,7 @@ static int serve(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
 {
     struct cgx_capability capability;
     enum cgx_way way = CGX_WAY_COMPRESSED;
-    bool asks = false, looks = false;
+    bool asks, looks;
     int code = CGX_MPI_SUCCESS;
 
     switch (site->shared.state) {
@@ -98,9 +98,9 @@ static int serve(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
     default:
         if (!is_due(cgx_comm_kind(state, site), site))
             return cgx_exact(record, reason_of(site));
-        looks = !cgx_decide_is_due(state, site);
     }
-    asks = !looks && cgx_decide_is_due(state, site);
+    asks = cgx_decide_is_due(state, site);
+    looks = !asks && site->shared.state != CGX_SITE_COMPRESSED;
     if (asks || looks)
         capability = cgx_request_capability(record->request);
     if (looks)
