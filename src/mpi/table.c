@@ -71,6 +71,18 @@ static int copy_nth_path(struct dl_phdr_info *info, size_t size, void *context)
     return 1;
 }
 
+/* Whether the object at PATH, not this library, can have SYMBOL. In the destructor of this library
+ * dlopen of itself, or of the main program, which it is a part of, would run its constructors
+ * again. */
+static bool may_have(const char *path, const char *symbol)
+{
+    const char *own = object_path(&table);
+
+    if (path[0] == '\0')
+        return dlsym(RTLD_DEFAULT, symbol);
+    return !own || strcmp(path, own) != 0;
+}
+
 /* Tries all loaded objects. Paths are copied one at a time, since dlopen within dl_iterate_phdr
  * takes the loader's locks in the opposite order to dlopen elsewhere. */
 static void *open_any_with(const char *symbol)
@@ -82,7 +94,8 @@ static void *open_any_with(const char *symbol)
         object.left = n;
         if (dl_iterate_phdr(copy_nth_path, &object) == 0)
             break;
-        handle = open_with(object.path, symbol);
+        if (may_have(object.path, symbol))
+            handle = open_with(object.path, symbol);
     }
     return handle;
 }
@@ -98,11 +111,13 @@ static void *open_near(const void *caller, const char *symbol)
 
 void *cgx_mpi_symbol(const void *caller, const char *symbol)
 {
-    void *handle = open_near(caller, symbol);
-    void *found = handle ? dlsym(handle, symbol) : NULL;
+    void *found = caller ? NULL : dlsym(RTLD_DEFAULT, symbol);
+    void *handle = found ? NULL : open_near(caller, symbol);
 
-    if (handle)
+    if (handle) {
+        found = dlsym(handle, symbol);
         dlclose(handle);
+    }
     return found;
 }
 
