@@ -128,9 +128,6 @@ CALL(Comm_is_revoked, (cgx_mpi_comm comm, int *flag), (HANDLE, int *), (NATIVE(c
 
 MAKE(Comm_split, cgx_mpi_comm, (cgx_mpi_comm comm, int color, int key, cgx_mpi_comm *made),
      (HANDLE, int, int, HANDLE *), (NATIVE(comm), color, key, &native))
-MAKE(Comm_split_type, cgx_mpi_comm,
-     (cgx_mpi_comm comm, int type, int key, cgx_mpi_info info, cgx_mpi_comm *made),
-     (HANDLE, int, int, HANDLE, HANDLE *), (NATIVE(comm), type, key, NATIVE(info), &native))
 MAKE(Comm_group, cgx_mpi_group, (cgx_mpi_comm comm, cgx_mpi_group *made), (HANDLE, HANDLE *),
      (NATIVE(comm), &native))
 MAKE(Comm_get_errhandler, cgx_mpi_errhandler, (cgx_mpi_comm comm, cgx_mpi_errhandler *made),

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "mpi/config.h"
+#include "mpi/errors.h"
 #include "util/log.h"
 #include "util/trace.h"
 
@@ -188,10 +189,14 @@ void cgx_stall_leave(void)
 int cgx_mpi_reduce(cgx_mpi_comm comm, void *data, int count, cgx_mpi_datatype type, cgx_mpi_op op)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
-    int code;
+    cgx_mpi_errhandler handler;
+    int code = cgx_errors_return(comm, &handler);
 
+    if (code != CGX_MPI_SUCCESS)
+        return code;
     cgx_stall_enter();
     code = mpi->Allreduce(mpi->IN_PLACE, data, count, type, op, comm);
     cgx_stall_leave();
+    cgx_errors_restore(comm, handler);
     return code;
 }

@@ -37,7 +37,8 @@ void cgx_stall_warn(const struct cgx_stall *stall, const char *ranks);
 void cgx_stall_enter(void);
 void cgx_stall_leave(void);
 
-/* MPI_Allreduce of COUNT elements of DATA in place, enclosed in this way. Returns MPI's code. */
+/* MPI_Allreduce of COUNT elements of DATA in place, enclosed in this way. Returns MPI's code,
+ * without a call of COMM's error handler. */
 int cgx_mpi_reduce(cgx_mpi_comm comm, void *data, int count, cgx_mpi_datatype type, cgx_mpi_op op);
 
 #endif

@@ -58,12 +58,6 @@ int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *made)
     return MPI_Comm_split(comm, color, key, made);
 }
 
-int PMPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made)
-{
-    met++;
-    return MPI_Comm_split_type(comm, type, key, info, made);
-}
-
 int PMPI_Sendrecv(const void *from, int n, MPI_Datatype datatype, int to, int tag, void *into,
                   int most, MPI_Datatype type, int source, int source_tag, MPI_Comm comm,
                   MPI_Status *status)
