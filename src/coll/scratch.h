@@ -6,8 +6,8 @@
 #ifndef CGX_COLL_SCRATCH_H
 #define CGX_COLL_SCRATCH_H
 
+#include "coll/coll.h"
 #include "coll/shm.h"
-#include "coll/task.h"
 
 /* Holds nothing when zero-initialised. Serves one call at a time. */
 struct cgx_scratch {
