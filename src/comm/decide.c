@@ -87,8 +87,7 @@ static void log_compressed(struct cgx_comm *state, struct cgx_callsite *site,
             (unsigned long long)site->key.count, state->size,
             cgx_config()->enable == CGX_ENABLE_OBSERVE ? "observed" : "compressed",
             schedule->slices, schedule->slices == 1 ? "" : "s",
-            ways[cgx_connect_pull(cgx_comm_kind(state, site), schedule,
-                                  cgx_capability_backend(capability))],
+            ways[cgx_connect_pull(cgx_comm_kind(state, site), cgx_capability_backend(capability))],
             rows);
 }
 

@@ -183,24 +183,6 @@ void cgx_placement_begin(struct cgx_comm *state, struct cgx_placing *placing, ui
     cgx_ballot_pair(words + NODE, (uint32_t)placing->mine.node);
 }
 
-/* Gathers what ranks are to know of each other. */
-static int gather(const struct cgx_comm *state, struct cgx_placing *placing)
-{
-    const struct cgx_mpi *mpi = cgx_mpi();
-    const int bytes = sizeof placing->mine;
-    cgx_mpi_errhandler handler;
-    int code = cgx_errors_return(state->comm, &handler);
-
-    if (code != CGX_MPI_SUCCESS)
-        return code;
-    cgx_stall_enter();
-    code = mpi->Allgather(&placing->mine, bytes, mpi->BYTE, placing->claims, bytes, mpi->BYTE,
-                          state->comm);
-    cgx_stall_leave();
-    cgx_errors_restore(state->comm, handler);
-    return code;
-}
-
 /* Finds the nodes and what follows from them. */
 static int find_nodes(struct cgx_comm *state, struct cgx_placing *placing, bool alone)
 {
@@ -208,7 +190,7 @@ static int find_nodes(struct cgx_comm *state, struct cgx_placing *placing, bool 
 
     /* Examining the machine's devices takes time. */
     placing->mine.mbits = alone ? SLOW_MBITS : find_mbits();
-    code = gather(state, placing);
+    code = cgx_mpi_gather(state->comm, &placing->mine, placing->claims, sizeof placing->mine);
     if (code != CGX_MPI_SUCCESS) {
         code = cgx_errors_raise_code(state->comm, code, "MPI could not find the nodes");
         cgx_private_break(state, code);

@@ -64,13 +64,6 @@ CALL(Irecv,
       void *request),
      (void *, int, HANDLE, int, int, HANDLE, HANDLE *),
      (buf, count, NATIVE(datatype), source, tag, NATIVE(comm), request))
-CALL(Sendrecv,
-     (const void *sendbuf, int sendcount, cgx_mpi_datatype sendtype, int dest, int sendtag,
-      void *recvbuf, int recvcount, cgx_mpi_datatype recvtype, int source, int recvtag,
-      cgx_mpi_comm comm),
-     (const void *, int, HANDLE, int, int, void *, int, HANDLE, int, int, HANDLE, void *),
-     (sendbuf, sendcount, NATIVE(sendtype), dest, sendtag, recvbuf, recvcount, NATIVE(recvtype),
-      source, recvtag, NATIVE(comm), STATUS_IGNORE))
 CALL(Testsome, (int incount, void *requests, int *outcount, int *indices, void *statuses),
      (int, HANDLE *, int *, int *, void *), (incount, requests, outcount, indices, statuses))
 CALL(Get_count, (const void *status, cgx_mpi_datatype datatype, int *count),

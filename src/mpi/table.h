@@ -108,11 +108,6 @@ struct cgx_mpi {
     int (*Reduce)(const void *sendbuf, void *recvbuf, int count, cgx_mpi_datatype datatype,
                   cgx_mpi_op op, int root, cgx_mpi_comm comm);
 
-    /* Ignores the status. */
-    int (*Sendrecv)(const void *sendbuf, int sendcount, cgx_mpi_datatype sendtype, int dest,
-                    int sendtag, void *recvbuf, int recvcount, cgx_mpi_datatype recvtype,
-                    int source, int recvtag, cgx_mpi_comm comm);
-
     /* Arrays of requests and statuses are the library's own, of request_bytes and status_bytes per
      * entry. Iprobe, last, is called only to let MPI progress. */
     int (*Isend)(const void *buf, int count, cgx_mpi_datatype datatype, int dest, int tag,

@@ -58,15 +58,6 @@ int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *made)
     return MPI_Comm_split(comm, color, key, made);
 }
 
-int PMPI_Sendrecv(const void *from, int n, MPI_Datatype datatype, int to, int tag, void *into,
-                  int most, MPI_Datatype type, int source, int source_tag, MPI_Comm comm,
-                  MPI_Status *status)
-{
-    met++;
-    return MPI_Sendrecv(from, n, datatype, to, tag, into, most, type, source, source_tag, comm,
-                        status);
-}
-
 static void fill(float *values, int count, unsigned seed)
 {
     for (int i = 0; i < count; i++) {

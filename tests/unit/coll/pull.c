@@ -80,7 +80,7 @@ static void run(void *context, unsigned rank)
     handles[rank] = cgx_shared_handle(&segments[rank]);
     atomic_fetch_add(&offered, 1);
     wait_for(&offered, RANKS);
-    if (cgx_shm_attach(shm, &segments[rank], handles) != CGX_OK)
+    if (cgx_shm_attach(shm, &segments[rank], handles, sizeof *handles) != CGX_OK)
         bail_out("shared memory cannot be attached to");
     atomic_fetch_add(&attached, 1);
     wait_for(&attached, RANKS);

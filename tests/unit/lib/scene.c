@@ -232,7 +232,7 @@ static struct cgx_shm *connect(const struct scene *scene, unsigned rank,
 
     handles[rank] = cgx_shared_handle(&scratch->shared);
     pthread_barrier_wait(&barrier);
-    if (cgx_shm_attach(shm, &scratch->shared, handles) != CGX_OK)
+    if (cgx_shm_attach(shm, &scratch->shared, handles, sizeof *handles) != CGX_OK)
         abort();
     pthread_barrier_wait(&barrier);
     return shm;
