@@ -32,11 +32,9 @@ struct cgx_coll {
     struct cgx_transports transports;
     unsigned rank;
     const struct cgx_schedule *schedule;
-    struct cgx_backend *encoder; /* encodes the input; both backends are made for SCRATCH */
-    struct cgx_backend *decoder; /* decodes into the output */
+    struct cgx_backend *backend; /* made for SCRATCH; of the input and the output */
     struct cgx_scratch *scratch; /* this call's own memory, which satisfies the schedule's needs */
-    /* How the encoder, which is then the decoder too, gets payloads of local peers; if DEVICE, then
-     * on all ranks. */
+    /* How the backend gets payloads of local peers; if DEVICE, then on all ranks. */
     enum cgx_pull pull;
     uint32_t turn; /* number of compressed calls of the same sum so far */
     /* For uniform quantisation: the step sizes of stages, by kind of level; 0: chosen for each
@@ -49,7 +47,7 @@ struct cgx_coll {
     /* This rank's vote; if not CGX_ABLE, its buffers and backends are not used. */
     enum cgx_vote vote;
     /* HAS_HISTORY: all ranks have a history of AGE sums. HISTORY is this rank's, if it is able to
-     * serve the call, in memory of the encoder, which is also the decoder. Unless the outcome is
+     * serve the call, in memory of the backend. Unless the outcome is
      * DONE, the history is no longer usable. */
     bool has_history;
     uint32_t age;
@@ -67,7 +65,7 @@ struct cgx_coll {
     int code;    /* result if the outcome is BROKEN: MPI's error code, if MPI failed */
     struct {
         uint32_t hash;               /* hash of the plan and the history's age, in every message */
-        unsigned backends;           /* number of backends that have begun */
+        bool begun;                  /* the backend has begun */
         unsigned slice;              /* number of the current slice */
         bool puts_off;               /* the host works while messages are under way */
         unsigned started;            /* slices started so far */

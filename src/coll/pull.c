@@ -33,7 +33,7 @@ static bool take_message(void *state, const struct cgx_transfer *transfer,
                          const struct cgx_shm_message *message)
 {
     struct cgx_slice *slice = state;
-    struct cgx_backend *encoder = slice->coll->encoder;
+    struct cgx_backend *backend = slice->coll->backend;
     const size_t header = CGX_MESSAGE_HEADER_BYTES;
     const struct cgx_extent extent = cgx_slice_extent(slice, transfer->block);
     unsigned peer = cgx_slice_program(slice)->shape.nodes->local[transfer->peer];
@@ -50,13 +50,13 @@ static bool take_message(void *state, const struct cgx_transfer *transfer,
     if (by_device && !is_summed)
         copy_heads(&extent, message->data, transfer->data);
     if (by_device && (is_summed || slice->lends) &&
-        encoder->ops->borrow(encoder, slice->slot_number, peer, message->offset, transfer->data,
+        backend->ops->borrow(backend, slice->slot_number, peer, message->offset, transfer->data,
                              transfer->filled))
         return false;
     /* Of pieces of variable size, only the bytes in use: the peer has shown their heads. */
     while (cgx_runs_next(&extent, message->data + header, &runs, &run)) {
         if (by_device)
-            encoder->ops->pull(encoder, slice->slot_number, peer,
+            backend->ops->pull(backend, slice->slot_number, peer,
                                message->offset + header + run.offset,
                                transfer->data + header + run.offset, run.bytes);
         else
@@ -69,9 +69,9 @@ static bool take_message(void *state, const struct cgx_transfer *transfer,
 static void settle_pulls(void *state)
 {
     struct cgx_slice *slice = state;
-    struct cgx_backend *encoder = slice->coll->encoder;
+    struct cgx_backend *backend = slice->coll->backend;
 
-    if (slice->coll->vote == CGX_ABLE && encoder->ops->wait(encoder, slice->slot_number) != CGX_OK)
+    if (slice->coll->vote == CGX_ABLE && backend->ops->wait(backend, slice->slot_number) != CGX_OK)
         slice->unpulled = true;
 }
 
@@ -82,7 +82,7 @@ struct cgx_taker cgx_slice_taker(struct cgx_slice *slice)
 
 void cgx_slice_publish(struct cgx_slice *slice)
 {
-    struct cgx_backend *encoder = slice->coll->encoder;
+    struct cgx_backend *backend = slice->coll->backend;
     const struct cgx_program *program = cgx_slice_program(slice);
     const struct cgx_block shard = {program->shard, program->parts}, own = cgx_slice_own(slice);
     const struct cgx_cut *cut = &slice->slot->cut;
@@ -97,8 +97,8 @@ void cgx_slice_publish(struct cgx_slice *slice)
                               : cut->part[shard.first].at + cgx_cut_bytes(cut, shard);
     if (end == cut->part[shard.first].at)
         return;
-    cgx_slice_store_parts(slice, encoder, cut->part[shard.first].at, end);
+    cgx_slice_store_parts(slice, cut->part[shard.first].at, end);
     /* Local peers that copy from the host need not wait. */
-    if (slice->pull == CGX_PULL_DEVICE && encoder->ops->wait(encoder, slice->slot_number) != CGX_OK)
+    if (slice->pull == CGX_PULL_DEVICE && backend->ops->wait(backend, slice->slot_number) != CGX_OK)
         slice->lost = true;
 }

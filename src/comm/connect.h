@@ -24,7 +24,7 @@ bool cgx_connect_may_export(const struct cgx_comm *state);
 /* Connects local peers after staging memory or backends may have changed on some rank. Either all
  * ranks share memory with their local peers, or none does from then on, which is logged. The same
  * holds for device memory, if CGX_INNER_COMMUNICATOR_TYPE allows it, in calls with the backend
- * DEVICE on this rank (NULL: none, or two different ones). Otherwise DEVICE copies from what local
+ * DEVICE on this rank (NULL: none). Otherwise DEVICE copies from what local
  * peers share, if it can.
  *
  * Begin says what this rank has: words of a ballot. Of the joint ones connect makes the connection,

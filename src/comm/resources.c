@@ -145,7 +145,7 @@ static void obtain(struct cgx_comm *state, struct cgx_callsite *site,
         capability->refusal = CGX_REASON_NO_MEMORY;
         return;
     }
-    cgx_capability_get_backends(state, capability);
+    cgx_capability_get_backend(state, capability);
 }
 
 /* Some rank lacks its part of the new private communicator: all free theirs, with the memory that
@@ -195,7 +195,8 @@ static int have(struct cgx_comm *state, struct cgx_callsite *site,
     cgx_resources_vote(site, capability, words);
     words[WHOLE] = state->private.comm != NULL;
     memcpy(words + DATA, all->data, sizeof all->data);
-    cgx_connect_begin(state, cgx_capability_backend(capability), &connecting, words + CONNECT);
+    cgx_connect_begin(state, capability->refusal ? NULL : capability->backend, &connecting,
+                      words + CONNECT);
     code = cgx_ballot(state, CGX_BALLOT_HAVE, &site->key, words, CONNECT + CGX_CONNECT_WORDS);
     all->vote = cgx_resources_joint(words);
     if (code == CGX_MPI_SUCCESS && words[WHOLE])
