@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 #include "coll/scratch.h"
-#include "coll/slice.h"
 
 #include "util/trace.h"
 

@@ -8,7 +8,6 @@
 #include "codec/bucket.h"
 #include "codec/encoding.h"
 #include "coll/scratch.h"
-#include "coll/slice.h"
 #include "util/float_state.h"
 #include "util/hash.h"
 #include "util/trace.h"
@@ -145,12 +144,9 @@ static bool may_miss_hold(const struct cgx_coll *coll, const struct cgx_slice *s
 static void add_quantised(struct cgx_coll *coll, const struct cgx_slice *slice)
 {
     const struct cgx_cut *cut = &slice->slot->cut;
-    unsigned payloads[CGX_LEVEL_RESULT + 1], stages = 0;
+    const unsigned stages = coll->schedule->program.levels + 1;
     union cgx_float_state caller;
 
-    cgx_schedule_payloads(coll->schedule, payloads);
-    for (int level = 0; level <= CGX_LEVEL_RESULT; level++)
-        stages += payloads[level] > 0;
     cgx_float_enter(&caller);
     for (size_t i = 0; i < cut->part[coll->schedule->program.parts].piece; i++) {
         const struct cgx_piece *piece = &cut->piece[i];

@@ -7,6 +7,7 @@
 
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/utsname.h>
 
 #include "util/hash.h"
@@ -38,7 +39,7 @@ struct cgx_claim cgx_claim_make(void)
     /* The boot ID is the same in all containers and network namespaces of a machine. */
     cgx_hash_file("/proc/sys/kernel/random/boot_id", &claim.machine);
     uname(&names);
-    claim.node = (int32_t)cgx_hash(claim.machine, names.nodename, sizeof names.nodename);
+    claim.node = (int32_t)cgx_hash(claim.machine, names.nodename, strlen(names.nodename));
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
         return claim; /* there are more processors than the mask can hold */
     for (unsigned i = 0; i < CGX_CLAIM_WORDS * WORD_BITS && i < CPU_SETSIZE; i++) {
