@@ -24,11 +24,10 @@ bool cgx_connect_may_export(const struct cgx_comm *state);
 /* Connects local peers after staging memory or backends may have changed on some rank. Either all
  * ranks share memory with their local peers, or none does from then on, which is logged. The same
  * holds for device memory, if CGX_INNER_COMMUNICATOR_TYPE allows it, in calls with the backend
- * DEVICE on this rank (NULL: none). Otherwise DEVICE copies from what local
- * peers share, if it can.
+ * DEVICE on this rank (NULL: none). Otherwise DEVICE copies from what local peers share, if it can.
  *
  * Begin says what this rank has: words of a ballot. Of the joint ones connect makes the connection,
- * if there is something new, on STATE's private communicator and by a ballot. *BY_DEVICE: on all
+ * if there is something new, by a gather and a ballot. *BY_DEVICE: on all
  * ranks such calls go from device to device. End frees what begin made. Returns the code of the
  * communicator's error handler. */
 #define CGX_CONNECT_WORDS 3
