@@ -104,8 +104,6 @@ libcgxcore_la_SOURCES = \
 	src/coll/scratch.c src/coll/scratch.h \
 	src/coll/shm.c src/coll/shm.h \
 	src/coll/slice.h \
-	src/coll/task.h \
-	src/coll/transfer.h \
 	src/coll/work.c \
 	src/observe/json.c src/observe/json.h \
 	src/observe/notices.c src/observe/notices.h \

@@ -62,7 +62,7 @@ struct cgx_backend_ops {
     /* begin comes before the first operation of a call and orders it after all that the caller has
      * queued on its buffers. If begin returns CGX_OK, the same thread must call end, whatever
      * became of the call; in between, set-up that each operation would otherwise repeat is done
-     * once. If a call uses several backends, they end in reverse order. */
+     * once. */
     enum cgx_status (*begin)(struct cgx_backend *backend);
     void (*end)(struct cgx_backend *backend);
 

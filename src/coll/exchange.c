@@ -278,7 +278,7 @@ enum cgx_status cgx_exchange_begin(struct cgx_exchange *exchange,
                                                            : CGX_MPI_SUCCESS;
     if (code != CGX_MPI_SUCCESS)
         return status_of(exchange, code);
-    cgx_exchange_begin_shared(transports, transfers, ntransfers);
+    cgx_exchange_post_shared(transports, transfers, ntransfers);
     code = post_first(exchange, CGX_TRANSFER_RECEIVE);
     if (code == CGX_MPI_SUCCESS)
         code = post_first(exchange, CGX_TRANSFER_SEND);
@@ -289,8 +289,7 @@ enum cgx_status cgx_exchange_poll(struct cgx_exchange *exchange, bool *complete)
 {
     const struct cgx_transports *by = &exchange->transports;
     size_t left;
-    size_t shared =
-        cgx_exchange_advance_shared(by, exchange->transfers, exchange->ntransfers, &left);
+    size_t shared = cgx_exchange_poll_shared(by, exchange->transfers, exchange->ntransfers, &left);
     int done = 0, code = CGX_MPI_SUCCESS;
 
     if (exchange->nfragments > 0)

@@ -1,48 +1,49 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "coll/transfer.h"
-
-#include <string.h>
+#include "coll/exchange.h"
 
 #include "coll/shm.h"
 
-void cgx_exchange_begin_shared(const struct cgx_transports *transports,
-                               struct cgx_transfer *transfers, size_t ntransfers)
+bool cgx_exchange_shares(const struct cgx_transports *transports, int peer)
 {
-    struct cgx_shm *shm = transports->shm;
+    return transports->shm && cgx_shm_reaches(transports->shm, (unsigned)peer);
+}
 
+void cgx_exchange_release(const struct cgx_transports *transports)
+{
+    if (transports->shm)
+        cgx_shm_release(transports->shm);
+}
+
+void cgx_exchange_post_shared(const struct cgx_transports *transports,
+                              struct cgx_transfer *transfers, size_t ntransfers)
+{
     for (size_t t = 0; t < ntransfers; t++) {
         struct cgx_transfer *transfer = &transfers[t];
 
         transfer->pulled = false;
-        transfer->pending = shm && cgx_shm_reaches(shm, (unsigned)transfer->peer);
+        transfer->pending = cgx_exchange_shares(transports, transfer->peer);
         if (transfer->pending && transfer->direction == CGX_TRANSFER_SEND)
-            cgx_shm_send(shm, (unsigned)transfer->peer, transfer->data, transfer->filled);
+            cgx_shm_send(transports->shm, (unsigned)transfer->peer, transfer->data,
+                         transfer->filled);
     }
 }
 
-/* Copies the message, or begins to pull it, if it is ready; returns whether it was ready. Bytes
- * beyond the expected size are dropped. */
+/* Takes the message, or begins to, if it is ready; returns whether it was ready. Bytes beyond the
+ * expected size are dropped. */
 static bool receive_shared(const struct cgx_transports *transports, struct cgx_transfer *transfer)
 {
-    const struct cgx_puller *puller = &transports->puller;
+    const struct cgx_taker *taker = &transports->taker;
     struct cgx_shm_message message;
 
     if (transfer->pulled || !cgx_shm_peek(transports->shm, (unsigned)transfer->peer, &message))
         return false;
     transfer->filled = message.bytes < transfer->bytes ? message.bytes : transfer->bytes;
-    transfer->pulled = puller->pull != NULL;
-    if (transfer->pulled) {
-        puller->pull(puller->state, transfer, &message);
-        return true;
-    }
-    if (transports->copier.copy)
-        transports->copier.copy(transports->copier.state, transfer, message.data);
-    else
-        memcpy(transfer->data, message.data, transfer->filled);
-    cgx_shm_take(transports->shm, (unsigned)transfer->peer);
-    transfer->pending = false;
+    transfer->pulled = !taker->take(taker->state, transfer, &message);
+    transfer->pending = transfer->pulled;
+    if (!transfer->pulled)
+        cgx_shm_take(transports->shm, (unsigned)transfer->peer);
     return true;
 }
 
@@ -59,7 +60,7 @@ static bool is_acknowledged(const struct cgx_shm *shm, const struct cgx_transfer
 static void settle_pulled(const struct cgx_transports *transports, struct cgx_transfer *transfers,
                           size_t ntransfers)
 {
-    transports->puller.settle(transports->puller.state);
+    transports->taker.settle(transports->taker.state);
     for (size_t t = 0; t < ntransfers; t++) {
         if (!transfers[t].pulled)
             continue;
@@ -68,8 +69,8 @@ static void settle_pulled(const struct cgx_transports *transports, struct cgx_tr
     }
 }
 
-size_t cgx_exchange_advance_shared(const struct cgx_transports *transports,
-                                   struct cgx_transfer *transfers, size_t ntransfers, size_t *left)
+size_t cgx_exchange_poll_shared(const struct cgx_transports *transports,
+                                struct cgx_transfer *transfers, size_t ntransfers, size_t *left)
 {
     size_t done = 0, coming = 0, pulled = 0;
 

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 #include "coll/scratch.h"
-#include "coll/slice.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,13 +11,10 @@
 
 /* ---- packed messages ---- */
 
-/* Whether messages between this rank and PEER may be packed: those through MPI. Local peers read
- * messages in place. */
-static bool may_pack(const struct cgx_slice *slice, unsigned peer)
+/* Whether messages between this rank and PEER may be packed. Local peers read messages in place. */
+static bool may_pack(const struct cgx_slice *slice, int peer)
 {
-    const struct cgx_shm *shm = slice->coll->transports.shm;
-
-    return !(shm && cgx_shm_reaches(shm, peer));
+    return !cgx_exchange_shares(&slice->coll->transports, peer);
 }
 
 /* Packs the message of BLOCK if that pays, as it always does for pieces of variable size; returns
@@ -55,31 +51,10 @@ static bool unpack_message(const struct cgx_slice *slice, const struct cgx_trans
     unsigned char *room = slice->coll->scratch->packed;
     size_t bytes = transfer->filled - CGX_MESSAGE_HEADER_BYTES;
 
-    if (!may_pack(slice, (unsigned)transfer->peer) || bytes > cgx_packed_most(&extent))
+    if (!may_pack(slice, transfer->peer) || bytes > cgx_packed_most(&extent))
         return false;
     memcpy(room, payload, bytes);
     return cgx_unpack(&extent, room, bytes, payload) == CGX_OK;
-}
-
-/* Copies the message of TRANSFER from FROM, in the segment of a local peer; of pieces of variable
- * size, only the bytes in use. */
-static void copy_message(const void *state, const struct cgx_transfer *transfer,
-                         const unsigned char *from)
-{
-    const struct cgx_slice *slice = state;
-    const struct cgx_extent extent = cgx_slice_extent(slice, transfer->block);
-    const unsigned char *payload = from + CGX_MESSAGE_HEADER_BYTES;
-    struct cgx_runs runs = {0};
-    struct cgx_shown shown;
-
-    if (!slice->coll->schedule->plan.has_variable_size || transfer->filled < transfer->bytes) {
-        memcpy(transfer->data, from, transfer->filled);
-        return;
-    }
-    memcpy(transfer->data, from, CGX_MESSAGE_HEADER_BYTES);
-    while (cgx_runs_next(&extent, payload, &runs, &shown))
-        memcpy(transfer->data + CGX_MESSAGE_HEADER_BYTES + shown.offset, payload + shown.offset,
-               shown.bytes);
 }
 
 /* ---- sending ---- */
@@ -93,7 +68,7 @@ static size_t sent_of(const struct cgx_slice *slice, const struct cgx_transfer *
     struct cgx_runs runs = {0};
     struct cgx_shown shown;
 
-    if (!slice->coll->schedule->plan.has_variable_size || transfer->has_variable_size)
+    if (may_pack(slice, transfer->peer))
         return transfer->filled;
     while (cgx_runs_next(&extent, payload, &runs, &shown))
         used += shown.bytes;
@@ -129,8 +104,7 @@ static void seal_message(struct cgx_slice *slice, struct cgx_transfer *transfer)
 
     if (slice->number == 0 && cgx_slice_is_early(slice))
         memcpy(header.sketch, slice->coll->sketch.signs, sizeof header.sketch);
-    if (present && may_pack(slice, (unsigned)transfer->peer) &&
-        pack_message(slice, transfer->block)) {
+    if (present && may_pack(slice, transfer->peer) && pack_message(slice, transfer->block)) {
         header.flags = CGX_MESSAGE_PACKED;
         header.bytes = slice->packed.bytes;
         transfer->data = slice->packed.message;
@@ -157,7 +131,7 @@ static void list_message(struct cgx_slice *slice, const struct cgx_program_messa
         at = cut->input[slice->round] + message->copy * transfer->bytes;
     transfer->data = slice->slot->staging + at;
     transfer->has_variable_size =
-        cgx_slice_has_variable_size(slice, message->block) && may_pack(slice, message->peer);
+        cgx_slice_has_variable_size(slice, message->block) && may_pack(slice, (int)message->peer);
     transfer->direction = message->sends ? CGX_TRANSFER_SEND : CGX_TRANSFER_RECEIVE;
     if (message->sends)
         seal_message(slice, transfer);
@@ -181,8 +155,7 @@ enum cgx_status cgx_slice_post(struct cgx_slice *slice)
     const unsigned size = program->levels > 0 ? cgx_program_level(program, slice->round)->size : 0;
     struct cgx_transports transports = coll->transports;
 
-    transports.puller = cgx_slice_puller(slice);
-    transports.copier = (struct cgx_copier){slice, copy_message};
+    transports.taker = cgx_slice_taker(slice);
     slice->ntransfers = 0;
     slice->packed = (struct cgx_packed){0};
     slice->seq = seq_of(slice);

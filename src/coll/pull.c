@@ -1,19 +1,21 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Payloads that the device copies from local peers, or reads in their memory. The host copies the
- * header of each message and, from complete sums, the heads of pieces that vary.
+/* Messages of local peers: the processor copies their payloads or, but for their headers and, in
+ * complete sums, the heads of pieces of variable size, this rank's device does, or it reads them in
+ * their owners' memory.
  *
  * A sum that this rank decodes in its owner's memory must stay there until then. Only the owner's
  * next sum of the slot overwrites it. For that sum the owner needs this rank's contribution, which
  * this rank's device encodes after it has decoded. Nothing else is written there (cgx_cut_slice).
  * At the end of the call this rank releases the last sums and the owner waits for that (run.c). */
-#include "coll/scratch.h"
+#include "coll/shm.h"
 #include "coll/slice.h"
 
 #include <string.h>
 
 #include "codec/encoding.h"
+#include "util/integers.h"
 
 /* Copies the heads of pieces of variable size between two places of EXTENT's message. */
 static void copy_heads(const struct cgx_extent *extent, const unsigned char *from,
@@ -27,57 +29,60 @@ static void copy_heads(const struct cgx_extent *extent, const unsigned char *fro
     }
 }
 
-static void pull_message(void *state, const struct cgx_transfer *transfer,
+static bool take_message(void *state, const struct cgx_transfer *transfer,
                          const struct cgx_shm_message *message)
 {
     struct cgx_slice *slice = state;
-    struct cgx_backend *encoder = slice->coll->encoder;
-    const unsigned header = CGX_MESSAGE_HEADER_BYTES;
+    struct cgx_backend *backend = slice->coll->backend;
+    const size_t header = CGX_MESSAGE_HEADER_BYTES;
     const struct cgx_extent extent = cgx_slice_extent(slice, transfer->block);
     unsigned peer = cgx_slice_program(slice)->shape.nodes->local[transfer->peer];
-    bool is_summed = cgx_slice_is_early(slice);
+    bool by_device = slice->pull != CGX_PULL_NONE, is_summed = cgx_slice_is_early(slice);
     struct cgx_runs runs = {0};
-    struct cgx_shown shown;
+    struct cgx_shown run;
 
-    memcpy(transfer->data, message->data, transfer->filled < header ? transfer->filled : header);
+    memcpy(transfer->data, message->data, cgx_smaller(transfer->filled, header));
     /* If the message is incomplete, it is refused later, or its flags say that it has no payload.
      */
     if (slice->vote != CGX_ABLE || transfer->filled != transfer->bytes ||
         transfer->filled == header)
-        return;
-    if (!is_summed)
+        return !by_device;
+    if (by_device && !is_summed)
         copy_heads(&extent, message->data, transfer->data);
-    if ((is_summed || slice->lends) &&
-        encoder->ops->borrow(encoder, slice->slot_number, peer, message->offset, transfer->data,
+    if (by_device && (is_summed || slice->lends) &&
+        backend->ops->borrow(backend, slice->slot_number, peer, message->offset, transfer->data,
                              transfer->filled))
-        return;
-    /* The peer has shown its pieces to the host, so of those of variable size only the bytes in use
-     * are pulled. */
-    while (cgx_runs_next(&extent, message->data + header, &runs, &shown))
-        encoder->ops->pull(encoder, slice->slot_number, peer,
-                           message->offset + header + shown.offset,
-                           transfer->data + header + shown.offset, shown.bytes);
+        return false;
+    /* Of pieces of variable size, only the bytes in use: the peer has shown their heads. */
+    while (cgx_runs_next(&extent, message->data + header, &runs, &run)) {
+        if (by_device)
+            backend->ops->pull(backend, slice->slot_number, peer,
+                               message->offset + header + run.offset,
+                               transfer->data + header + run.offset, run.bytes);
+        else
+            memcpy(transfer->data + header + run.offset, message->data + header + run.offset,
+                   run.bytes);
+    }
+    return !by_device;
 }
 
 static void settle_pulls(void *state)
 {
     struct cgx_slice *slice = state;
-    struct cgx_backend *encoder = slice->coll->encoder;
+    struct cgx_backend *backend = slice->coll->backend;
 
-    if (slice->coll->vote == CGX_ABLE && encoder->ops->wait(encoder, slice->slot_number) != CGX_OK)
+    if (slice->coll->vote == CGX_ABLE && backend->ops->wait(backend, slice->slot_number) != CGX_OK)
         slice->unpulled = true;
 }
 
-struct cgx_puller cgx_slice_puller(struct cgx_slice *slice)
+struct cgx_taker cgx_slice_taker(struct cgx_slice *slice)
 {
-    if (slice->pull == CGX_PULL_NONE)
-        return (struct cgx_puller){0};
-    return (struct cgx_puller){.state = slice, .pull = pull_message, .settle = settle_pulls};
+    return (struct cgx_taker){slice, take_message, settle_pulls};
 }
 
 void cgx_slice_publish(struct cgx_slice *slice)
 {
-    struct cgx_backend *encoder = slice->coll->encoder;
+    struct cgx_backend *backend = slice->coll->backend;
     const struct cgx_program *program = cgx_slice_program(slice);
     const struct cgx_block shard = {program->shard, program->parts}, own = cgx_slice_own(slice);
     const struct cgx_cut *cut = &slice->slot->cut;
@@ -92,8 +97,8 @@ void cgx_slice_publish(struct cgx_slice *slice)
                               : cut->part[shard.first].at + cgx_cut_bytes(cut, shard);
     if (end == cut->part[shard.first].at)
         return;
-    cgx_slice_store_parts(slice, encoder, cut->part[shard.first].at, end);
+    cgx_slice_store_parts(slice, cut->part[shard.first].at, end);
     /* Local peers that copy from the host need not wait. */
-    if (slice->pull == CGX_PULL_DEVICE && encoder->ops->wait(encoder, slice->slot_number) != CGX_OK)
+    if (slice->pull == CGX_PULL_DEVICE && backend->ops->wait(backend, slice->slot_number) != CGX_OK)
         slice->lost = true;
 }

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 #include "coll/scratch.h"
-#include "coll/slice.h"
 
 #include "util/trace.h"
 
@@ -12,7 +11,6 @@ void cgx_slice_start(const struct cgx_coll *coll, unsigned number, struct cgx_sl
     const struct cgx_program *program = &schedule->program;
     const unsigned *first = program->shape.nodes->first + program->node;
     unsigned members = first[1] - first[0];
-    int64_t begun = cgx_trace_now();
 
     *slice = (struct cgx_slice){.coll = coll,
                                 .number = number,
@@ -21,7 +19,7 @@ void cgx_slice_start(const struct cgx_coll *coll, unsigned number, struct cgx_sl
                                 .pull = members == 1 ? CGX_PULL_NONE : coll->pull,
                                 .vote = coll->vote,
                                 .held = coll->state.held,
-                                .begun = begun,
+                                .begun = cgx_trace_now(),
                                 .coding = {.dtype = schedule->plan.dtype,
                                            .bucket_size = schedule->plan.bucket_size,
                                            .call = coll->call,
@@ -31,13 +29,6 @@ void cgx_slice_start(const struct cgx_coll *coll, unsigned number, struct cgx_sl
                                            .stream = coll->rank}};
     slice->lends = slice->pull == CGX_PULL_DEVICE;
     cgx_cut_slice(schedule, number, slice->lends, &slice->slot->cut);
-    /* The decoder may still read the slot's last slice, which is about to be overwritten. A backend
-     * that encodes and decodes keeps the order itself. */
-    if (slice->vote == CGX_ABLE && coll->decoder != coll->encoder) {
-        if (coll->decoder->ops->wait(coll->decoder, slice->slot_number) != CGX_OK)
-            cgx_slice_decline(slice, CGX_DECLINED);
-        cgx_trace_span(CGX_TRACE_WAIT_DECODER, begun, number, slice->slot_number);
-    }
     cgx_slice_sum(slice, program->start);
 }
 

@@ -8,7 +8,6 @@
 #include "codec/bucket.h"
 #include "codec/encoding.h"
 #include "coll/scratch.h"
-#include "coll/slice.h"
 #include "util/float_state.h"
 #include "util/hash.h"
 #include "util/trace.h"
@@ -18,34 +17,26 @@ static struct cgx_slice *slice_of(const struct cgx_coll *coll, unsigned number)
     return &coll->scratch->slices[number % CGX_SLOTS];
 }
 
-/* Begins the encoder, then the decoder if that is another backend, until one fails. */
-static void begin_backends(struct cgx_coll *coll)
+static void begin_backend(struct cgx_coll *coll)
 {
-    struct cgx_backend *backends[] = {coll->encoder, coll->decoder};
-    unsigned count = coll->decoder == coll->encoder ? 1 : 2;
-
-    while (coll->state.backends < count && coll->vote == CGX_ABLE) {
-        struct cgx_backend *backend = backends[coll->state.backends];
-
-        if (backend->ops->begin(backend) == CGX_OK)
-            coll->state.backends++;
-        else
-            coll->vote = backend->ops->lost(backend) ? CGX_UNRECOVERABLE : CGX_DECLINED;
-    }
+    if (coll->vote != CGX_ABLE)
+        return;
+    coll->state.begun = coll->backend->ops->begin(coll->backend) == CGX_OK;
+    if (!coll->state.begun)
+        coll->vote = coll->backend->ops->lost(coll->backend) ? CGX_UNRECOVERABLE : CGX_DECLINED;
 }
 
-/* Waits until the backends have no work queued on the buffers, and ends the backends that have
- * begun, the decoder first. Returns whether their work succeeded. */
-static bool end_backends(const struct cgx_coll *coll)
+/* Waits until the backend has no work queued on the buffers, and ends it if it has begun. Returns
+ * whether its work succeeded. */
+static bool end_backend(const struct cgx_coll *coll)
 {
-    struct cgx_backend *backends[] = {coll->encoder, coll->decoder};
     bool good = true;
 
-    for (unsigned i = coll->state.backends; i-- > 0;) {
-        for (unsigned slot = 0; slot < coll->schedule->needs.slots; slot++)
-            good = backends[i]->ops->wait(backends[i], slot) == CGX_OK && good;
-        backends[i]->ops->end(backends[i]);
-    }
+    if (!coll->state.begun)
+        return good;
+    for (unsigned slot = 0; slot < coll->schedule->needs.slots; slot++)
+        good = coll->backend->ops->wait(coll->backend, slot) == CGX_OK && good;
+    coll->backend->ops->end(coll->backend);
     return good;
 }
 
@@ -60,7 +51,7 @@ static void look_at_input(struct cgx_coll *coll)
     union cgx_float_state caller;
 
     if (!coll->inputs || coll->vote != CGX_ABLE ||
-        coll->encoder->ops->read(coll->encoder, &runs, elements) != CGX_OK)
+        coll->backend->ops->read(coll->backend, &runs, elements) != CGX_OK)
         return;
     sample.run = runs.bytes / cgx_dtype_size(plan->dtype);
     cgx_float_enter(&caller);
@@ -97,8 +88,7 @@ static void trace_slice(const struct cgx_slice *slice)
 
 static bool is_by_host(const struct cgx_coll *coll)
 {
-    return coll->vote == CGX_ABLE && coll->encoder == cgx_backend_host() &&
-           coll->decoder == coll->encoder;
+    return coll->vote == CGX_ABLE && coll->backend == cgx_backend_host();
 }
 
 static void progress_messages(void *state)
@@ -154,12 +144,9 @@ static bool may_miss_hold(const struct cgx_coll *coll, const struct cgx_slice *s
 static void add_quantised(struct cgx_coll *coll, const struct cgx_slice *slice)
 {
     const struct cgx_cut *cut = &slice->slot->cut;
-    unsigned payloads[CGX_LEVEL_RESULT + 1], stages = 0;
+    const unsigned stages = coll->schedule->program.levels + 1;
     union cgx_float_state caller;
 
-    cgx_schedule_payloads(coll->schedule, payloads);
-    for (int level = 0; level <= CGX_LEVEL_RESULT; level++)
-        stages += payloads[level] > 0;
     cgx_float_enter(&caller);
     for (size_t i = 0; i < cut->part[coll->schedule->program.parts].piece; i++) {
         const struct cgx_piece *piece = &cut->piece[i];
@@ -230,10 +217,9 @@ static enum cgx_outcome finish_call(struct cgx_coll *coll, enum cgx_outcome outc
     if (outcome == CGX_OUTCOME_DONE)
         do_all_put_off_work(coll);
     ended = cgx_trace_now();
-    if (!end_backends(coll))
+    if (!end_backend(coll))
         coll->state.lost = true;
-    if (coll->transports.shm)
-        cgx_shm_release(coll->transports.shm);
+    cgx_exchange_release(&coll->transports);
     if (ended != 0)
         cgx_trace_record((struct cgx_trace_event){.begin = ended, .kind = CGX_TRACE_DRAIN});
     if (outcome == CGX_OUTCOME_DONE && coll->state.lost)
@@ -301,7 +287,7 @@ void cgx_coll_begin(struct cgx_coll *coll)
     coll->look = CGX_LOOK_UNKNOWN;
     coll->sketch = cgx_sketch_empty();
     coll->size = 0;
-    begin_backends(coll);
+    begin_backend(coll);
     look_at_input(coll);
     coll->state.puts_off = is_by_host(coll);
     start_next_slice(coll);

@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 
-#include "coll/slice.h"
 #include "util/integers.h"
 #include "util/pages.h"
 
@@ -31,7 +30,6 @@ void cgx_scratch_release(struct cgx_scratch *scratch)
         cgx_shared_free(&scratch->shared);
     else
         cgx_shared_close(&scratch->shared);
-    free(scratch->slices);
     free(scratch->transfers);
     free(scratch->sources);
     free(scratch->packed);
@@ -75,14 +73,12 @@ enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cg
     had = get_staging(&grown);
     for (unsigned i = 0; had && i < CGX_SLOTS && i < grown.reserved.slots; i++)
         had = get_cut_memory(&grown.slots[i].cut, &grown.reserved);
-    grown.slices = calloc(CGX_SLOTS, sizeof *grown.slices);
     grown.transfers = calloc(grown.reserved.transfers, sizeof *grown.transfers);
     grown.sources = calloc(grown.reserved.sources, sizeof *grown.sources);
     /* The pages of this memory are touched only when a message is packed. */
     grown.packed = malloc(grown.reserved.packed);
     grown.exchange = cgx_exchange_create(grown.reserved.transfers);
-    if (!had || !grown.slices || !grown.transfers || !grown.sources || !grown.packed ||
-        !grown.exchange) {
+    if (!had || !grown.transfers || !grown.sources || !grown.packed || !grown.exchange) {
         cgx_scratch_release(&grown);
         return CGX_ERR_NOMEM;
     }

@@ -7,7 +7,7 @@
 #define CGX_COLL_SCRATCH_H
 
 #include "coll/shm.h"
-#include "coll/task.h"
+#include "coll/slice.h"
 
 /* Holds nothing when zero-initialised. Serves one call at a time. */
 struct cgx_scratch {
@@ -17,7 +17,7 @@ struct cgx_scratch {
     struct cgx_shared shared; /* the segment with the staging memory, if memory can be shared */
     struct cgx_needs reserved;
     struct cgx_slot slots[CGX_SLOTS];
-    struct cgx_slice *slices; /* slices in progress, by slot */
+    struct cgx_slice slices[CGX_SLOTS]; /* in progress, by slot */
     struct cgx_transfer *transfers;
     const unsigned char **sources;
     unsigned char *packed; /* packed messages of the current exchange */

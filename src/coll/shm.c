@@ -210,13 +210,14 @@ static enum cgx_status attach_peer(struct peer *peer, const struct cgx_shared_ha
 }
 
 enum cgx_status cgx_shm_attach(struct cgx_shm *shm, const struct cgx_shared *segment,
-                               const struct cgx_shared_handle *handles)
+                               const struct cgx_shared_handle *handles, size_t stride)
 {
     const unsigned *ranks = shm->nodes->members + shm->nodes->first[shm->node];
 
     shm->front = (struct front *)(void *)segment->memory;
     for (unsigned i = 0; i < shm->npeers; i++) {
-        const struct cgx_shared_handle *handle = &handles[ranks[i]];
+        const struct cgx_shared_handle *handle =
+            (const void *)((const unsigned char *)handles + ranks[i] * stride);
         struct peer *peer = &shm->local_peers[i];
 
         if (i == shm->self || (peer->front && peer->cookie == handle->cookie))

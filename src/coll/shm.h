@@ -52,11 +52,11 @@ struct cgx_shm *cgx_shm_create(const struct cgx_nodes *nodes, unsigned rank);
 void cgx_shm_free(struct cgx_shm *shm);
 
 /* Attaches to the segments of this rank's local peers that have changed. HANDLES are those of all
- * ranks, SEGMENT is this rank's own. All local peers must call this between messages.
- * CGX_ERR_INVALID: not all segments can be opened, for instance since processes do not see each
- * other in /proc; then no local peer may use SHM any more. */
+ * ranks, STRIDE bytes apart; SEGMENT is this rank's own. All local peers must call this between
+ * messages. CGX_ERR_INVALID: not all segments can be opened, for instance since processes do not
+ * see each other in /proc; then no local peer may use SHM any more. */
 enum cgx_status cgx_shm_attach(struct cgx_shm *shm, const struct cgx_shared *segment,
-                               const struct cgx_shared_handle *handles);
+                               const struct cgx_shared_handle *handles, size_t stride);
 
 /* The segment of PEER, mapped for reading until cgx_shm_attach or cgx_shm_free. */
 struct cgx_shm_segment {

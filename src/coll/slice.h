@@ -9,7 +9,7 @@
 
 #include "codec/backend.h"
 #include "codec/packing.h"
-#include "coll/task.h"
+#include "coll/coll.h"
 
 /* The packed messages of an exchange, in the scratch memory's space for them. */
 struct cgx_packed {
@@ -132,20 +132,18 @@ void cgx_slice_settle(struct cgx_slice *slice);
 /* Gives what has arrived in this round to the next sums. */
 void cgx_slice_store(struct cgx_slice *slice);
 
-/* Gives BACKEND the parts that the host has from staging offset BEGIN to END. */
-void cgx_slice_store_parts(const struct cgx_slice *slice, struct cgx_backend *backend, size_t begin,
-                           size_t end);
+/* Gives the backend the parts that the host has from staging offset BEGIN to END. */
+void cgx_slice_store_parts(const struct cgx_slice *slice, size_t begin, size_t end);
 
 /* Decodes all parts into the output. An error concerns this rank only. */
 enum cgx_status cgx_slice_decode(struct cgx_slice *slice);
 
-/* Records that this rank's encoder has failed. */
+/* Records that this rank's backend has failed. */
 void cgx_slice_give_up(struct cgx_slice *slice);
 
-/* ---- payloads that the device copies from local peers ---- */
+/* ---- messages of local peers ---- */
 
-/* The puller for local peers' messages, if the device copies them. */
-struct cgx_puller cgx_slice_puller(struct cgx_slice *slice);
+struct cgx_taker cgx_slice_taker(struct cgx_slice *slice);
 
 /* Before local peers read this rank's shard: copies to the device the parts of the shard that it
  * lacks. If that fails and peers copy from the device, neither this rank nor they have a result. */

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 #include "coll/scratch.h"
-#include "coll/slice.h"
 
 #include <string.h>
 
@@ -12,9 +11,9 @@
 
 void cgx_slice_give_up(struct cgx_slice *slice)
 {
-    struct cgx_backend *encoder = slice->coll->encoder;
+    struct cgx_backend *backend = slice->coll->backend;
 
-    cgx_slice_decline(slice, encoder->ops->lost(encoder) ? CGX_UNRECOVERABLE : CGX_DECLINED);
+    cgx_slice_decline(slice, backend->ops->lost(backend) ? CGX_UNRECOVERABLE : CGX_DECLINED);
 }
 
 /* ---- sums ---- */
@@ -29,14 +28,14 @@ static bool sum_stays(const struct cgx_slice *slice, unsigned round)
  */
 static enum cgx_status fetch_sum(const struct cgx_slice *slice, const struct cgx_extent *extent)
 {
-    struct cgx_backend *encoder = slice->coll->encoder;
+    struct cgx_backend *backend = slice->coll->backend;
     size_t i = 0;
 
     while (i < extent->npieces && cgx_encoding_quantiser(extent->pieces[i].bits)->has_variable_size)
         i++;
     if (i == extent->npieces)
         return CGX_OK;
-    return encoder->ops->fetch(encoder, slice->slot_number, slice->slot->staging + extent->begin,
+    return backend->ops->fetch(backend, slice->slot_number, slice->slot->staging + extent->begin,
                                extent->end - extent->begin);
 }
 
@@ -115,7 +114,7 @@ void cgx_slice_sum(struct cgx_slice *slice, unsigned round)
                              .shows = cgx_slice_has_variable_size(slice, block),
                              .history = coll->history,
                              .meanwhile = coll->state.meanwhile};
-    if (coll->encoder->ops->run(coll->encoder, slice->slot_number, &work) != CGX_OK ||
+    if (coll->backend->ops->run(coll->backend, slice->slot_number, &work) != CGX_OK ||
         (!sum_stays(slice, round) && fetch_sum(slice, &extent) != CGX_OK))
         cgx_slice_give_up(slice);
     if (is_input)
@@ -124,7 +123,7 @@ void cgx_slice_sum(struct cgx_slice *slice, unsigned round)
 
 void cgx_slice_settle(struct cgx_slice *slice)
 {
-    struct cgx_backend *encoder = slice->coll->encoder;
+    struct cgx_backend *backend = slice->coll->backend;
     const struct cgx_program *program = cgx_slice_program(slice);
     const struct cgx_block block = cgx_program_sum(program, slice->round);
 
@@ -134,7 +133,7 @@ void cgx_slice_settle(struct cgx_slice *slice)
         return;
     /* Waits even if the slice was declined after its start: queued work still writes where headers
      * go. */
-    if (slice->coll->vote == CGX_ABLE && encoder->ops->wait(encoder, slice->slot_number) != CGX_OK)
+    if (slice->coll->vote == CGX_ABLE && backend->ops->wait(backend, slice->slot_number) != CGX_OK)
         cgx_slice_give_up(slice);
     /* The space for message headers between parts is unused. */
     for (uint32_t place = block.first + 1; slice->vote == CGX_ABLE && place < block.end; place++)
@@ -143,9 +142,9 @@ void cgx_slice_settle(struct cgx_slice *slice)
 
 /* ---- what the host has, for backends; of pieces that vary only the bytes in use ---- */
 
-static void store_used(const struct cgx_slice *slice, struct cgx_backend *backend,
-                       struct cgx_block block, size_t at)
+static void store_used(const struct cgx_slice *slice, struct cgx_block block, size_t at)
 {
+    struct cgx_backend *backend = slice->coll->backend;
     const struct cgx_extent extent = cgx_slice_extent(slice, block);
     const unsigned char *payload = slice->slot->staging + at + CGX_MESSAGE_HEADER_BYTES;
     struct cgx_runs runs = {0};
@@ -157,7 +156,7 @@ static void store_used(const struct cgx_slice *slice, struct cgx_backend *backen
 
 void cgx_slice_store(struct cgx_slice *slice)
 {
-    struct cgx_backend *encoder = slice->coll->encoder;
+    struct cgx_backend *backend = slice->coll->backend;
     const struct cgx_program *program = cgx_slice_program(slice);
     const struct cgx_block input = cgx_program_input(program, slice->round);
     const struct cgx_cut *cut = &slice->slot->cut;
@@ -170,15 +169,15 @@ void cgx_slice_store(struct cgx_slice *slice)
     each = cgx_cut_bytes(cut, input);
     copies = program->level[slice->round].size - 1;
     if (!cgx_slice_has_variable_size(slice, input))
-        encoder->ops->store(encoder, slice->slot_number, slice->slot->staging + at, copies * each);
+        backend->ops->store(backend, slice->slot_number, slice->slot->staging + at, copies * each);
     else
         for (unsigned i = 0; i < copies; i++)
-            store_used(slice, encoder, input, at + i * each);
+            store_used(slice, input, at + i * each);
 }
 
-void cgx_slice_store_parts(const struct cgx_slice *slice, struct cgx_backend *backend, size_t begin,
-                           size_t end)
+void cgx_slice_store_parts(const struct cgx_slice *slice, size_t begin, size_t end)
 {
+    struct cgx_backend *backend = slice->coll->backend;
     const struct cgx_cut *cut = &slice->slot->cut;
 
     if (!slice->coll->schedule->plan.has_variable_size) {
@@ -189,25 +188,23 @@ void cgx_slice_store_parts(const struct cgx_slice *slice, struct cgx_backend *ba
         size_t at = cut->part[place].at;
 
         if (cut->part[place].bytes > 0 && at >= begin && at < end)
-            store_used(slice, backend, (struct cgx_block){place, place + 1}, at);
+            store_used(slice, (struct cgx_block){place, place + 1}, at);
     }
 }
 
 enum cgx_status cgx_slice_decode(struct cgx_slice *slice)
 {
     const struct cgx_coll *coll = slice->coll;
-    struct cgx_backend *decoder = coll->decoder;
     const struct cgx_cut *cut = &slice->slot->cut;
     const struct cgx_block own = cgx_slice_own(slice);
-    /* The encoder has made the own part, which is the last, and still has it. */
-    bool has_part = own.first < own.end && decoder == coll->encoder;
     int64_t begun = cgx_trace_now();
     enum cgx_status status;
 
+    /* The backend has made the own part, which is the last, and still has it. */
     if (slice->pull == CGX_PULL_NONE)
-        cgx_slice_store_parts(slice, decoder, 0, has_part ? cut->part[own.first].at : cut->end);
-    status = decoder->ops->run(
-        decoder, slice->slot_number,
+        cgx_slice_store_parts(slice, 0, own.first < own.end ? cut->part[own.first].at : cut->end);
+    status = coll->backend->ops->run(
+        coll->backend, slice->slot_number,
         &(struct cgx_work){CGX_DECODE, &slice->coding, cut->piece, cut->part[own.end].piece,
                            .in = slice->slot->staging, .out = coll->output,
                            .history = coll->history, .meanwhile = coll->state.meanwhile});

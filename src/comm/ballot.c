@@ -70,17 +70,13 @@ static int vote(const struct cgx_comm *state, uint32_t *record, uint32_t *words,
                 bool *one)
 {
     const size_t first = cgx_smaller(count, CGX_BALLOT_WORDS);
-    cgx_mpi_errhandler handler;
-    int code = cgx_errors_return(state->comm, &handler);
+    int code;
 
-    if (code != CGX_MPI_SUCCESS)
-        return code;
     memcpy(record + HEAD, words, first * sizeof *words);
     code = reduce(state, record, HEAD + CGX_BALLOT_WORDS);
     *one = code == CGX_MPI_SUCCESS && is_one(record);
     if (*one && count > first)
         code = reduce(state, words + first, count - first);
-    cgx_errors_restore(state->comm, handler);
     memcpy(words, record + HEAD, first * sizeof *words);
     return code;
 }

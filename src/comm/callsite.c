@@ -134,7 +134,7 @@ static bool has_room(struct cgx_backend *backend, size_t bytes)
 /* The backend whose memory is that of COLL's history; NULL: this rank cannot have one. */
 static struct cgx_backend *backend_of(const struct cgx_coll *coll)
 {
-    return coll->vote == CGX_ABLE && coll->encoder == coll->decoder ? coll->encoder : NULL;
+    return coll->vote == CGX_ABLE ? coll->backend : NULL;
 }
 
 void cgx_callsite_reserve_history(struct cgx_callsite *site, const struct cgx_coll *coll)

@@ -16,57 +16,82 @@ static bool is_dead(const struct cgx_pointer *buffer)
     return buffer->memory != CGX_MEMORY_HOST && cgx_pinned_wait(buffer) == CGX_ERR_DEVICE;
 }
 
+static void refuse_device(struct cgx_capability *capability)
+{
+    const struct cgx_request *request = capability->request;
+
+    capability->refusal = is_dead(&request->send) || is_dead(&request->receive)
+                              ? CGX_REASON_DEVICE_LOST
+                              : CGX_REASON_DEVICE;
+}
+
+void cgx_capability_get_backend(struct cgx_comm *state, struct cgx_capability *capability)
+{
+    const struct cgx_pointer *buffer = &capability->request->receive;
+    struct cgx_area area;
+
+    if (capability->refusal)
+        return;
+    if (buffer->memory == CGX_MEMORY_HOST) {
+        capability->backend = cgx_backend_host();
+        return;
+    }
+    area = cgx_scratch_area(&state->work->scratch);
+    area.exportable = cgx_connect_may_export(state);
+    area.shares_processors = !state->places.pace.has_processors;
+    if (cgx_cuda_backend(&state->work->scratch.devices, buffer, &area, &capability->backend) !=
+        CGX_OK)
+        refuse_device(capability);
+}
+
 /* Whether the driver's answers show that one backend serves both buffers. */
 static bool share_backend(const struct cgx_request *request)
 {
     const struct cgx_pointer *send = &request->send, *receive = &request->receive;
-    bool on_device = send->memory != CGX_MEMORY_HOST && receive->memory != CGX_MEMORY_HOST;
 
-    return request->in_place || (on_device && send->context && send->context == receive->context);
+    return request->in_place ||
+           (send->memory == CGX_MEMORY_HOST ? receive->memory == CGX_MEMORY_HOST
+                                            : receive->memory != CGX_MEMORY_HOST && send->context &&
+                                                  send->context == receive->context);
 }
 
-/* Gets the backend for BUFFER, which is made if needed. */
-static enum cgx_status get_backend(struct cgx_comm *state, const struct cgx_pointer *buffer,
-                                   struct cgx_backend **backend)
+/* Copies REQUEST's input to OUTPUT, in other memory; between contexts by way of the host. */
+static enum cgx_status copy_input(const struct cgx_request *request, void *output)
 {
-    struct cgx_area area = cgx_scratch_area(&state->work->scratch);
-
-    area.exportable = cgx_connect_may_export(state);
-    area.shares_processors = !state->places.pace.has_processors;
-    if (buffer->memory != CGX_MEMORY_HOST)
-        return cgx_cuda_backend(&state->work->scratch.devices, buffer, &area, backend);
-    *backend = cgx_backend_host();
-    return CGX_OK;
-}
-
-void cgx_capability_get_backends(struct cgx_comm *state, struct cgx_capability *capability)
-{
-    const struct cgx_request *request = capability->request;
+    const struct cgx_pointer *send = &request->send, *receive = &request->receive;
+    const size_t bytes = cgx_request_bytes(request);
+    void *block;
     enum cgx_status status;
 
-    if (capability->refusal)
-        return;
-    status = get_backend(state, &request->send, &capability->encoder);
-    if (status == CGX_OK && share_backend(request))
-        capability->decoder = capability->encoder;
-    else if (status == CGX_OK)
-        status = get_backend(state, &request->receive, &capability->decoder);
+    if (send->memory == CGX_MEMORY_HOST)
+        return cgx_pinned_store(receive, output, request->sendbuf, bytes);
+    if (receive->memory == CGX_MEMORY_HOST)
+        return cgx_pinned_fetch(send, output, request->sendbuf, bytes);
+    status = cgx_pinned_take(send, bytes, &block);
     if (status != CGX_OK)
-        capability->refusal = is_dead(&request->send) || is_dead(&request->receive)
-                                  ? CGX_REASON_DEVICE_LOST
-                                  : CGX_REASON_DEVICE;
+        return status;
+    status = cgx_pinned_fetch(send, block, request->sendbuf, bytes);
+    if (status == CGX_OK)
+        status = cgx_pinned_store(receive, output, block, bytes);
+    cgx_pinned_give(send, block);
+    return status;
+}
+
+const void *cgx_capability_input(struct cgx_capability *capability, void *output)
+{
+    const struct cgx_request *request = capability->request;
+
+    if (capability->refusal || share_backend(request))
+        return cgx_request_input(request);
+    if (copy_input(request, output) != CGX_OK)
+        refuse_device(capability);
+    return output;
 }
 
 bool cgx_capability_is_on_host(const struct cgx_capability *capability)
 {
     return !capability->refusal && capability->request->send.memory == CGX_MEMORY_HOST &&
            capability->request->receive.memory == CGX_MEMORY_HOST;
-}
-
-struct cgx_backend *cgx_capability_backend(const struct cgx_capability *capability)
-{
-    return !capability->refusal && capability->encoder == capability->decoder ? capability->encoder
-                                                                              : NULL;
 }
 
 /* ---- elements of the caller's buffers ---- */

@@ -11,19 +11,20 @@
 
 struct cgx_capability {
     const struct cgx_request *request;
-    enum cgx_reason refusal;               /* why it cannot compress the call */
-    struct cgx_backend *encoder, *decoder; /* of the two buffers; NULL until obtained */
+    enum cgx_reason refusal;     /* why it cannot compress the call */
+    struct cgx_backend *backend; /* of the receive buffer; NULL until obtained */
 };
 
-/* Obtains the backends of the buffers, unless there is a refusal; sets one on failure. The scratch
- * memory must be reserved. */
-void cgx_capability_get_backends(struct cgx_comm *state, struct cgx_capability *capability);
+/* Obtains the backend, unless there is a refusal; sets one on failure. The scratch memory must be
+ * reserved. */
+void cgx_capability_get_backend(struct cgx_comm *state, struct cgx_capability *capability);
+
+/* The input elements where the backend finds them: unless both buffers are in its memory, they are
+ * copied to OUTPUT, which stands for the receive buffer. Sets a refusal on failure. */
+const void *cgx_capability_input(struct cgx_capability *capability, void *output);
 
 /* Whether it can compress the call, from and to host memory. */
 bool cgx_capability_is_on_host(const struct cgx_capability *capability);
-
-/* The backend if encoder and decoder are the same, or NULL. */
-struct cgx_backend *cgx_capability_backend(const struct cgx_capability *capability);
 
 /* ---- elements of the caller's buffers, copied to the host ---- */
 

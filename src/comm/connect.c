@@ -25,7 +25,7 @@ unsigned cgx_connect_local_peers(const struct cgx_comm *state)
 /* ---- what this rank offers, and what all ranks have ---- */
 
 /* What all ranks have: words of a ballot. */
-enum { MEMORY, DEVICE, MEMORY_IS_OLD, DEVICE_IS_OLD };
+enum { MEMORY, DEVICE, IS_OLD };
 
 enum { DEVICE_REFUSED, DEVICE_ABSENT, DEVICE_READY };
 
@@ -83,54 +83,40 @@ void cgx_connect_begin(struct cgx_comm *state, struct cgx_backend *device,
         if (work->shm)
             work->nodes = cgx_nodes_share(state->places.nodes);
     }
-    connecting->theirs = calloc(state->places.nodes->most, sizeof *connecting->theirs);
+    connecting->theirs = calloc((size_t)state->size, sizeof *connecting->theirs);
     mine->memory = cgx_shared_handle(&work->scratch.shared);
     words[MEMORY] = work->shm && memory_cookie(state) != 0 && connecting->theirs;
-    words[MEMORY_IS_OLD] = memory_cookie(state) == work->shm_cookie;
     words[DEVICE] = export_device(state, device, &mine->mirror);
-    words[DEVICE_IS_OLD] =
+    words[IS_OLD] =
+        memory_cookie(state) == work->shm_cookie &&
         mirror_cookie(state, mine) == work->mirror_cookie &&
         (words[DEVICE] != DEVICE_READY || cgx_cuda_connection(device) == CGX_PULL_DEVICE);
 }
 
 /* ---- connecting ---- */
 
-/* The ranks of this rank's node; SELF is this rank's index among them. */
-struct peers {
-    const unsigned *ranks;
-    unsigned count, self;
-};
-
-static struct peers peers_of(const struct cgx_comm *state)
-{
-    const struct cgx_nodes *nodes = state->places.nodes;
-    const unsigned *first = &nodes->first[nodes->node[state->rank]];
-
-    return (struct peers){nodes->members + first[0], first[1] - first[0],
-                          nodes->local[state->rank]};
-}
-
-/* THEIRS: what local peers offer, or NULL if PULL needs none of it. */
+/* THEIRS: what all ranks offer, or NULL if PULL needs none of it. */
 static enum cgx_status connect_device(const struct cgx_comm *state, struct cgx_backend *device,
                                       enum cgx_pull pull, const struct cgx_means *theirs)
 {
-    const struct peers peers = peers_of(state);
-    struct cgx_cuda_peer *local_peers = calloc(peers.count, sizeof *local_peers);
+    const struct cgx_nodes *nodes = state->places.nodes;
+    const unsigned *first = &nodes->first[nodes->node[state->rank]], count = first[1] - first[0];
+    struct cgx_cuda_peer *local_peers = calloc(count, sizeof *local_peers);
     enum cgx_status status;
 
     if (!local_peers)
         return CGX_ERR_NOMEM;
-    for (unsigned i = 0; i < peers.count; i++) {
+    for (unsigned i = 0; i < count; i++) {
         const struct cgx_shm_segment segment = cgx_shm_segment(state->work->shm, i);
 
         if (theirs)
-            local_peers[i].mirror = theirs[i].mirror;
+            local_peers[i].mirror = theirs[nodes->members[first[0] + i]].mirror;
         local_peers[i].segment = (struct cgx_cuda_segment){.memory = segment.memory,
                                                            .bytes = segment.bytes,
                                                            .front = segment.front,
                                                            .cookie = segment.cookie};
     }
-    status = cgx_cuda_connect(device, pull, local_peers, peers.count, peers.self);
+    status = cgx_cuda_connect(device, pull, local_peers, count, nodes->local[state->rank]);
     free(local_peers);
     return status;
 }
@@ -139,53 +125,41 @@ static enum cgx_status connect_device(const struct cgx_comm *state, struct cgx_b
  * WORDS if that fails. */
 static void attach(struct cgx_comm *state, const struct cgx_connecting *connecting, uint32_t *words)
 {
-    const struct peers peers = peers_of(state);
     struct cgx_workspace *work = state->work;
-    /* By rank; only those of local peers are used. */
-    struct cgx_shared_handle *memories = calloc((size_t)state->size, sizeof *memories);
 
-    for (unsigned i = 0; memories && i < peers.count; i++)
-        memories[peers.ranks[i]] = connecting->theirs[i].memory;
-    words[MEMORY] =
-        memories && cgx_shm_attach(work->shm, &work->scratch.shared, memories) == CGX_OK;
-    free(memories);
+    words[MEMORY] = cgx_shm_attach(work->shm, &work->scratch.shared, &connecting->theirs->memory,
+                                   sizeof *connecting->theirs) == CGX_OK;
     cgx_cuda_disconnect(work->scratch.devices);
     if (words[DEVICE] == DEVICE_READY && words[MEMORY] &&
         connect_device(state, connecting->device, CGX_PULL_DEVICE, connecting->theirs) != CGX_OK)
         words[DEVICE] = DEVICE_REFUSED;
 }
 
-/* All messages go through MPI from now on. */
-static void give_up_memory(struct cgx_comm *state)
+/* Ranks do without each other's MEMORY, or else without that of their devices, from now on. */
+static void give_up(struct cgx_comm *state, bool memory)
 {
-    enum cgx_transport asked = cgx_config()->inner_transport;
+    const enum cgx_transport asked = cgx_config()->inner_transport;
+    const bool is_asked = memory ? asked != CGX_TRANSPORT_AUTO : asked == CGX_TRANSPORT_P2P;
+    struct cgx_workspace *work = state->work;
 
-    cgx_cuda_disconnect(state->work->scratch.devices);
-    cgx_shm_free(state->work->shm);
-    cgx_nodes_free(state->work->nodes);
-    state->work->shm = NULL;
-    state->work->nodes = NULL;
-    state->work->shm_refused = true;
-    state->work->scratch.local_peers = 0;
-    if (state->work->reserved.slots == 0)
+    cgx_cuda_disconnect(work->scratch.devices);
+    if (memory) {
+        cgx_shm_free(work->shm);
+        cgx_nodes_free(work->nodes);
+        work->shm = NULL;
+        work->nodes = NULL;
+        work->shm_refused = true;
+        work->scratch.local_peers = 0;
+    } else {
+        work->mirrors_refused = true;
+    }
+    if (work->reserved.slots == 0)
         cgx_placement_unlink(state);
     if (state->rank == 0)
-        cgx_log(asked != CGX_TRANSPORT_AUTO ? CGX_LOG_WARN : CGX_LOG_INFO,
-                "ranks of a node cannot share memory here: their messages go through MPI");
-}
-
-static void give_up_mirrors(struct cgx_comm *state)
-{
-    enum cgx_transport asked = cgx_config()->inner_transport;
-
-    cgx_cuda_disconnect(state->work->scratch.devices);
-    state->work->mirrors_refused = true;
-    if (state->work->reserved.slots == 0)
-        cgx_placement_unlink(state);
-    if (state->rank == 0)
-        cgx_log(asked == CGX_TRANSPORT_P2P ? CGX_LOG_WARN : CGX_LOG_INFO,
-                "ranks of a node cannot reach the memory of each other's devices here: their "
-                "messages go through shared memory");
+        cgx_log(is_asked ? CGX_LOG_WARN : CGX_LOG_INFO,
+                memory ? "ranks of a node cannot share memory here: their messages go through MPI"
+                       : "ranks of a node cannot reach the memory of each other's devices here: "
+                         "their messages go through shared memory");
 }
 
 /* Applies the final result of all ranks. */
@@ -195,49 +169,22 @@ static void conclude(struct cgx_comm *state, const struct cgx_means *mine, const
 
     cgx_shared_close(&state->work->scratch.shared);
     state->work->shm_cookie = memory_cookie(state);
-    if (!words[MEMORY])
-        give_up_memory(state);
-    else if (words[DEVICE] == DEVICE_REFUSED)
-        give_up_mirrors(state);
+    if (!words[MEMORY] || words[DEVICE] == DEVICE_REFUSED)
+        give_up(state, !words[MEMORY]);
     /* By now all ranks have closed the memory that was exported before, or are about to. */
     if (state->work->mirror_cookie != exported)
         cgx_cuda_withdraw(state->work->scratch.devices, state->work->mirror_cookie);
     state->work->mirror_cookie = exported;
 }
 
-/* Sets THEIRS, by local peer, this rank included. In turn i a rank sends to the i-th peer after it
- * and receives from the i-th peer before it, one message at a time, so no ranks wait for each other
- * in a circle. All messages of earlier calls have been received. */
-static int exchange(const struct cgx_comm *state, const struct cgx_means *mine,
-                    struct cgx_means *theirs)
-{
-    const struct cgx_mpi *mpi = cgx_mpi();
-    const struct peers peers = peers_of(state);
-
-    theirs[peers.self] = *mine;
-    for (unsigned i = 1; i < peers.count; i++) {
-        unsigned to = (peers.self + i) % peers.count;
-        unsigned from = (peers.self + peers.count - i) % peers.count;
-        int code;
-
-        cgx_stall_enter();
-        code =
-            mpi->Sendrecv(mine, sizeof *mine, mpi->BYTE, (int)peers.ranks[to], 0, &theirs[from],
-                          sizeof *mine, mpi->BYTE, (int)peers.ranks[from], 0, state->private.comm);
-        cgx_stall_leave();
-        if (code != CGX_MPI_SUCCESS)
-            return code;
-    }
-    return CGX_MPI_SUCCESS;
-}
-
-/* Connects again, since something has changed. */
+/* Connects again, since something has changed. All messages of earlier calls have been received. */
 static int connect_anew(struct cgx_comm *state, struct cgx_connecting *connecting, uint32_t *words)
 {
-    int code;
+    int code = CGX_MPI_SUCCESS;
 
     if (words[MEMORY]) {
-        code = exchange(state, &connecting->mine, connecting->theirs);
+        code = cgx_mpi_gather(state->comm, &connecting->mine, connecting->theirs,
+                              sizeof connecting->mine);
         if (code != CGX_MPI_SUCCESS) {
             code = cgx_errors_raise_code(state->comm, code,
                                          "MPI could not connect the ranks of a node");
@@ -246,11 +193,10 @@ static int connect_anew(struct cgx_comm *state, struct cgx_connecting *connectin
         }
         attach(state, connecting, words);
         code = cgx_ballot(state, CGX_BALLOT_REACHED, NULL, words, CGX_CONNECT_WORDS);
-        if (code != CGX_MPI_SUCCESS)
-            return code;
     }
-    conclude(state, &connecting->mine, words);
-    return CGX_MPI_SUCCESS;
+    if (code == CGX_MPI_SUCCESS)
+        conclude(state, &connecting->mine, words);
+    return code;
 }
 
 /* Lets DEVICE copy from the memory that local peers share, for calls whose payloads do not go from
@@ -274,8 +220,7 @@ int cgx_connect(struct cgx_comm *state, struct cgx_connecting *connecting, uint3
     *by_device = false;
     if (!connecting->needed)
         return code;
-    if (!words[MEMORY] || words[DEVICE] == DEVICE_REFUSED || !words[MEMORY_IS_OLD] ||
-        !words[DEVICE_IS_OLD])
+    if (!words[MEMORY] || words[DEVICE] == DEVICE_REFUSED || !words[IS_OLD])
         code = connect_anew(state, connecting, words);
     *by_device = code == CGX_MPI_SUCCESS && words[MEMORY] && words[DEVICE] == DEVICE_READY;
     if (code == CGX_MPI_SUCCESS && !*by_device)
@@ -288,24 +233,7 @@ void cgx_connect_end(struct cgx_connecting *connecting)
     free(connecting->theirs);
 }
 
-/* Whether the processor copies the messages of local peers, and then all of them to the device,
- * sooner than the device copies each. One of its copies takes some 3 us to begin, by estimate, in
- * which a processor copies some 16 KiB. Among three ranks that saves one copy at most. */
-static bool are_small(const struct cgx_schedule *schedule)
+enum cgx_pull cgx_connect_pull(const struct cgx_kind *kind, const struct cgx_backend *device)
 {
-    enum { RANKS = 4, SMALL = 16384 };
-    const struct cgx_shape *shape = &schedule->program.shape;
-    const size_t messages = (size_t)shape->shards * schedule->slices;
-
-    return shape->nodes->most >= RANKS && schedule->plan.sent / messages < SMALL;
-}
-
-enum cgx_pull cgx_connect_pull(const struct cgx_kind *kind, const struct cgx_schedule *schedule,
-                               const struct cgx_backend *device)
-{
-    if (kind->by_device)
-        return CGX_PULL_DEVICE;
-    return device && cgx_cuda_connection(device) == CGX_PULL_HOST && !are_small(schedule)
-               ? CGX_PULL_HOST
-               : CGX_PULL_NONE;
+    return kind->by_device ? CGX_PULL_DEVICE : device ? cgx_cuda_connection(device) : CGX_PULL_NONE;
 }

@@ -24,18 +24,17 @@ bool cgx_connect_may_export(const struct cgx_comm *state);
 /* Connects local peers after staging memory or backends may have changed on some rank. Either all
  * ranks share memory with their local peers, or none does from then on, which is logged. The same
  * holds for device memory, if CGX_INNER_COMMUNICATOR_TYPE allows it, in calls with the backend
- * DEVICE on this rank (NULL: none, or two different ones). Otherwise DEVICE copies from what local
- * peers share, if it can.
+ * DEVICE on this rank (NULL: none). Otherwise DEVICE copies from what local peers share, if it can.
  *
  * Begin says what this rank has: words of a ballot. Of the joint ones connect makes the connection,
- * if there is something new, on STATE's private communicator and by a ballot. *BY_DEVICE: on all
+ * if there is something new, by a gather and a ballot. *BY_DEVICE: on all
  * ranks such calls go from device to device. End frees what begin made. Returns the code of the
  * communicator's error handler. */
-#define CGX_CONNECT_WORDS 4
+#define CGX_CONNECT_WORDS 3
 struct cgx_connecting {
     struct cgx_backend *device;
-    struct cgx_means mine, *theirs;
-    bool needed; /* ranks of a node may share memory */
+    struct cgx_means mine, *theirs; /* this rank's, and those of all ranks */
+    bool needed;                    /* ranks of a node may share memory */
 };
 void cgx_connect_begin(struct cgx_comm *state, struct cgx_backend *device,
                        struct cgx_connecting *connecting, uint32_t *words);
@@ -43,9 +42,8 @@ int cgx_connect(struct cgx_comm *state, struct cgx_connecting *connecting, uint3
                 bool *by_device);
 void cgx_connect_end(struct cgx_connecting *connecting);
 
-/* How DEVICE gets the payloads of local peers in calls of KIND with SCHEDULE. Only CGX_PULL_DEVICE
- * must be the same on all ranks. */
-enum cgx_pull cgx_connect_pull(const struct cgx_kind *kind, const struct cgx_schedule *schedule,
-                               const struct cgx_backend *device);
+/* How DEVICE gets the payloads of local peers in calls of KIND. Only CGX_PULL_DEVICE must be the
+ * same on all ranks. */
+enum cgx_pull cgx_connect_pull(const struct cgx_kind *kind, const struct cgx_backend *device);
 
 #endif

@@ -66,7 +66,7 @@ int cgx_decide_raise(cgx_mpi_comm comm, enum cgx_reason refusal)
                                       : "a rank cannot use its buffers");
 }
 
-/* CAPABILITY has its backends, which decide how payloads travel, only if they were obtained for
+/* CAPABILITY has its backend, which decides how payloads travel, only if it was obtained for
  * this call. */
 static void log_compressed(struct cgx_comm *state, struct cgx_callsite *site,
                            struct cgx_capability *capability)
@@ -79,17 +79,15 @@ static void log_compressed(struct cgx_comm *state, struct cgx_callsite *site,
 
     if (cgx_log_level() < CGX_LOG_DEBUG)
         return;
-    if (!cgx_capability_backend(capability))
-        cgx_capability_get_backends(state, capability);
+    if (!capability->backend)
+        cgx_capability_get_backend(state, capability);
     if (schedule->program.shape.grid.rows > 1)
         snprintf(rows, sizeof rows, ", in %u rows of nodes", schedule->program.shape.grid.rows);
     cgx_log(CGX_LOG_DEBUG, "calls of %llu elements on %d ranks: %s, %u slice%s%s%s",
             (unsigned long long)site->key.count, state->size,
             cgx_config()->enable == CGX_ENABLE_OBSERVE ? "observed" : "compressed",
             schedule->slices, schedule->slices == 1 ? "" : "s",
-            ways[cgx_connect_pull(cgx_comm_kind(state, site), schedule,
-                                  cgx_capability_backend(capability))],
-            rows);
+            ways[cgx_connect_pull(cgx_comm_kind(state, site), capability->backend)], rows);
 }
 
 /* The site after OTHER whose window has ended, as that of SITE, so that ranks judge it too; not one

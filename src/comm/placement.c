@@ -3,16 +3,16 @@
 
 #include "comm/placement.h"
 
-#include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "comm/ballot.h"
+#include "comm/private_comm.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "mpi/stall.h"
 #include "mpi/world.h"
 #include "policy/cost.h"
-#include "topo/claims.h"
 #include "topo/speed.h"
 #include "util/integers.h"
 #include "util/log.h"
@@ -22,99 +22,55 @@
 #define FAST_FRAGMENT 1048576
 #define SLOW_MBITS 10000
 
-/* ---- nodes by CGX_TOPOLOGY ---- */
+/* ---- nodes ---- */
 
 /* Ranks per node by CGX_TOPOLOGY; 0 if it sets none, or the job has another number of ranks. */
 static int ranks_per_node(const struct cgx_comm *state)
 {
-    const struct cgx_mpi *mpi = cgx_mpi();
     static atomic_bool warned;
-    uint64_t topology = cgx_config()->topology;
-    unsigned long long nodes = topology >> 32, ranks = topology & UINT32_MAX;
-    int all = state->size, rank = state->rank;
+    const uint64_t topology = cgx_config()->topology;
+    const unsigned long long nodes = topology >> 32, ranks = topology & UINT32_MAX;
+    const bool has_world = cgx_world_exists();
+    const int all = has_world ? cgx_world_size() : state->size;
 
-    if (topology == CGX_TOPOLOGY_AUTO || topology == CGX_TOPOLOGY_FLAT)
+    if (topology == CGX_TOPOLOGY_AUTO)
         return 0;
-    if (cgx_world_exists()) {
-        mpi->Comm_size(mpi->COMM_WORLD, &all);
-        mpi->Comm_rank(mpi->COMM_WORLD, &rank);
-    }
     if (nodes * ranks == (unsigned long long)all)
         return (int)ranks;
-    if (rank == 0 && !atomic_exchange(&warned, true))
+    if ((has_world ? cgx_world_rank() : state->rank) == 0 && !atomic_exchange(&warned, true))
         cgx_log(CGX_LOG_WARN,
-                "CGX_TOPOLOGY=%llux%llu is %llu ranks and the job has %d: MPI says which ranks "
-                "share a node",
+                "CGX_TOPOLOGY=%llux%llu is %llu ranks and the job has %d: ranks of one machine and "
+                "host name share a node",
                 nodes, ranks, nodes * ranks, all);
     return 0;
 }
 
-/* ---- nodes by MPI ---- */
-
-/* Finds the rank in COMM of the first rank of NODE. */
-static bool find_first(cgx_mpi_comm node, cgx_mpi_comm comm, int *rank)
+/* The key of this rank's node; BY_HOST: the one of its machine and host name. */
+static int node_of(const struct cgx_comm *state, int by_host)
 {
-    const struct cgx_mpi *mpi = cgx_mpi();
-    const int first = 0;
-    cgx_mpi_group members, all;
-    bool found = false;
+    int per_node;
 
-    if (mpi->Comm_group(node, &members) != CGX_MPI_SUCCESS)
-        return false;
-    if (mpi->Comm_group(comm, &all) == CGX_MPI_SUCCESS) {
-        found = mpi->Group_translate_ranks(members, 1, &first, all, rank) == CGX_MPI_SUCCESS;
-        mpi->Group_free(&all);
-    }
-    mpi->Group_free(&members);
-    return found;
-}
-
-/* Finds the lowest rank that shares memory with this one, without communication on the node's
- * communicator: other ranks would wait for a rank that could not make it. */
-static bool find_lowest(const struct cgx_comm *state, struct cgx_placing *placing)
-{
-    const struct cgx_mpi *mpi = cgx_mpi();
-    cgx_mpi_errhandler handler;
-    cgx_mpi_comm node;
-    int code = cgx_errors_return(state->comm, &handler), size = 0;
-    bool found;
-
-    if (code != CGX_MPI_SUCCESS)
-        return false;
-    cgx_stall_enter();
-    code = mpi->Comm_split_type(state->comm, mpi->COMM_TYPE_SHARED, state->rank, mpi->INFO_NULL,
-                                &node);
-    cgx_stall_leave();
-    cgx_errors_restore(state->comm, handler);
-    if (code != CGX_MPI_SUCCESS)
-        return false;
-    found = find_first(node, state->comm, &placing->key) &&
-            mpi->Comm_size(node, &size) == CGX_MPI_SUCCESS;
-    placing->alone = size == state->size;
-    mpi->Comm_free(&node);
-    return found;
+    if (cgx_config()->topology == CGX_TOPOLOGY_FLAT)
+        return state->rank;
+    per_node = ranks_per_node(state);
+    if (per_node == 0)
+        return by_host;
+    return (cgx_world_exists() ? cgx_world_rank() : state->rank) / per_node;
 }
 
 /* ---- network and pace ---- */
 
-/* What ranks gather. */
-struct cgx_place {
-    int key;   /* equal for ranks of a node */
-    int mbits; /* of the network, as the rank finds it */
-    struct cgx_claim claim;
-};
-
 /* The network's Mbit/s as this rank finds it. */
-static int find_mbits(void)
+static uint32_t find_mbits(void)
 {
     const unsigned mbits = cgx_topo_speed_here().mbits;
 
-    return mbits == 0 ? SLOW_MBITS : mbits < INT_MAX ? (int)mbits : INT_MAX;
+    return mbits == 0 ? SLOW_MBITS : mbits;
 }
 
 /* The network of NODES, as fast as the slowest rank finds it. On one node devices are taken for
  * linked if payloads may go from one to another. */
-static struct cgx_network network_of(const struct cgx_nodes *nodes, int mbits)
+static struct cgx_network network_of(const struct cgx_nodes *nodes, uint32_t mbits)
 {
     const struct cgx_settings *settings = cgx_config();
     const bool device = settings->buffers != CGX_BUFFERS_HOST;
@@ -131,15 +87,12 @@ static struct cgx_network network_of(const struct cgx_nodes *nodes, int mbits)
 static void place(struct cgx_comm *state, struct cgx_placing *placing)
 {
     const size_t ranks = (size_t)state->size;
-    int mbits = INT_MAX;
+    uint32_t mbits = UINT32_MAX;
     bool has_processors;
 
     for (size_t i = 0; i < ranks; i++) {
-        const struct cgx_place *place = &placing->places[i];
-
-        placing->keys[i] = place->key;
-        placing->claims[i] = place->claim;
-        mbits = place->mbits < mbits ? place->mbits : mbits;
+        placing->keys[i] = placing->claims[i].node;
+        mbits = placing->claims[i].mbits < mbits ? placing->claims[i].mbits : mbits;
     }
     has_processors = cgx_claims_fit(placing->claims, ranks, (size_t)state->rank);
     cgx_nodes_place(placing->nodes, placing->keys);
@@ -151,8 +104,8 @@ static void place(struct cgx_comm *state, struct cgx_placing *placing)
     if (state->rank == 0)
         cgx_log(CGX_LOG_DEBUG,
                 "%d ranks: messages through MPI go in fragments of %zu bytes, over a network taken "
-                "for one of %d Mbit/s; ranks of this machine %s",
-                state->size, state->places.pace.fragment, mbits,
+                "for one of %u Mbit/s; ranks of this machine %s",
+                state->size, state->places.pace.fragment, (unsigned)mbits,
                 has_processors ? "have a processor each, and do not sleep while they wait"
                                : "share processors, and sleep while they wait");
 }
@@ -210,78 +163,53 @@ static uint64_t least_of(const struct cgx_places *places, unsigned size)
     return cgx_larger(least / 4, settings->minimal_size);
 }
 
-/* Finds the key of this rank's node; collective if MPI says it. */
-static bool find_key(struct cgx_comm *state, struct cgx_placing *placing)
-{
-    const int per_node = ranks_per_node(state);
-    int *keys = placing->keys;
+enum { READY, NODE }; /* a word and a pair */
 
-    placing->key = state->rank;
-    if (cgx_config()->topology == CGX_TOPOLOGY_FLAT)
-        return true;
-    if (per_node == 0)
-        return find_lowest(state, placing);
-    if (!keys || !cgx_world_ranks(state->comm, state->size, keys))
-        return false;
-    placing->key = keys[state->rank] / per_node;
-    placing->alone = true;
-    for (int i = 0; i < state->size; i++)
-        placing->alone = placing->alone && keys[i] / per_node == placing->key;
-    return true;
-}
-
-void cgx_placement_begin(struct cgx_comm *state, struct cgx_placing *placing)
+void cgx_placement_begin(struct cgx_comm *state, struct cgx_placing *placing, uint32_t *words)
 {
     const size_t ranks = (size_t)state->size;
 
-    *placing = (struct cgx_placing){.ready = true};
-    if (state->places.nodes)
-        return;
-    if (!state->places.flat)
-        state->places.flat = cgx_nodes_create(NULL, (unsigned)ranks);
-    placing->nodes = cgx_nodes_create(NULL, (unsigned)ranks);
-    placing->places = calloc(ranks, sizeof *placing->places);
-    placing->claims = calloc(ranks, sizeof *placing->claims);
-    placing->keys = calloc(ranks, sizeof *placing->keys);
-    placing->ready = find_key(state, placing) && state->places.flat && placing->nodes &&
-                     placing->places && placing->claims && placing->keys;
+    *placing = (struct cgx_placing){.mine = cgx_claim_make()};
+    words[READY] = state->places.nodes != NULL;
+    if (!words[READY]) {
+        if (!state->places.flat)
+            state->places.flat = cgx_nodes_create(NULL, (unsigned)ranks);
+        placing->nodes = cgx_nodes_create(NULL, (unsigned)ranks);
+        placing->claims = calloc(ranks, sizeof *placing->claims);
+        placing->keys = calloc(ranks, sizeof *placing->keys);
+        placing->mine.node = node_of(state, placing->mine.node);
+        words[READY] = state->places.flat && placing->nodes && placing->claims && placing->keys;
+    }
+    cgx_ballot_pair(words + NODE, (uint32_t)placing->mine.node);
 }
 
-/* Gathers what ranks are to know of each other. */
-static int gather(const struct cgx_comm *state, struct cgx_placing *placing)
+/* Finds the nodes and what follows from them. */
+static int find_nodes(struct cgx_comm *state, struct cgx_placing *placing, bool alone)
 {
-    const struct cgx_mpi *mpi = cgx_mpi();
-    /* Examining the machine's devices takes time. */
-    const struct cgx_place mine = {placing->key, placing->alone ? SLOW_MBITS : find_mbits(),
-                                   cgx_claim_make()};
-    cgx_mpi_errhandler handler;
-    int code = cgx_errors_return(state->comm, &handler);
+    int code;
 
-    if (code != CGX_MPI_SUCCESS)
+    /* Examining the machine's devices takes time. */
+    placing->mine.mbits = alone ? SLOW_MBITS : find_mbits();
+    code = cgx_mpi_gather(state->comm, &placing->mine, placing->claims, sizeof placing->mine);
+    if (code != CGX_MPI_SUCCESS) {
+        code = cgx_errors_raise_code(state->comm, code, "MPI could not find the nodes");
+        cgx_private_break(state, code);
         return code;
-    cgx_stall_enter();
-    code = mpi->Allgather(&mine, sizeof mine, mpi->BYTE, placing->places, sizeof mine, mpi->BYTE,
-                          state->comm);
-    cgx_stall_leave();
-    cgx_errors_restore(state->comm, handler);
+    }
+    place(state, placing);
+    for (unsigned i = 0; i < 2; i++)
+        state->places.least[i] = least_of(&state->places, i == 0 ? 2 : 4);
+    if (state->rank == 0)
+        describe(state, cgx_config());
     return code;
 }
 
-int cgx_placement_end(struct cgx_comm *state, struct cgx_placing *placing, bool all)
+int cgx_placement_end(struct cgx_comm *state, struct cgx_placing *placing, const uint32_t *words,
+                      int code)
 {
-    int code = CGX_MPI_SUCCESS;
-
-    if (all && !state->places.nodes) {
-        code = gather(state, placing);
-        if (code == CGX_MPI_SUCCESS)
-            place(state, placing);
-        for (unsigned i = 0; state->places.nodes && i < 2; i++)
-            state->places.least[i] = least_of(&state->places, i == 0 ? 2 : 4);
-        if (state->places.nodes && state->rank == 0)
-            describe(state, cgx_config());
-    }
+    if (code == CGX_MPI_SUCCESS && words[READY] && !state->places.nodes)
+        code = find_nodes(state, placing, cgx_ballot_is_one(words + NODE));
     cgx_nodes_free(placing->nodes);
-    free(placing->places);
     free(placing->claims);
     free(placing->keys);
     return code;

@@ -7,25 +7,26 @@
 
 #include "coll/schedule.h"
 #include "comm/state.h"
+#include "topo/claims.h"
 
 /* Finds STATE's nodes, the network between them and the pace of messages. Nodes follow
- * CGX_TOPOLOGY or, if that is auto or contradicts the job (rank 0 warns once), MPI: ranks that can
- * share memory share a node. All ranks find them or none.
+ * CGX_TOPOLOGY or, if that is auto or contradicts the job (rank 0 warns once), machines: ranks of
+ * one kernel and host name share a node. All ranks find them or none.
  *
- * Begin is collective on the caller's communicator as long as the nodes are unknown. READY: this
- * rank has all that it needs; if ALL are, ranks gather the rest. End returns MPI's code. */
+ * Begin says in WORDS of a ballot whether this rank has the memory for that, and which node it is
+ * on. If the joint WORDS say that all ranks have it, end gathers the rest, unless the nodes are
+ * known or the ballot failed, as its CODE says. It frees what begin made, and returns CODE or that
+ * of the communicator's error handler. */
+#define CGX_PLACING_WORDS 3
 struct cgx_placing {
     struct cgx_nodes *nodes;
-    struct cgx_place *places; /* of all ranks, as ... */
-    struct cgx_claim *claims;
-    int *keys;
-    int key;    /* this rank's */
-    bool alone; /* there is one node */
-    bool ready;
+    struct cgx_claim mine, *claims; /* this rank's, those of all ranks, ... */
+    int *keys;                      /* ... and the nodes that these name */
 };
 
-void cgx_placement_begin(struct cgx_comm *state, struct cgx_placing *placing);
-int cgx_placement_end(struct cgx_comm *state, struct cgx_placing *placing, bool all);
+void cgx_placement_begin(struct cgx_comm *state, struct cgx_placing *placing, uint32_t *words);
+int cgx_placement_end(struct cgx_comm *state, struct cgx_placing *placing, const uint32_t *words,
+                      int code);
 
 /* Devices of a node turned out not to read each other's memory, on all ranks: the network of a
  * single node is another one, and schedules made with it have become stale. */

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi/errors.h"
 #include "mpi/stall.h"
 #include "mpi/world.h"
 
@@ -114,30 +113,14 @@ static struct cgx_private_comm *create(const struct cgx_comm *state)
     return made;
 }
 
-/* MPI_Comm_split, since MPI_Comm_dup would run the program's attribute copy callbacks. NULL if it
- * fails. */
-static cgx_mpi_comm split(const struct cgx_comm *state)
-{
-    const struct cgx_mpi *mpi = cgx_mpi();
-    cgx_mpi_comm shared = NULL;
-    cgx_mpi_errhandler handler;
-
-    if (cgx_errors_return(state->comm, &handler) != CGX_MPI_SUCCESS)
-        return NULL;
-    cgx_stall_enter();
-    if (mpi->Comm_split(state->comm, 0, state->rank, &shared) != CGX_MPI_SUCCESS)
-        shared = NULL;
-    cgx_stall_leave();
-    cgx_errors_restore(state->comm, handler);
-    if (shared)
-        mpi->Comm_set_errhandler(shared, mpi->ERRORS_RETURN);
-    return shared;
-}
-
-/* Makes the communicator of MADE, with NUMBER, for STATE. */
+/* Makes the communicator of MADE, with NUMBER, for STATE; none if MPI fails. By MPI_Comm_split,
+ * since MPI_Comm_dup would run the program's attribute copy callbacks. */
 static void make(struct cgx_comm *state, struct cgx_private_comm *made, int number)
 {
-    made->comm = split(state);
+    if (cgx_mpi_split(state->comm, state->rank, &made->comm) == CGX_MPI_SUCCESS)
+        cgx_mpi()->Comm_set_errhandler(made->comm, cgx_mpi()->ERRORS_RETURN);
+    else
+        made->comm = NULL;
     made->number = number;
     pthread_mutex_lock(&lock);
     next_number = number + 1 > next_number ? number + 1 : next_number;

@@ -88,19 +88,6 @@ static struct cgx_needs find_needs(struct cgx_comm *state, struct cgx_callsite *
 
 /* ---- where ranks are, and a private communicator ---- */
 
-/* After the ballot, with the joint WORDS: ranks find their places, which PLACING and READY are for.
- * Returns the code of the communicator's error handler. */
-static int find_places(struct cgx_comm *state, struct cgx_placing *placing, bool ready)
-{
-    int code = cgx_placement_end(state, placing, ready);
-
-    if (code == CGX_MPI_SUCCESS)
-        return code;
-    code = cgx_errors_raise_code(state->comm, code, "MPI could not find the nodes");
-    cgx_private_break(state, code);
-    return code;
-}
-
 /* Says that no rank can compress calls, as this one for REASON unless it has another. */
 static void decline(struct cgx_capability *capability, enum cgx_reason reason, enum cgx_vote *vote)
 {
@@ -114,27 +101,27 @@ static void decline(struct cgx_capability *capability, enum cgx_reason reason, e
 static int offer(struct cgx_comm *state, const struct cgx_callsite *site,
                  struct cgx_capability *capability, enum cgx_vote *vote)
 {
-    enum { ON_HOST = CGX_VOTE_WORDS, PLACES, PRIVATE, WORDS = PRIVATE + CGX_PRIVATE_WORDS };
+    enum {
+        ON_HOST = CGX_VOTE_WORDS,
+        PLACES,
+        PRIVATE = PLACES + CGX_PLACING_WORDS,
+        WORDS = PRIVATE + CGX_PRIVATE_WORDS
+    };
     struct cgx_placing placing;
     struct cgx_private_offer mine;
     uint32_t words[WORDS];
-    bool wanted, met;
+    bool wanted;
     int code;
 
-    cgx_placement_begin(state, &placing);
+    cgx_placement_begin(state, &placing, words + PLACES);
     cgx_private_offer(state, &mine, words + PRIVATE);
     cgx_resources_vote(site, capability, words);
     words[ON_HOST] = cgx_capability_is_on_host(capability);
-    words[PLACES] = placing.ready;
     code = cgx_ballot(state, CGX_BALLOT_OFFER, &site->key, words, WORDS);
-    met = code == CGX_MPI_SUCCESS;
     *vote = cgx_resources_joint(words);
-    if (!met)
-        cgx_placement_end(state, &placing, false);
-    else
-        code = find_places(state, &placing, words[PLACES]);
+    code = cgx_placement_end(state, &placing, words + PLACES, code);
     if (!state->places.nodes)
-        decline(capability, CGX_REASON_NODES, vote);
+        decline(capability, CGX_REASON_NO_MEMORY, vote);
     wanted = code == CGX_MPI_SUCCESS && *vote == CGX_ABLE &&
              !cgx_placement_make_small(state, &site->key);
     if (!cgx_private_take(state, &mine, words + PRIVATE, wanted, words[ON_HOST]) && wanted)
@@ -158,7 +145,7 @@ static void obtain(struct cgx_comm *state, struct cgx_callsite *site,
         capability->refusal = CGX_REASON_NO_MEMORY;
         return;
     }
-    cgx_capability_get_backends(state, capability);
+    cgx_capability_get_backend(state, capability);
 }
 
 /* Some rank lacks its part of the new private communicator: all free theirs, with the memory that
@@ -208,7 +195,8 @@ static int have(struct cgx_comm *state, struct cgx_callsite *site,
     cgx_resources_vote(site, capability, words);
     words[WHOLE] = state->private.comm != NULL;
     memcpy(words + DATA, all->data, sizeof all->data);
-    cgx_connect_begin(state, cgx_capability_backend(capability), &connecting, words + CONNECT);
+    cgx_connect_begin(state, capability->refusal ? NULL : capability->backend, &connecting,
+                      words + CONNECT);
     code = cgx_ballot(state, CGX_BALLOT_HAVE, &site->key, words, CONNECT + CGX_CONNECT_WORDS);
     all->vote = cgx_resources_joint(words);
     if (code == CGX_MPI_SUCCESS && words[WHOLE])

@@ -64,13 +64,6 @@ CALL(Irecv,
       void *request),
      (void *, int, HANDLE, int, int, HANDLE, HANDLE *),
      (buf, count, NATIVE(datatype), source, tag, NATIVE(comm), request))
-CALL(Sendrecv,
-     (const void *sendbuf, int sendcount, cgx_mpi_datatype sendtype, int dest, int sendtag,
-      void *recvbuf, int recvcount, cgx_mpi_datatype recvtype, int source, int recvtag,
-      cgx_mpi_comm comm),
-     (const void *, int, HANDLE, int, int, void *, int, HANDLE, int, int, HANDLE, void *),
-     (sendbuf, sendcount, NATIVE(sendtype), dest, sendtag, recvbuf, recvcount, NATIVE(recvtype),
-      source, recvtag, NATIVE(comm), STATUS_IGNORE))
 CALL(Testsome, (int incount, void *requests, int *outcount, int *indices, void *statuses),
      (int, HANDLE *, int *, int *, void *), (incount, requests, outcount, indices, statuses))
 CALL(Get_count, (const void *status, cgx_mpi_datatype datatype, int *count),
@@ -128,9 +121,6 @@ CALL(Comm_is_revoked, (cgx_mpi_comm comm, int *flag), (HANDLE, int *), (NATIVE(c
 
 MAKE(Comm_split, cgx_mpi_comm, (cgx_mpi_comm comm, int color, int key, cgx_mpi_comm *made),
      (HANDLE, int, int, HANDLE *), (NATIVE(comm), color, key, &native))
-MAKE(Comm_split_type, cgx_mpi_comm,
-     (cgx_mpi_comm comm, int type, int key, cgx_mpi_info info, cgx_mpi_comm *made),
-     (HANDLE, int, int, HANDLE, HANDLE *), (NATIVE(comm), type, key, NATIVE(info), &native))
 MAKE(Comm_group, cgx_mpi_group, (cgx_mpi_comm comm, cgx_mpi_group *made), (HANDLE, HANDLE *),
      (NATIVE(comm), &native))
 MAKE(Comm_get_errhandler, cgx_mpi_errhandler, (cgx_mpi_comm comm, cgx_mpi_errhandler *made),

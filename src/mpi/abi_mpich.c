@@ -63,14 +63,12 @@ const char *cgx_abi_mpich(struct cgx_mpi *table, void *library)
     table->MIN = OP(0x58000002);
     table->BOR = OP(0x58000008);
     table->SUM = OP(0x58000003);
-    table->INFO_NULL = WORD(cgx_mpi_info, 0x1c000000);
     table->ERRORS_RETURN = WORD(cgx_mpi_errhandler, 0x54000001);
     table->IN_PLACE = (void *)(intptr_t)-1;
     table->communicators = 2048;
     table->THREAD_MULTIPLE = 3;
     table->ANY_SOURCE = -2;
     table->UNDEFINED = -32766;
-    table->COMM_TYPE_SHARED = 1;
     table->ERR_BUFFER = 1;
     table->ERR_COUNT = 2;
     table->ERR_TYPE = 3;

@@ -101,14 +101,12 @@ const char *cgx_abi_openmpi(struct cgx_mpi *table, void *library)
     table->SUM = find_object(library, "ompi_mpi_op_sum", &missing);
     table->MIN = find_object(library, "ompi_mpi_op_min", &missing);
     table->BOR = find_object(library, "ompi_mpi_op_bor", &missing);
-    table->INFO_NULL = find_object(library, "ompi_mpi_info_null", &missing);
     table->ERRORS_RETURN = find_object(library, "ompi_mpi_errors_return", &missing);
     set_constants(table);
     table->communicators = 65536;
     table->THREAD_MULTIPLE = 3;
     table->ERR_IN_STATUS = 18;
     table->FT = 12;
-    table->COMM_TYPE_SHARED = 0;
     table->looks_like_type = looks_like_type;
     table->looks_created = looks_created;
     find_fortran(table, library);

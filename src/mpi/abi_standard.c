@@ -46,14 +46,12 @@ const char *cgx_abi_standard(struct cgx_mpi *table, void *library)
     table->SUM = OP(0x21);
     table->MIN = OP(0x22);
     table->BOR = OP(0x29);
-    table->INFO_NULL = WORD(cgx_mpi_info, 0x130);
     table->ERRORS_RETURN = WORD(cgx_mpi_errhandler, 0x143);
     set_constants(table);
     table->Comm_f2c = (__typeof__(table->Comm_f2c))dlsym(library, "PMPI_Comm_fromint");
     table->communicators = 2048;
     table->THREAD_MULTIPLE = 4096;
     table->ERR_IN_STATUS = 19;
-    table->COMM_TYPE_SHARED = 221;
     table->looks_like_type = looks_like_type;
     table->looks_created = looks_created;
     return missing;

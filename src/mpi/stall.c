@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "mpi/config.h"
+#include "mpi/errors.h"
 #include "util/log.h"
 #include "util/trace.h"
 
@@ -28,15 +29,6 @@ static _Thread_local struct {
     uint64_t number, count;
     cgx_mpi_comm comm;
 } sum;
-
-void cgx_stall_sum(uint64_t number, uint64_t count, cgx_mpi_comm comm)
-{
-    /* A wait may have gone on if a handler of the program has jumped out of MPI. */
-    cgx_stall_leave();
-    sum.number = number;
-    sum.count = count;
-    sum.comm = comm;
-}
 
 struct place {
     char text[64 + CGX_MPI_OBJECT_NAME_BYTES];
@@ -156,13 +148,14 @@ static bool start_watch(void)
     return started;
 }
 
-void cgx_stall_enter(void)
+/* Before a blocking call on COMM, and after it. */
+static int enter(cgx_mpi_comm comm, cgx_mpi_errhandler *handler)
 {
+    int code = cgx_errors_return(comm, handler);
     struct place place;
 
-    if (!cgx_config()->enable || cgx_log_level() < CGX_LOG_WARN)
-        return;
-    cgx_stall_leave();
+    if (code != CGX_MPI_SUCCESS || !cgx_config()->enable || cgx_log_level() < CGX_LOG_WARN)
+        return code;
     place = place_of_sum();
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < WAITS && !mine; i++)
@@ -173,9 +166,10 @@ void cgx_stall_enter(void)
         watched = watched || start_watch();
     }
     pthread_mutex_unlock(&lock);
+    return code;
 }
 
-void cgx_stall_leave(void)
+static void end_wait(void)
 {
     if (!mine)
         return;
@@ -185,13 +179,55 @@ void cgx_stall_leave(void)
     mine = NULL;
 }
 
+static void leave(cgx_mpi_comm comm, cgx_mpi_errhandler handler)
+{
+    end_wait();
+    cgx_errors_restore(comm, handler);
+}
+
+void cgx_stall_sum(uint64_t number, uint64_t count, cgx_mpi_comm comm)
+{
+    /* A wait may have gone on if a handler of the program has jumped out of MPI. */
+    end_wait();
+    sum.number = number;
+    sum.count = count;
+    sum.comm = comm;
+}
+
 int cgx_mpi_reduce(cgx_mpi_comm comm, void *data, int count, cgx_mpi_datatype type, cgx_mpi_op op)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
-    int code;
+    cgx_mpi_errhandler handler;
+    int code = enter(comm, &handler);
 
-    cgx_stall_enter();
+    if (code != CGX_MPI_SUCCESS)
+        return code;
     code = mpi->Allreduce(mpi->IN_PLACE, data, count, type, op, comm);
-    cgx_stall_leave();
+    leave(comm, handler);
+    return code;
+}
+
+int cgx_mpi_gather(cgx_mpi_comm comm, const void *from, void *all, int bytes)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    cgx_mpi_errhandler handler;
+    int code = enter(comm, &handler);
+
+    if (code != CGX_MPI_SUCCESS)
+        return code;
+    code = mpi->Allgather(from, bytes, mpi->BYTE, all, bytes, mpi->BYTE, comm);
+    leave(comm, handler);
+    return code;
+}
+
+int cgx_mpi_split(cgx_mpi_comm comm, int rank, cgx_mpi_comm *made)
+{
+    cgx_mpi_errhandler handler;
+    int code = enter(comm, &handler);
+
+    if (code != CGX_MPI_SUCCESS)
+        return code;
+    code = cgx_mpi()->Comm_split(comm, 0, rank, made);
+    leave(comm, handler);
     return code;
 }

@@ -77,10 +77,9 @@ struct cgx_mpi {
     cgx_mpi_datatype DATATYPE_NULL, BYTE, INT, UINT32_T, DOUBLE, FLOAT, REAL, REAL4, C_FLOAT16,
         REAL2, BFLOAT16;
     cgx_mpi_op OP_NULL, SUM, MIN, BOR;
-    cgx_mpi_info INFO_NULL;
     cgx_mpi_errhandler ERRORS_RETURN;
     void *IN_PLACE, *BOTTOM;
-    int THREAD_MULTIPLE, ANY_SOURCE, UNDEFINED, COMM_TYPE_SHARED;
+    int THREAD_MULTIPLE, ANY_SOURCE, UNDEFINED;
     int ERR_BUFFER, ERR_COUNT, ERR_TYPE, ERR_OTHER, ERR_INTERN, ERR_NO_MEM, ERR_IN_STATUS;
     int FT;            /* the key MPI_FT of MPI_COMM_WORLD, with Comm_is_revoked */
     int communicators; /* how many communicators a process can have, at least */
@@ -109,11 +108,6 @@ struct cgx_mpi {
     int (*Reduce)(const void *sendbuf, void *recvbuf, int count, cgx_mpi_datatype datatype,
                   cgx_mpi_op op, int root, cgx_mpi_comm comm);
 
-    /* Ignores the status. */
-    int (*Sendrecv)(const void *sendbuf, int sendcount, cgx_mpi_datatype sendtype, int dest,
-                    int sendtag, void *recvbuf, int recvcount, cgx_mpi_datatype recvtype,
-                    int source, int recvtag, cgx_mpi_comm comm);
-
     /* Arrays of requests and statuses are the library's own, of request_bytes and status_bytes per
      * entry. Iprobe, last, is called only to let MPI progress. */
     int (*Isend)(const void *buf, int count, cgx_mpi_datatype datatype, int dest, int tag,
@@ -129,8 +123,6 @@ struct cgx_mpi {
     int (*Comm_test_inter)(cgx_mpi_comm comm, int *flag);
     int (*Comm_get_name)(cgx_mpi_comm comm, char *name, int *length);
     int (*Comm_split)(cgx_mpi_comm comm, int color, int key, cgx_mpi_comm *newcomm);
-    int (*Comm_split_type)(cgx_mpi_comm comm, int type, int key, cgx_mpi_info info,
-                           cgx_mpi_comm *newcomm);
     int (*Comm_free)(cgx_mpi_comm *comm);
     int (*Comm_group)(cgx_mpi_comm comm, cgx_mpi_group *group);
     int (*Group_translate_ranks)(cgx_mpi_group group, int n, const int *ranks, cgx_mpi_group to,

@@ -64,8 +64,6 @@ const struct cgx_reason_words cgx_reasons[CGX_REASONS] = {
                                 "or the elements have gaps",
                                 "if it sums float16 or bfloat16, say op=float16 or op=bfloat16 in "
                                 "CGX_RULES"},
-    [CGX_REASON_NODES] = {"nodes", "a rank is out of memory, or MPI cannot tell the nodes",
-                          "set CGX_TOPOLOGY"},
     [CGX_REASON_NO_MEMORY] = {"no_memory", "out of memory", "set CGX_FUSION_BUFFER_SIZE_MB lower"},
     [CGX_REASON_COMMUNICATORS] = {"communicators", "too many communicators with compressed calls",
                                   "free communicators that are no longer used"},

@@ -50,7 +50,6 @@ enum cgx_reason {
     CGX_REASON_DEVICE_MEMORY,
     CGX_REASON_UNKNOWN_SUM, /* or, earlier on the way, no rule says what the op sums */
     /* ... or because of something else that is needed: */
-    CGX_REASON_NODES,
     CGX_REASON_NO_MEMORY,
     CGX_REASON_COMMUNICATORS,
     CGX_REASON_DEVICE,

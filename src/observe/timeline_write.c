@@ -20,7 +20,6 @@ static const char *const names[CGX_TRACE_KINDS] = {
     [CGX_TRACE_SLICE] = "slice",
     [CGX_TRACE_ENCODE] = "encode",
     [CGX_TRACE_WAIT_ENCODER] = "wait for the encoder",
-    [CGX_TRACE_WAIT_DECODER] = "wait for the decoder",
     [CGX_TRACE_REDUCE_SCATTER_INTRA] = "reduce-scatter inside the node",
     [CGX_TRACE_REDUCE_SCATTER_INTER] = "reduce-scatter between nodes",
     [CGX_TRACE_SUM] = "sum",

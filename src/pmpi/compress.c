@@ -42,15 +42,14 @@ static enum cgx_vote vote_of(const struct cgx_capability *capability)
 static enum cgx_pull pull_of(const struct cgx_kind *kind, const struct cgx_schedule *schedule,
                              struct cgx_capability *capability)
 {
-    struct cgx_backend *backend = cgx_capability_backend(capability);
     enum cgx_pull pull;
 
     /* Flat sums have no local peers. */
     if (schedule->program.shape.nodes->most <= 1)
         return CGX_PULL_NONE;
-    pull = cgx_connect_pull(kind, schedule, backend);
+    pull = cgx_connect_pull(kind, capability->backend);
     if (pull == CGX_PULL_DEVICE && !capability->refusal &&
-        !(backend && cgx_cuda_connection(capability->encoder) == pull))
+        cgx_cuda_connection(capability->backend) != pull)
         capability->refusal = CGX_REASON_PEERS;
     return pull;
 }
@@ -140,16 +139,16 @@ int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
                             .scratch = &state->work->scratch,
                             .turn = site->shared.runs,
                             .call = state->calls++,
-                            .input = cgx_request_input(record->request),
                             .output = record->request->recvbuf};
 
-    cgx_capability_get_backends(state, capability);
+    cgx_capability_get_backend(state, capability);
     coll.pull = pull_of(kind, schedule, capability);
-    coll.encoder = capability->encoder;
-    coll.decoder = capability->decoder;
+    coll.backend = capability->backend;
     coll.vote = vote_of(capability);
     if (cgx_config_observes())
         code = cgx_trial_begin(state, &coll, &capability->refusal);
+    coll.input = cgx_capability_input(capability, coll.output);
+    coll.vote = vote_of(capability);
     if (code == CGX_MPI_SUCCESS)
         code = cgx_decide_histories(state, site, &coll);
     if (code != CGX_MPI_SUCCESS)

@@ -40,7 +40,7 @@ int cgx_trial_begin(struct cgx_comm *state, struct cgx_coll *coll, enum cgx_reas
     uint32_t together = 0;
 
     if (coll->vote == CGX_ABLE) {
-        coll->output = take(&state->trial, coll->decoder, bytes_of(coll));
+        coll->output = take(&state->trial, coll->backend, bytes_of(coll));
         if (!coll->output) {
             coll->vote = CGX_DECLINED;
             *refusal = CGX_REASON_NO_MEMORY;

@@ -7,6 +7,8 @@
 
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
 
 #include "util/hash.h"
 
@@ -31,10 +33,13 @@ uint32_t cgx_claim_limit(const char *file)
 struct cgx_claim cgx_claim_make(void)
 {
     struct cgx_claim claim = {.limit = cgx_claim_limit("/sys/fs/cgroup/cpu.max")};
+    struct utsname names = {0};
     cpu_set_t allowed;
 
     /* The boot ID is the same in all containers and network namespaces of a machine. */
     cgx_hash_file("/proc/sys/kernel/random/boot_id", &claim.machine);
+    uname(&names);
+    claim.node = (int32_t)cgx_hash(claim.machine, names.nodename, strlen(names.nodename));
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
         return claim; /* there are more processors than the mask can hold */
     for (unsigned i = 0; i < CGX_CLAIM_WORDS * WORD_BITS && i < CPU_SETSIZE; i++) {

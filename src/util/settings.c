@@ -70,7 +70,7 @@ static const struct cgx_key rows[] = {
      cgx_value_reduction, CGX_REDUCTION_AUTO, 3, FIELD(cross_reduction),
      KIND(leaders)},
     {{"CGX_TOPOLOGY", "auto, flat, or NxL", "auto",
-      "nodes: as found, every rank its own, or N nodes of L ranks each, in the order of ranks", 21},
+      "nodes: by host, every rank its own, or N nodes of L ranks each, in the order of ranks", 21},
      cgx_value_topology, 1, INT32_MAX, FIELD(topology)},
     {{"CGX_LOG", "error, warn, info, debug", "warn",
       "how much is written to stderr", 0},

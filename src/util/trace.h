@@ -24,7 +24,6 @@ enum cgx_trace_kind {
     CGX_TRACE_SLICE, /* from first to last work; slices of a slot do not overlap */
     CGX_TRACE_ENCODE,
     CGX_TRACE_WAIT_ENCODER,
-    CGX_TRACE_WAIT_DECODER, /* waiting for the decoder of the slot's previous slice */
     CGX_TRACE_REDUCE_SCATTER_INTRA,
     CGX_TRACE_REDUCE_SCATTER_INTER,
     CGX_TRACE_SUM,

@@ -30,7 +30,6 @@ static void test_handles(const struct cgx_mpi *mpi)
     HANDLE(SUM);
     HANDLE(MIN);
     HANDLE(BOR);
-    HANDLE(INFO_NULL);
     HANDLE(ERRORS_RETURN);
     HANDLE(IN_PLACE);
     HANDLE(BOTTOM);
@@ -58,7 +57,6 @@ static void test_numbers(const struct cgx_mpi *mpi)
     NUMBER(THREAD_MULTIPLE);
     NUMBER(ANY_SOURCE);
     NUMBER(UNDEFINED);
-    NUMBER(COMM_TYPE_SHARED);
     NUMBER(ERR_BUFFER);
     NUMBER(ERR_COUNT);
     NUMBER(ERR_TYPE);

@@ -109,11 +109,6 @@ REASONS = {
         ),
         ("host_memory", "The buffers are in host memory.", "Set CGX_BUFFERS=all or host."),
         ("device_memory", "The buffers are in device memory.", "Set CGX_BUFFERS=all or device."),
-        (
-            "nodes",
-            "A rank is out of memory, or MPI cannot tell which ranks share a node.",
-            "Set CGX_TOPOLOGY.",
-        ),
         ("no_memory", "A rank is out of memory.", "Set CGX_FUSION_BUFFER_SIZE_MB lower."),
         (
             "communicators",

@@ -42,7 +42,7 @@ static size_t place(unsigned rank)
     return AT * rank + 16;
 }
 
-static void pull(void *state, const struct cgx_transfer *transfer,
+static bool take(void *state, const struct cgx_transfer *transfer,
                  const struct cgx_shm_message *message)
 {
     unsigned rank = (unsigned)transfer->peer;
@@ -52,6 +52,7 @@ static void pull(void *state, const struct cgx_transfer *transfer,
     found.is_right = found.is_right && message->offset == place(rank) && message->bytes == BYTES &&
                      transfer->filled == BYTES && message->data[0] == rank &&
                      message->data[BYTES - 1] == rank;
+    return false;
 }
 
 /* Long enough for a sender that goes on to be seen. */
@@ -65,13 +66,11 @@ static void settle(void *state)
 
 static void run(void *context, unsigned rank)
 {
-    static const struct cgx_puller puller = {.pull = pull, .settle = settle};
+    static const struct cgx_taker taker = {.take = take, .settle = settle};
     struct cgx_exchange *exchange = cgx_exchange_create(2);
     struct cgx_shm *shm = cgx_shm_create(nodes, rank);
-    struct cgx_transports ways = {.mpi = &loopback_mpi,
-                                  .pace = {.fragment = BYTES},
-                                  .shm = shm,
-                                  .puller = rank == 0 ? puller : (struct cgx_puller){0}};
+    struct cgx_transports ways = {
+        .mpi = &loopback_mpi, .pace = {.fragment = BYTES}, .shm = shm, .taker = taker};
     static unsigned char received[2][BYTES];
     struct cgx_transfer transfers[2] = {0};
 
@@ -81,7 +80,7 @@ static void run(void *context, unsigned rank)
     handles[rank] = cgx_shared_handle(&segments[rank]);
     atomic_fetch_add(&offered, 1);
     wait_for(&offered, RANKS);
-    if (cgx_shm_attach(shm, &segments[rank], handles) != CGX_OK)
+    if (cgx_shm_attach(shm, &segments[rank], handles, sizeof *handles) != CGX_OK)
         bail_out("shared memory cannot be attached to");
     atomic_fetch_add(&attached, 1);
     wait_for(&attached, RANKS);

@@ -37,7 +37,7 @@ static void set_word(unsigned rank, size_t at, uint64_t value)
 
 static bool attaches(struct cgx_shm *shm)
 {
-    return cgx_shm_attach(shm, &segments[0], handles) == CGX_OK;
+    return cgx_shm_attach(shm, &segments[0], handles, sizeof *handles) == CGX_OK;
 }
 
 /* Whether rank 0 can attach to what rank 1 offers. */

@@ -151,9 +151,8 @@ static void run(struct rank *rank, int r, enum cgx_outcome outcome)
 {
     static const struct cgx_schedule schedule = {
         .plan = {.count = 1024, .bucket_size = 1024, .has_history = true}};
-    struct cgx_coll coll = {.schedule = &schedule, .encoder = cgx_backend_host(), .vote = r == 1};
+    struct cgx_coll coll = {.schedule = &schedule, .backend = cgx_backend_host(), .vote = r == 1};
 
-    coll.decoder = coll.encoder;
     coll.has_history = rank->site.shared.history.agreed;
     cgx_callsite_conclude_history(
         &rank->site, &coll, outcome == CGX_OUTCOME_DONE && r == 2 ? CGX_OUTCOME_LOST : outcome);

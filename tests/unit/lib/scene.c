@@ -232,7 +232,7 @@ static struct cgx_shm *connect(const struct scene *scene, unsigned rank,
 
     handles[rank] = cgx_shared_handle(&scratch->shared);
     pthread_barrier_wait(&barrier);
-    if (cgx_shm_attach(shm, &scratch->shared, handles) != CGX_OK)
+    if (cgx_shm_attach(shm, &scratch->shared, handles, sizeof *handles) != CGX_OK)
         abort();
     pthread_barrier_wait(&barrier);
     return shm;
@@ -264,8 +264,7 @@ static void run_rank(void *context, unsigned rank)
     struct cgx_coll coll = {.transports = {.mpi = &mpi, .pace = {.fragment = scene->fragment}},
                             .rank = rank,
                             .schedule = &schedule,
-                            .encoder = &backend,
-                            .decoder = &backend,
+                            .backend = &backend,
                             .scratch = &scratch,
                             .call = SCENE_CALL,
                             .turn = scene->turn,
