@@ -255,7 +255,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &run.ranks);
     run.hosts = count_hosts();
     run.bits = setting("CGX_COMPRESSION_QUANTIZATION_BITS", 4);
-    run.bucket = setting("CGX_COMPRESSION_BUCKET_SIZE", has_history() ? 128 : 512);
+    run.bucket = has_history() ? 128 : 512;
     MPI_Type_contiguous(2, MPI_BYTE, &run.half);
     MPI_Type_commit(&run.half);
     MPI_Op_create(half_sum, 1, &run.half_sum);

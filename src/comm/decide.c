@@ -29,7 +29,7 @@ bool cgx_decide_trusts(struct cgx_comm *state, struct cgx_callsite *site)
 
 bool cgx_decide_guards(const struct cgx_callsite *site)
 {
-    return cgx_config()->consensus > 0 && site->override.consensus != CGX_SWITCH_OFF;
+    return site->override.consensus != CGX_SWITCH_OFF;
 }
 
 bool cgx_decide_looks(const struct cgx_callsite *site)

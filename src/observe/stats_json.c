@@ -195,9 +195,7 @@ static void put_process(struct cgx_json *json)
 
     cgx_json_begin(json, "settings", '{');
     cgx_json_count(json, "bits", settings->bits);
-    cgx_json_count(json, "bucket_size", settings->bucket_size);
     cgx_json_string(json, "codec", settings->codec == CGX_FAMILY_UNIFORM ? "uniform" : "maxmin");
-    cgx_json_number(json, "consensus", settings->consensus);
     cgx_json_bool(json, "observe", cgx_config_observes());
     cgx_json_close(json, '}');
     cgx_json_open(json, "process", '{');
