@@ -1,18 +1,17 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "observe/size_times.h"
-
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Every STRIDEth call, from the first on. */
+#include "observe/totals.h"
+#include "util/integers.h"
+
 struct samples {
-    uint64_t calls, stride;
-    unsigned count;
-    int64_t nanoseconds[CGX_SIZE_SAMPLES];
+    uint64_t calls;
+    int64_t last[CGX_SIZE_SAMPLES]; /* nanoseconds */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -43,20 +42,9 @@ static struct size *find(const struct cgx_request *request)
     return least;
 }
 
-/* If SAMPLES is full, keeps every second one. */
 static void add(struct samples *samples, int64_t nanoseconds)
 {
-    if (samples->stride == 0)
-        samples->stride = 1;
-    if (samples->calls++ % samples->stride != 0)
-        return;
-    if (samples->count == CGX_SIZE_SAMPLES) {
-        samples->count /= 2;
-        samples->stride *= 2;
-        for (unsigned i = 0; i < samples->count; i++)
-            samples->nanoseconds[i] = samples->nanoseconds[2 * i];
-    }
-    samples->nanoseconds[samples->count++] = nanoseconds;
+    samples->last[samples->calls++ % CGX_SIZE_SAMPLES] = nanoseconds;
 }
 
 void cgx_size_times_exact(const struct cgx_record *record)
@@ -88,12 +76,12 @@ static int compare(const void *a, const void *b)
 static struct cgx_size_time time_of(const struct samples *samples)
 {
     int64_t sorted[CGX_SIZE_SAMPLES];
-    unsigned lower = (samples->count - 1) / 2, upper = samples->count / 2;
+    size_t count = (size_t)cgx_smaller(samples->calls, CGX_SIZE_SAMPLES);
 
-    memcpy(sorted, samples->nanoseconds, sizeof sorted);
-    qsort(sorted, samples->count, sizeof sorted[0], compare);
-    return (struct cgx_size_time){samples->calls,
-                                  5e-10 * ((double)sorted[lower] + (double)sorted[upper])};
+    memcpy(sorted, samples->last, sizeof sorted);
+    qsort(sorted, count, sizeof sorted[0], compare);
+    return (struct cgx_size_time){
+        samples->calls, 5e-10 * ((double)sorted[(count - 1) / 2] + (double)sorted[count / 2])};
 }
 
 static bool compares(const struct size *size)

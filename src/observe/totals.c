@@ -10,7 +10,6 @@
 #include "mpi/config.h"
 #include "mpi/world.h"
 #include "observe/notices.h"
-#include "observe/size_times.h"
 #include "util/log.h"
 
 static struct count {
@@ -172,22 +171,23 @@ void cgx_totals_count(const struct cgx_record *record)
     }
 }
 
-static struct cgx_large_sums large_sums(const struct count *count, const atomic_ullong *bytes)
+static struct cgx_large_sums large_sums(const struct served *served)
 {
-    return (struct cgx_large_sums){.calls = atomic_load(&count->calls),
-                                   .bytes = atomic_load(bytes),
-                                   .seconds = 1e-9 * (double)atomic_load(&count->ns)};
+    return (struct cgx_large_sums){.calls = atomic_load(&served->sent.calls),
+                                   .bytes = atomic_load(&served->buffers),
+                                   .sent = atomic_load(&served->sent.bytes),
+                                   .plain = atomic_load(&served->plain),
+                                   .seconds = 1e-9 * (double)atomic_load(&served->sent.ns)};
 }
 
 struct cgx_totals cgx_totals(void)
 {
-    struct cgx_totals totals = {.compressed_calls = atomic_load(&compressed.sent.calls),
-                                .bytes_sent = atomic_load(&compressed.sent.bytes),
-                                .bytes_observed = atomic_load(&observed.sent.bytes),
-                                .large_compressed =
-                                    large_sums(&compressed.sent, &compressed.buffers),
-                                .large_observed = large_sums(&observed.sent, &observed.buffers),
-                                .large_exact = large_sums(&all_large, &all_large.bytes)};
+    struct cgx_totals totals = {
+        .compressed = large_sums(&compressed),
+        .observed = large_sums(&observed),
+        .large_exact = {.calls = atomic_load(&all_large.calls),
+                        .bytes = atomic_load(&all_large.bytes),
+                        .seconds = 1e-9 * (double)atomic_load(&all_large.ns)}};
 
     for (size_t i = 0; i < CGX_REASONS; i++) {
         totals.exact[i].calls = atomic_load(&exact[i].calls);
@@ -234,7 +234,7 @@ static bool most_compressed(struct cgx_size_times *most)
  * a warning, unless times decided. */
 static void log_large(const struct cgx_totals *totals)
 {
-    const struct cgx_large_sums *quick = &totals->large_compressed, *rest = &totals->large_exact;
+    const struct cgx_large_sums *quick = &totals->compressed, *rest = &totals->large_exact;
     char sent[24], instead[24], took[128] = "";
     struct cgx_size_times times = {0};
     const bool left = atomic_load(&exact[CGX_REASON_SLOWER].calls) > 0;
@@ -255,8 +255,8 @@ static void log_large(const struct cgx_totals *totals)
             "%llu of %llu large sums compressed, from number %llu on: sent %s instead of %s%s%s",
             (unsigned long long)quick->calls, (unsigned long long)quick->calls + rest->calls,
             (unsigned long long)atomic_load(&compressed.first_one),
-            in_units((double)totals->bytes_sent, sent),
-            in_units((double)atomic_load(&compressed.plain), instead), took[0] ? "; " : "", took);
+            in_units((double)quick->sent, sent), in_units((double)quick->plain, instead),
+            took[0] ? "; " : "", took);
     if (slower > 1.5 && !left && cgx_log_level() < CGX_LOG_INFO)
         cgx_log(CGX_LOG_WARN, "compression was slower here: %s", took);
 }
@@ -264,7 +264,7 @@ static void log_large(const struct cgx_totals *totals)
 /* Logs what compression would do to large sums; the exact sums are the same ones. */
 static void log_observed(const struct cgx_totals *totals)
 {
-    const struct cgx_large_sums *sums = &totals->large_observed;
+    const struct cgx_large_sums *sums = &totals->observed;
     const struct count *plain = &large[CGX_REASON_OBSERVED];
     double before = 1e-6 * (double)atomic_load(&plain->ns) / (double)atomic_load(&plain->calls);
     double now = 1e3 * sums->seconds / (double)sums->calls;
@@ -280,9 +280,8 @@ static void log_observed(const struct cgx_totals *totals)
                 "%llu on: %s instead of %s; a sum %.3g ms instead of %.3g%s",
                 (unsigned long long)sums->calls, (unsigned long long)totals->large_exact.calls,
                 (unsigned long long)atomic_load(&observed.first_one),
-                in_units((double)totals->bytes_observed, sent),
-                in_units((double)atomic_load(&observed.plain), instead), now, before,
-                now > before ? ": exact ones are faster here" : "");
+                in_units((double)sums->sent, sent), in_units((double)sums->plain, instead), now,
+                before, now > before ? ": exact ones are faster here" : "");
 }
 
 void cgx_totals_log(void)
@@ -295,7 +294,7 @@ void cgx_totals_log(void)
         log_large(&totals);
     cgx_log(CGX_LOG_INFO,
             "sent %llu bytes in %llu compressed calls; %llu exact ones, of %llu bytes",
-            (unsigned long long)totals.bytes_sent, (unsigned long long)totals.compressed_calls,
+            (unsigned long long)totals.compressed.sent, (unsigned long long)totals.compressed.calls,
             (unsigned long long)totals.exact[CGX_REASON_NONE].calls,
             (unsigned long long)totals.exact[CGX_REASON_NONE].bytes);
     for (unsigned i = CGX_REASON_NONE + 1; i < CGX_REASONS; i++) {

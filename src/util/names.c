@@ -66,6 +66,7 @@ static const struct retired_value {
     {"CGX_CROSS_REDUCTION_TYPE", "RING", .successor = "SRA"},
     {"CGX_ENABLE", "check", .successor = "observe"},
     {"CGX_INNER_COMMUNICATOR_TYPE", "FUSED", .successor = "P2P"},
+    {"CGX_STATS", "-", .successor = "cgx-stats.json"},
 };
 
 const char *cgx_names_alias(const char *name)

@@ -77,8 +77,8 @@ class LargeSums:
         self.kinds.sort(key=lambda kind: -kind.calls * kind.elements)
         self.others = whole(items(of["exact_others"], dict)["calls"])
         self.sizes = _sizes(self.kinds, layers)
-        # None in files of earlier versions. The most compressed bytes first.
-        self.compared = [_compared(size) for size in items(of.get("sizes", []), list)]
+        # The most compressed bytes first.
+        self.compared = [_compared(size) for size in items(of["sizes"], list)]
         self.compared.sort(key=lambda one: -one.compressed * one.elements * _BYTES.get(one.datatype, 2))
 
     @property

@@ -130,7 +130,7 @@ def _calls(stats):
 
 
 def _exact_sums(stats):
-    if not stats.large or not stats.large.kinds:
+    if not stats.large.kinds:
         return []
     return [
         _details(
@@ -166,7 +166,7 @@ def _observed(stats):
 
 def _speed(stats):
     """Exact and compressed sums of each size."""
-    if not stats.large or not stats.large.compressed.calls:
+    if not stats.large.compressed.calls:
         return []
     parts = ["<h2>Time of large sums, exact and compressed</h2>", _p(words.speed(stats.large))]
     if stats.large.compared:

@@ -168,6 +168,8 @@ static void test_retired_values(void)
     ok(parse("CGX_INNER_COMMUNICATOR_TYPE=fused").inner_transport == CGX_TRANSPORT_P2P &&
            messages.errors == 0 && messages.warnings == 1 && strstr(messages.text, "P2P is used"),
        "a retired value with a successor is accepted with a warning");
+    ok(strcmp(parse("CGX_STATS=-").stats_path, "cgx-stats.json") == 0 && messages.warnings == 1,
+       "a table on stderr is a file");
     ok(parse("CGX_CROSS_REDUCTION_TYPE=ring").cross_reduction == CGX_REDUCTION_SRA &&
            messages.warnings == 1 && strstr(messages.text, "SRA is used"),
        "so is another");

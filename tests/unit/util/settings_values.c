@@ -56,7 +56,7 @@ static const struct variable {
      {"0x4", "4x0", "4x", "x4", "4X2", "4x2x2", "-4x2", "2147483648x1", "ring"}},
     {"CGX_HISTORY", {"0", "1"}, {"2", "never"}},
     {"CGX_LOG", {"error", "info", "debug"}, {"warning", "3", "trace"}},
-    {"CGX_STATS", {"-", "stats.json"}, {NULL}},
+    {"CGX_STATS", {"stats.json"}, {NULL}},
     {"CGX_TRACE", {"trace.json"}, {NULL}},
 };
 
