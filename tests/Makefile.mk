@@ -186,8 +186,7 @@ further_scripts = \
 check_LTLIBRARIES = tests/lib/libtap.la tests/lib/yield.la tests/unit/lib/libunit.la tests/mpi/lib/libmpitest.la
 # What the lab and scripts/gpu-check run is for their tests too, and what says how many messages there are.
 check_PROGRAMS = tests/lib/supervise $(unit_programs) $(device_units) $(sanitized) tests/unit/streams/replay \
-	$(mpi_tests) $(device_mpi_tests) $(mpi_programs) tests/storm/storm bench/allreduce bench/exact_call bench/scale \
-	bench/worth
+	$(mpi_tests) $(device_mpi_tests) $(mpi_programs) tests/storm/storm bench/allreduce bench/exact_call bench/scale
 dist_check_SCRIPTS = $(unit_scripts) $(mpi_tests:=.test) $(mpi_scripts) tests/storm/storm.test $(device_scripts) \
 	$(device_mpi_tests:=.test) $(further_scripts)
 TESTS = $(core_tests) $(device_tests)
