@@ -6,7 +6,7 @@
 import os
 
 from . import units, words
-from .large import mean
+from .stats import mean
 from .terminal import Terminal
 
 ROWS = 20

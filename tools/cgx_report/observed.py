@@ -6,7 +6,7 @@
 import collections
 
 from . import units, words
-from .large import mean
+from .stats import mean
 from .reasons import reason
 from .suggest import RULES, condition, is_slower
 

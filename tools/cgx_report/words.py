@@ -4,7 +4,7 @@
 """What is said in the terminal and on the page alike: sentences, and names of things."""
 
 from . import units
-from .large import gains_from
+from .stats import gains_from
 from .reasons import LOOKS, reason
 
 _ENDS = {
