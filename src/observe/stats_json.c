@@ -148,7 +148,8 @@ static void put_large_sums(struct cgx_json *json, const struct cgx_totals *total
     for (size_t i = 0; i < CGX_EXACT_KINDS && cgx_totals_kind(i, &kind); i++)
         put_exact_kind(json, &kind);
     cgx_json_close(json, ']');
-    cgx_totals_kind(CGX_EXACT_KINDS, &kind);
+    if (!cgx_totals_kind(CGX_EXACT_KINDS, &kind))
+        kind = (struct cgx_exact_kind){0};
     cgx_json_open(json, "exact_others", '{');
     cgx_json_count(json, "calls", kind.calls);
     cgx_json_number(json, "seconds", 1e-9 * (double)kind.nanoseconds);

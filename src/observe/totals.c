@@ -3,7 +3,6 @@
 
 #include "observe/totals.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -63,50 +62,6 @@ static void warn_of_nothing(void)
             calls, (double)bytes / 0x1p30, cgx_reasons[most].text, cgx_reasons[most].advice);
 }
 
-/* ---- kinds of large sums ---- */
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct cgx_exact_kind kinds[CGX_EXACT_KINDS + 1]; /* the last: calls of further kinds */
-static size_t nkinds;
-
-static bool is_alike(const struct cgx_exact_kind *a, const struct cgx_exact_kind *b)
-{
-    return a->elements == b->elements && a->position == b->position && a->type == b->type &&
-           a->reason == b->reason;
-}
-
-/* At most a few hundred comparisons, for a sum of at least 1024 elements. */
-static void count_kind(const struct cgx_record *record)
-{
-    const struct cgx_exact_kind kind = {.elements = (uint64_t)record->request->count,
-                                        .type = record->request->type,
-                                        .reason = record->reason,
-                                        .position = record->site ? record->site->position
-                                                                 : CGX_POSITION_NONE};
-    size_t i = 0;
-
-    pthread_mutex_lock(&lock);
-    while (i < nkinds && !is_alike(&kinds[i], &kind))
-        i++;
-    if (i == nkinds && i < CGX_EXACT_KINDS)
-        kinds[nkinds++] = kind;
-    kinds[i].calls++;
-    kinds[i].nanoseconds += cgx_span_nanoseconds(&record->exact);
-    pthread_mutex_unlock(&lock);
-}
-
-bool cgx_totals_kind(size_t index, struct cgx_exact_kind *kind)
-{
-    bool is_there;
-
-    pthread_mutex_lock(&lock);
-    is_there = index < nkinds || index == CGX_EXACT_KINDS;
-    if (is_there)
-        *kind = kinds[index];
-    pthread_mutex_unlock(&lock);
-    return is_there;
-}
-
 /* ---- counting ---- */
 
 /* Of each buffer of REQUEST, whose datatype is valid. */
@@ -136,7 +91,7 @@ static void count_exact(const struct cgx_record *record)
     count_call(&all_large, bytes, nanoseconds);
     cgx_size_times_exact(record);
     if (cgx_config()->stats_path[0] != '\0')
-        count_kind(record);
+        cgx_totals_count_kind(record);
     if (atomic_load(&compressed.sent.calls) == 0 &&
         (atomic_load(&all_large.calls) >= CGX_TOTALS_MANY_CALLS ||
          atomic_load(&all_large.bytes) >= CGX_TOTALS_MANY_BYTES))

@@ -16,9 +16,9 @@
  */
 void cgx_totals_count(const struct cgx_record *record);
 
-/* CGX_STATS: large sums that were exact, of one kind. Sets *KIND to the one of INDEX, in order of
- * appearance, so that users see which ones need a rule; false behind the last. Calls of further
- * kinds than CGX_EXACT_KINDS are counted together, as kind CGX_EXACT_KINDS. */
+/* CGX_STATS: large sums that were exact, of one kind: counts RECORD. Sets *KIND to the one of
+ * INDEX, in order of appearance, so that users see which ones need a rule; false behind the last.
+ * Calls of further kinds than CGX_EXACT_KINDS are counted together, as kind CGX_EXACT_KINDS. */
 #define CGX_EXACT_KINDS 256
 struct cgx_exact_kind {
     uint64_t elements;
@@ -28,6 +28,7 @@ struct cgx_exact_kind {
     uint64_t calls;
     int64_t nanoseconds;
 };
+void cgx_totals_count_kind(const struct cgx_record *record);
 bool cgx_totals_kind(size_t index, struct cgx_exact_kind *kind);
 
 /* Float sums that are not too small to be compressed: bytes of their buffers, and their time; what
