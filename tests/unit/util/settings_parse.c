@@ -184,6 +184,8 @@ static void test_retired_values(void)
            strstr(messages.text, "CGX_ADAPTIVE is retired: bits follow the data") &&
            strstr(messages.text, "CGX_ENABLE=observe"),
        "a retired variable may have any value, and what is done instead is said");
+    ok(parse("CGX_CONSENSUS=0").valid && strstr(messages.text, "'-> consensus=off'"),
+       "a rule takes the place of one");
     parse("CGX_INNER_COMMUNICATOR_TYPE=fast");
     ok(messages.errors == 1 && !strstr(messages.text, "retired"), "others were never allowed");
 }
