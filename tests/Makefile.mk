@@ -197,7 +197,7 @@ tests/mpi/demo.log: $(filter tests/mpi/lab.log tests/mpi/lab_vanish.log,$(TEST_L
 # Headers, data, and what scripts run or compile.
 EXTRA_DIST += $(wildcard $(foreach name,data/*/* fuzz/corpus/*/* */*.h */*/*.h */*.py */*/*.py */*.sh */*/*.sh, \
 		$(srcdir)/tests/$(name))) \
-	tests/lib/measure-page.js tests/lib/run-mpi tests/mpi/lib/on-rank tests/mpi/lib/own-shm \
+	tests/lib/measure-page.js tests/lib/run-mpi tests/lib/unjudged.rules tests/mpi/lib/on-rank tests/mpi/lib/own-shm \
 	tests/mpi/lib/together tests/mpi/lib/watch-launcher tests/mpi/abi_constants.c \
 	tests/mpi/abi_split.c tests/mpi/pmpi_tool.c tests/mpi/ulfm.c tests/ptx/translate
 

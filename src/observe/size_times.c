@@ -92,11 +92,12 @@ static struct cgx_size_time time_of(const struct samples *samples)
 {
     int64_t sorted[CGX_SIZE_SAMPLES];
     size_t count = (size_t)cgx_smaller(samples->calls, CGX_SIZE_SAMPLES);
+    size_t lower = (count - 1) / 2, upper = count / 2;
 
     memcpy(sorted, samples->last, sizeof sorted);
     qsort(sorted, count, sizeof sorted[0], compare);
-    return (struct cgx_size_time){
-        samples->calls, 5e-10 * ((double)sorted[(count - 1) / 2] + (double)sorted[count / 2])};
+    return (struct cgx_size_time){samples->calls,
+                                  5e-10 * ((double)sorted[lower] + (double)sorted[upper])};
 }
 
 static bool compares(const struct size *size)
