@@ -5,13 +5,11 @@
 
 EXTRA_PROGRAMS = bench/codec
 CLEANFILES += bench/codec
-bench_allreduce_SOURCES = bench/allreduce.c bench/allreduce_payload.c bench/allreduce_work.c bench/allreduce_work.h
+bench_allreduce_SOURCES = bench/allreduce.c bench/allreduce_work.c bench/allreduce_work.h
 bench_allreduce_LDADD = $(MPI_LIBS) $(LIBM)
 bench_codec_SOURCES = bench/codec.c bench/times.h
 bench_exact_call_SOURCES = bench/exact_call.c bench/models/device_memory.h bench/times.h
 bench_exact_call_LDADD = $(MPI_LIBS)
-bench_worth_SOURCES = bench/worth.c bench/models/leave.h bench/models/matrix.h
-bench_worth_LDADD = $(MPI_LIBS) $(LIBM)
 bench_scale_SOURCES = bench/scale.c bench/scale.h bench/scale_codec.c bench/scale_mpi.c \
 	bench/scale_network.c bench/scale_run.c bench/scale_world.h
 bench_scale_LDADD = libcgxcore.la $(LIBM)

@@ -31,10 +31,9 @@ static const char usage[] =
     "format.\n"
     "BUSY: processors that the busiest rank kept busy.\n"
     "\n"
-    "  --methods LIST     of these (plain,compressed,exchange,float16):\n"
+    "  --methods LIST     of these (plain,compressed,float16):\n"
     "                       plain       PMPI_Allreduce of float32\n"
     "                       compressed  MPI_Allreduce, which is the library's if it is preloaded\n"
-    "                       exchange    messages as the flat algorithm's, without a codec\n"
     "                       float16     PMPI_Allreduce of float16, with an op of this program\n"
     "  --repeat N         calls of each method, in turn (5)\n"
     "  --check            also: is the result the same on all ranks, and within the bound?\n"
@@ -255,7 +254,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &run.ranks);
     run.hosts = count_hosts();
     run.bits = setting("CGX_COMPRESSION_QUANTIZATION_BITS", 4);
-    run.bucket = setting("CGX_COMPRESSION_BUCKET_SIZE", has_history() ? 128 : 512);
+    run.bucket = has_history() ? 128 : 512;
     MPI_Type_contiguous(2, MPI_BYTE, &run.half);
     MPI_Type_commit(&run.half);
     MPI_Op_create(half_sum, 1, &run.half_sum);

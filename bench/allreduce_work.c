@@ -95,11 +95,6 @@ static void compressed(const struct work *work)
                   MPI_COMM_WORLD);
 }
 
-static void exchange(const struct work *work)
-{
-    payload_exchange(work->payload);
-}
-
 static void float16(const struct work *work)
 {
     PMPI_Allreduce(work->half_in, work->half_out, (int)work->count, work->run->half,
@@ -131,7 +126,6 @@ static size_t compressed_bytes(const struct run *run, size_t count)
 struct method methods[] = {
     {"plain", plain, plain_bytes, EXACT_SUM, true},
     {"compressed", compressed, compressed_bytes, COMPRESSED_SUM, true},
-    {"exchange", exchange, compressed_bytes, NO_SUM, true},
     {"float16", float16, half_bytes, NO_SUM, true},
     {NULL, NULL, NULL, NO_SUM, false},
 };
@@ -188,33 +182,22 @@ bool work_check(const struct work *work, const struct method *method, double *er
 
 void work_create(struct work *work, const struct run *run, size_t bytes)
 {
-    size_t all, ranks = (size_t)run->ranks;
-
     work->run = run;
     work->count = bytes / sizeof(float);
     work->in = must(malloc(bytes + (size_t)SHIFTS * SHIFT * sizeof(float)));
     work->out = must(calloc(1, bytes));
     work->half_in = must(malloc(bytes));
     work->half_out = must(calloc(1, bytes));
-    work->chunks = must(calloc(ranks, sizeof *work->chunks));
     for (size_t i = 0; i < work->count + (size_t)SHIFTS * SHIFT; i++)
         work->in[i] = value(run->rank, i);
     for (size_t i = 0; i < work->count; i++)
         work->half_in[i] = cgx_to_float16(work->in[i]);
-    /* Messages have headers of 16 bytes. */
-    all = buckets(run, work->count);
-    for (size_t r = 0; r < ranks; r++)
-        work->chunks[r] =
-            16 + (all * (r + 1) / ranks - all * r / ranks) * (run->bucket * run->bits / 8 + 4);
-    work->payload = must(payload_create(MPI_COMM_WORLD, work->chunks));
 }
 
 void work_free(struct work *work)
 {
-    payload_free(work->payload);
     free(work->in);
     free(work->out);
     free(work->half_in);
     free(work->half_out);
-    free(work->chunks);
 }

@@ -12,18 +12,6 @@
 
 #include <mpi.h>
 
-/* Messages of as many bytes as compressed calls have, without a codec: what these could reach. */
-
-/* Opaque; for CHUNKS of as many bytes as the ranks of COMM own, one after the other. */
-struct payload;
-struct payload *payload_create(MPI_Comm comm, const size_t *chunks);
-void payload_free(struct payload *payload);
-
-/* Every rank sends each owner his chunk, and then his own to all. */
-void payload_exchange(struct payload *payload);
-
-/* ---- calls ---- */
-
 /* Of the whole run. */
 struct run {
     int rank, ranks, hosts;
@@ -40,8 +28,6 @@ struct work {
     size_t count;
     float *in, *out;
     uint16_t *half_in, *half_out;
-    size_t *chunks;
-    struct payload *payload;
 };
 
 struct method {

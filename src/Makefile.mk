@@ -107,16 +107,14 @@ libcgxcore_la_SOURCES = \
 	src/coll/work.c \
 	src/observe/json.c src/observe/json.h \
 	src/observe/notices.c src/observe/notices.h \
-	src/observe/observe.c src/observe/observe.h \
+	src/observe/observe.c \
 	src/observe/record.h \
 	src/observe/reason.c src/observe/reason.h \
-	src/observe/size_times.c src/observe/size_times.h \
+	src/observe/size_times.c \
 	src/observe/stats.c src/observe/stats.h \
 	src/observe/stats_json.c \
-	src/observe/stats_table.c \
 	src/observe/stats_world.c \
 	src/observe/timeline.c src/observe/timeline.h \
-	src/observe/timeline_write.c \
 	src/observe/totals.c src/observe/totals.h \
 	src/comm/agreement.c src/comm/agreement.h \
 	src/comm/attribute.c src/comm/attribute.h \

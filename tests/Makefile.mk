@@ -186,8 +186,7 @@ further_scripts = \
 check_LTLIBRARIES = tests/lib/libtap.la tests/lib/yield.la tests/unit/lib/libunit.la tests/mpi/lib/libmpitest.la
 # What the lab and scripts/gpu-check run is for their tests too, and what says how many messages there are.
 check_PROGRAMS = tests/lib/supervise $(unit_programs) $(device_units) $(sanitized) tests/unit/streams/replay \
-	$(mpi_tests) $(device_mpi_tests) $(mpi_programs) tests/storm/storm bench/allreduce bench/exact_call bench/scale \
-	bench/worth
+	$(mpi_tests) $(device_mpi_tests) $(mpi_programs) tests/storm/storm bench/allreduce bench/exact_call bench/scale
 dist_check_SCRIPTS = $(unit_scripts) $(mpi_tests:=.test) $(mpi_scripts) tests/storm/storm.test $(device_scripts) \
 	$(device_mpi_tests:=.test) $(further_scripts)
 TESTS = $(core_tests) $(device_tests)
@@ -198,7 +197,7 @@ tests/mpi/demo.log: $(filter tests/mpi/lab.log tests/mpi/lab_vanish.log,$(TEST_L
 # Headers, data, and what scripts run or compile.
 EXTRA_DIST += $(wildcard $(foreach name,data/*/* fuzz/corpus/*/* */*.h */*/*.h */*.py */*/*.py */*.sh */*/*.sh, \
 		$(srcdir)/tests/$(name))) \
-	tests/lib/measure-page.js tests/lib/run-mpi tests/mpi/lib/on-rank tests/mpi/lib/own-shm \
+	tests/lib/measure-page.js tests/lib/run-mpi tests/lib/unjudged.rules tests/mpi/lib/on-rank tests/mpi/lib/own-shm \
 	tests/mpi/lib/together tests/mpi/lib/watch-launcher tests/mpi/abi_constants.c \
 	tests/mpi/abi_split.c tests/mpi/pmpi_tool.c tests/mpi/ulfm.c tests/ptx/translate
 

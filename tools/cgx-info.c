@@ -14,9 +14,6 @@
 #include <stdlib.h>
 
 #include "info.h"
-#include "info_link.h"
-#include "info_measure.h"
-#include "info_scale.h"
 
 #include "codec/codec.h"
 #include "cuda/memory.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "info_measure.h"
+#include "info.h"
 
 #include "codec/codec.h"
 #include "codec/encoding.h"

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "info_link.h"
+#include "info.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "info_measure.h"
+#include "info.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,14 +1,12 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "info_scale.h"
+#include "info.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "info_link.h"
 
 #include "policy/cost.h"
 #include "util/parse.h"

@@ -141,18 +141,6 @@ static enum cgx_reason reason_of_first(const struct cgx_comm *state, uint64_t co
     return refusal ? refusal : cgx_tables_serve(count) ? CGX_REASON_FIRST : CGX_REASON_SMALL;
 }
 
-/* Counts the first sums in the statistics, which are created after them. */
-static void count_first(const struct cgx_comm *state)
-{
-    const struct cgx_first *first = &state->stream.first;
-
-    for (unsigned i = 0; i < first->sums; i++) {
-        uint64_t count = first->keys[i].count;
-
-        cgx_stats_reason(state->stats, reason_of_first(state, count), count);
-    }
-}
-
 /* Ranks compare settings and the hints of this communicator. If the call is LARGE, all ranks have
  * the tables afterwards, or refuse all calls. */
 static int agree(struct cgx_comm *state, bool large)
@@ -183,10 +171,8 @@ static int agree(struct cgx_comm *state, bool large)
         cgx_tables_free(state);
     if (equal)
         cgx_tables_set_step(state);
-    if (!state->terms.refusal && !state->stats) {
-        state->stats = cgx_stats_create(state->comm, state->rank, state->size);
-        count_first(state);
-    }
+    if (!state->terms.refusal && !state->stats)
+        state->stats = cgx_stats_create(state->comm, state->size);
     return code;
 }
 

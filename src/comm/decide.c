@@ -15,7 +15,6 @@
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "observe/notices.h"
-#include "observe/stats.h"
 #include "util/integers.h"
 #include "util/log.h"
 
@@ -29,7 +28,7 @@ bool cgx_decide_trusts(struct cgx_comm *state, struct cgx_callsite *site)
 
 bool cgx_decide_guards(const struct cgx_callsite *site)
 {
-    return cgx_config()->consensus > 0 && site->override.consensus != CGX_SWITCH_OFF;
+    return site->override.consensus != CGX_SWITCH_OFF;
 }
 
 bool cgx_decide_looks(const struct cgx_callsite *site)
@@ -52,7 +51,6 @@ static void judge(struct cgx_comm *state, struct cgx_callsite *site, const uint3
         cgx_comm_kind(state, site)->trusted = note.look == CGX_LOOK_GRADIENT;
     if (!cgx_look_is_state(note.look))
         return;
-    cgx_stats_blocked(state->stats);
     if (before != CGX_SITE_BLOCKED && state->rank == 0)
         cgx_notice_blocked(state->comm, &site->key, site->shared.blocked.wait, note.look);
 }

@@ -4,8 +4,8 @@
 /* Ranks decide together which recurring calls are compressed. They agree once per kind of calls
  * (one type): where buffers are, how much staging memory there is, and how nodes are connected. A
  * new count needs no agreement unless it needs more memory than any before, which then grows by
- * half. If CGX_CONSENSUS is on, ranks also look at the data of exact calls of each site, and agree
- * on what a window of them shows. */
+ * half. Unless a rule or hint has consensus=off, ranks also look at the data of exact calls of each
+ * site, and agree on what a window of them shows. */
 #ifndef CGX_COMM_DECIDE_H
 #define CGX_COMM_DECIDE_H
 

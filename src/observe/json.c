@@ -46,12 +46,6 @@ void cgx_json_count(struct cgx_json *json, const char *name, uint64_t value)
     fprintf(json->out, "%" PRIu64, value);
 }
 
-void cgx_json_bytes(struct cgx_json *json, const char *name, double value)
-{
-    begin_value(json, name);
-    fprintf(json->out, "%.0f", value);
-}
-
 void cgx_json_bool(struct cgx_json *json, const char *name, bool value)
 {
     begin_value(json, name);

@@ -22,7 +22,6 @@ void cgx_json_begin(struct cgx_json *json, const char *name, char bracket);
 void cgx_json_close(struct cgx_json *json, char bracket);
 
 void cgx_json_count(struct cgx_json *json, const char *name, uint64_t value);
-void cgx_json_bytes(struct cgx_json *json, const char *name, double value);
 void cgx_json_bool(struct cgx_json *json, const char *name, bool value);
 
 /* NaN and infinity become null, since JSON has neither. */

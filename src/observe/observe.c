@@ -1,9 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "observe/observe.h"
-
 #include "observe/notices.h"
+#include "observe/record.h"
 #include "observe/stats.h"
 #include "observe/timeline.h"
 #include "observe/totals.h"

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What has become of a call, filled while it is served; for cgx_observe. */
+/* What has become of a call, filled while it is served; cgx_observe is the only way from there to
+ * totals, statistics, the timeline and notices. */
 #ifndef CGX_OBSERVE_RECORD_H
 #define CGX_OBSERVE_RECORD_H
 
@@ -37,7 +38,6 @@ struct cgx_record {
     struct cgx_span run;
     unsigned slices;
     size_t sent;                    /* bytes of the messages that this rank sent */
-    size_t history;                 /* bytes of memory for it; 0: none */
     struct cgx_quantised quantised; /* if it is done */
     enum cgx_look look;             /* what this rank's input shows */
     bool compared;                  /* with the exact sum; sums of squares: */
@@ -55,5 +55,11 @@ static inline int64_t cgx_span_nanoseconds(const struct cgx_span *span)
 {
     return span->ended - span->begun;
 }
+
+struct cgx_stats;
+
+/* Takes RECORD, of a call that has ended without an error, or is about to fail because of
+ * compression. STATS are its communicator's; NULL: it has none. */
+void cgx_observe(struct cgx_stats *stats, const struct cgx_record *record);
 
 #endif

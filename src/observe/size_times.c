@@ -1,21 +1,35 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "observe/size_times.h"
-
+/* Large sums of all communicators: times by size, and exact ones by what they are. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Every STRIDEth call, from the first on. */
+#include "observe/totals.h"
+#include "util/integers.h"
+
 struct samples {
-    uint64_t calls, stride;
-    unsigned count;
-    int64_t nanoseconds[CGX_SIZE_SAMPLES];
+    uint64_t calls;
+    int64_t last[CGX_SIZE_SAMPLES]; /* nanoseconds */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* A process that exits may have stopped the thread that has the lock, even this one. */
+static bool lock_at_the_end(void)
+{
+    for (int tries = 0; pthread_mutex_trylock(&lock) != 0; tries++) {
+        if (tries == 1000)
+            return false;
+        sched_yield();
+    }
+    return true;
+}
+
+/* ---- times by size ---- */
+
 static struct size {
     uint64_t elements;
     enum cgx_type_class type;
@@ -43,20 +57,9 @@ static struct size *find(const struct cgx_request *request)
     return least;
 }
 
-/* If SAMPLES is full, keeps every second one. */
 static void add(struct samples *samples, int64_t nanoseconds)
 {
-    if (samples->stride == 0)
-        samples->stride = 1;
-    if (samples->calls++ % samples->stride != 0)
-        return;
-    if (samples->count == CGX_SIZE_SAMPLES) {
-        samples->count /= 2;
-        samples->stride *= 2;
-        for (unsigned i = 0; i < samples->count; i++)
-            samples->nanoseconds[i] = samples->nanoseconds[2 * i];
-    }
-    samples->nanoseconds[samples->count++] = nanoseconds;
+    samples->last[samples->calls++ % CGX_SIZE_SAMPLES] = nanoseconds;
 }
 
 void cgx_size_times_exact(const struct cgx_record *record)
@@ -88,10 +91,11 @@ static int compare(const void *a, const void *b)
 static struct cgx_size_time time_of(const struct samples *samples)
 {
     int64_t sorted[CGX_SIZE_SAMPLES];
-    unsigned lower = (samples->count - 1) / 2, upper = samples->count / 2;
+    size_t count = (size_t)cgx_smaller(samples->calls, CGX_SIZE_SAMPLES);
+    size_t lower = (count - 1) / 2, upper = count / 2;
 
-    memcpy(sorted, samples->nanoseconds, sizeof sorted);
-    qsort(sorted, samples->count, sizeof sorted[0], compare);
+    memcpy(sorted, samples->last, sizeof sorted);
+    qsort(sorted, count, sizeof sorted[0], compare);
     return (struct cgx_size_time){samples->calls,
                                   5e-10 * ((double)sorted[lower] + (double)sorted[upper])};
 }
@@ -105,12 +109,8 @@ bool cgx_size_times_get(size_t index, struct cgx_size_times *times)
 {
     const struct size *found = NULL;
 
-    /* A process that exits may have stopped the thread that has the lock, even this one. */
-    for (int tries = 0; pthread_mutex_trylock(&lock) != 0; tries++) {
-        if (tries == 1000)
-            return false;
-        sched_yield();
-    }
+    if (!lock_at_the_end())
+        return false;
     for (size_t i = 0; i < CGX_SIZES && !found; i++)
         if (compares(&sizes[i]) && index-- == 0)
             found = &sizes[i];
@@ -119,4 +119,48 @@ bool cgx_size_times_get(size_t index, struct cgx_size_times *times)
                                          time_of(&found->compressed)};
     pthread_mutex_unlock(&lock);
     return found != NULL;
+}
+
+/* ---- exact ones by what they are ---- */
+
+static struct cgx_exact_kind kinds[CGX_EXACT_KINDS + 1]; /* the last: calls of further kinds */
+static size_t nkinds;
+
+static bool is_alike(const struct cgx_exact_kind *a, const struct cgx_exact_kind *b)
+{
+    return a->elements == b->elements && a->position == b->position && a->type == b->type &&
+           a->reason == b->reason;
+}
+
+/* At most a few hundred comparisons, for a sum of at least 1024 elements. */
+void cgx_totals_count_kind(const struct cgx_record *record)
+{
+    const struct cgx_exact_kind kind = {.elements = (uint64_t)record->request->count,
+                                        .type = record->request->type,
+                                        .reason = record->reason,
+                                        .position = record->site ? record->site->position
+                                                                 : CGX_POSITION_NONE};
+    size_t i = 0;
+
+    pthread_mutex_lock(&lock);
+    while (i < nkinds && !is_alike(&kinds[i], &kind))
+        i++;
+    if (i == nkinds && i < CGX_EXACT_KINDS)
+        kinds[nkinds++] = kind;
+    kinds[i].calls++;
+    kinds[i].nanoseconds += cgx_span_nanoseconds(&record->exact);
+    pthread_mutex_unlock(&lock);
+}
+
+bool cgx_totals_kind(size_t index, struct cgx_exact_kind *kind)
+{
+    bool is_there;
+
+    if (!lock_at_the_end())
+        return false;
+    is_there = index < nkinds || index == CGX_EXACT_KINDS;
+    if (is_there)
+        *kind = kinds[index];
+    pthread_mutex_unlock(&lock);
+    return is_there;
 }

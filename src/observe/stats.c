@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "codec/encoding.h"
 #include "mpi/config.h"
 #include "util/float_state.h"
 
@@ -30,78 +29,41 @@ static uint32_t *slot_of(struct cgx_stats *stats, struct cgx_callsite_key key)
     return &stats->slots[place];
 }
 
-/* The layer of KEY, or NULL. */
-static struct cgx_stats_layer *look_up(struct cgx_stats *stats, struct cgx_callsite_key key)
-{
-    uint32_t index = *slot_of(stats, key);
-
-    return index ? &stats->layers[index - 1] : NULL;
-}
-
-/* The layer of KEY, made if it is new, or the joint layer of others if the table is full. */
+/* The layer of KEY, made if it is new; NULL if the table is full. */
 static struct cgx_stats_layer *layer_of(struct cgx_stats *stats, struct cgx_callsite_key key)
 {
-    struct cgx_stats_layer *found = look_up(stats, key);
+    uint32_t *slot = slot_of(stats, key);
 
-    if (found)
-        return found;
-    if (stats->nlayers == CGX_STATS_LAYERS)
-        return &stats->other;
-    *slot_of(stats, key) = (uint32_t)stats->nlayers + 1;
-    found = &stats->layers[stats->nlayers++];
-    *found = (struct cgx_stats_layer){.key = key, .type = key.type};
-    return found;
-}
-
-/* Sets LAYER's widths to those of PLAN's segments: "1x3,1x8" or, with the mark of a family, "1xu4".
- * A long text is cut and ends in "...". */
-static void set_widths(struct cgx_stats_layer *layer, const struct cgx_plan *plan)
-{
-    struct cgx_segment segment = cgx_plan_first(plan);
-    const size_t size = sizeof layer->widths;
-    size_t used = 0;
-
-    if (layer->plan == plan->hash && layer->widths[0] != '\0')
-        return;
-    layer->plan = plan->hash;
-    do {
-        if (size - used < 32) {
-            snprintf(layer->widths + used, size - used, ",...");
-            return;
-        }
-        used += (size_t)snprintf(layer->widths + used, size - used, "%s1x%s%u", used > 0 ? "," : "",
-                                 cgx_encoding_quantiser(segment.encoding)->mark,
-                                 cgx_encoding_width(segment.encoding));
-    } while (cgx_plan_next(plan, &segment));
+    if (*slot == 0) {
+        if (stats->nlayers == CGX_STATS_LAYERS)
+            return NULL;
+        stats->layers[stats->nlayers] = (struct cgx_stats_layer){.key = key};
+        *slot = (uint32_t)++stats->nlayers;
+    }
+    return &stats->layers[*slot - 1];
 }
 
 /* ---- calls ---- */
-
-static void count_elements(struct cgx_stats_count *count, uint64_t elements)
-{
-    count->calls++;
-    count->elements += elements;
-}
 
 static void count_compressed(struct cgx_stats *stats, const struct cgx_record *record)
 {
     const struct cgx_plan *plan = record->plan;
     const double share = 2.0 * (stats->size - 1) / stats->size;
     struct cgx_callsite_key key = *record->site;
-    bool placed = key.position != CGX_POSITION_NONE;
     struct cgx_stats_layer *layer;
 
     if (!plan->has_history && plan->uniform_width == 0)
         key.position = CGX_POSITION_NONE;
-    else if (placed)
+    else if (key.position != CGX_POSITION_NONE)
         key.rule = 0;
     layer = layer_of(stats, key);
+    if (!layer) {
+        stats->unlisted++;
+        return;
+    }
     layer->type = cgx_type_of(plan->dtype);
-    layer->segments = plan->nsegments;
     layer->seconds += 1e-9 * (double)cgx_span_nanoseconds(&record->run);
     layer->sent += (double)record->sent;
-    if (record->history > 0)
-        layer->history = (double)record->history;
     if (record->outcome != CGX_OUTCOME_DONE) {
         bool redone =
             record->outcome == CGX_OUTCOME_DECLINED || record->outcome == CGX_OUTCOME_HELD;
@@ -110,71 +72,29 @@ static void count_compressed(struct cgx_stats *stats, const struct cgx_record *r
         layer->failed += !redone;
         return;
     }
-    if (layer != &stats->other)
-        set_widths(layer, plan);
     if (record->reason)
         layer->plain_seconds += 1e-9 * (double)cgx_span_nanoseconds(&record->exact);
-    else
-        count_elements(placed ? &stats->placed : &stats->unplaced, plan->count);
     layer->compared += record->compared;
     layer->square += record->square;
     layer->norm += record->norm;
     layer->compressed++;
     layer->plain += share * (double)(plan->count * cgx_dtype_size(plan->dtype));
-    layer->elements += share * (double)plan->count;
     if (record->quantised.energy > 0 && isfinite(record->quantised.energy)) {
         layer->quantised++;
         layer->errors += record->quantised.noise / record->quantised.energy;
     }
 }
 
-/* Counts a recurring call that was exact from the start: at its position, if calls there have been
- * compressed. */
-static void count_exact(struct cgx_stats *stats, struct cgx_callsite_key key)
-{
-    struct cgx_callsite_key placed = key;
-    struct cgx_stats_layer *layer;
-
-    placed.rule = 0;
-    layer = key.position == CGX_POSITION_NONE ? NULL : look_up(stats, placed);
-    key.position = CGX_POSITION_NONE;
-    if (!layer)
-        layer = layer_of(stats, key);
-    layer->exact++;
-}
-
 void cgx_stats_count(struct cgx_stats *stats, const struct cgx_record *record)
 {
     union cgx_float_state caller;
 
-    pthread_mutex_lock(&stats->lock);
-    if (record->plan) {
-        cgx_float_enter(&caller);
-        count_compressed(stats, record);
-        cgx_float_leave(&caller);
-    } else if (record->recurs) {
-        count_exact(stats, *record->site);
-    }
-    if (record->reason)
-        count_elements(&stats->exact[record->reason], (uint64_t)record->request->count);
-    pthread_mutex_unlock(&stats->lock);
-}
-
-void cgx_stats_blocked(struct cgx_stats *stats)
-{
-    if (!stats)
+    if (!record->plan)
         return;
     pthread_mutex_lock(&stats->lock);
-    stats->blocked++;
-    pthread_mutex_unlock(&stats->lock);
-}
-
-void cgx_stats_reason(struct cgx_stats *stats, enum cgx_reason reason, uint64_t elements)
-{
-    if (!stats)
-        return;
-    pthread_mutex_lock(&stats->lock);
-    count_elements(&stats->exact[reason], elements);
+    cgx_float_enter(&caller);
+    count_compressed(stats, record);
+    cgx_float_leave(&caller);
     pthread_mutex_unlock(&stats->lock);
 }
 
@@ -191,7 +111,6 @@ void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurr
     stats->evidence = cgx_recurrence_evidence(recurrence, &stats->established);
     stats->step = cgx_recurrence_period(recurrence);
     begins = begins_step || stats->step == 0;
-    stats->steps += begins;
     pthread_mutex_unlock(&stats->lock);
     before = begins ? atomic_fetch_add(&all_steps, 1) : 0;
     if (before > 0 && before % (before < 100 ? 10 : 100) == 0)

@@ -9,7 +9,6 @@
 #ifndef CGX_OBSERVE_STATS_H
 #define CGX_OBSERVE_STATS_H
 
-#include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,11 +17,11 @@
 
 #include "observe/record.h"
 
-/* The most layers of a communicator; further ones are counted together. */
+/* The most layers of a communicator. */
 #define CGX_STATS_LAYERS (CGX_STEP_LONGEST + 1024)
 #define CGX_STATS_SLOTS (2 * 8192) /* well above the number of layers */
 
-/* The most freed communicators that are kept; further ones are counted together. */
+/* The most freed communicators that are kept. */
 #define CGX_STATS_ENDED 64
 
 /* ---- the numbers; for the writers ---- */
@@ -34,39 +33,25 @@ struct cgx_stats_layer {
      * With a position the rule is 0. */
     struct cgx_callsite_key key;
     enum cgx_type_class type;
-    size_t segments;
-    uint64_t compressed, exact, redone, failed; /* calls; COMPRESSED: or observed */
+    uint64_t compressed, redone, failed; /* calls; COMPRESSED: or observed */
     double seconds;
     double plain_seconds; /* of the exact sums of observed calls */
-    double history;       /* bytes of memory, in the last call with history */
-    double sent, plain;   /* bytes that this rank sent, or would send uncompressed ... */
-    double elements;      /* ... as so many elements */
+    double sent, plain;   /* bytes that this rank sent, or would send uncompressed */
     uint64_t quantised;   /* calls with uniformly quantised elements, and ... */
     double errors;        /* ... the relative squared errors of these, added */
     uint64_t compared;    /* observed calls, with sums of squares: */
     double square, norm;  /* of errors and of exact sums */
-    uint32_t plan;        /* hash of the plan that WIDTHS are of */
-    char widths[256];     /* "1x3,1xu4": segments and their widths; empty: unknown */
-};
-
-struct cgx_stats_count {
-    uint64_t calls, elements;
 };
 
 struct cgx_stats {
     struct cgx_stats *next;
     pthread_mutex_t lock; /* of the following members, except those set at creation */
-    bool ended;           /* the communicator was freed */
     char name[CGX_MPI_OBJECT_NAME_BYTES];
-    int rank, size;
-    struct cgx_stats_count placed, unplaced;   /* compressed calls with a position, and without */
-    struct cgx_stats_count exact[CGX_REASONS]; /* calls of 1024 elements and more, by reason */
-    enum cgx_evidence evidence;                /* that the communicator's sums are of steps ... */
-    uint64_t established;                      /* ... after this many large sums */
-    size_t step;                               /* length of the step; 0: unknown */
-    uint64_t steps;               /* number begun; while the step is unknown, of large calls */
-    uint64_t blocked;             /* times that ranks blocked a call site */
-    struct cgx_stats_layer other; /* the calls of further layers */
+    int size;
+    enum cgx_evidence evidence; /* that the communicator's sums are of steps ... */
+    uint64_t established;       /* ... after this many large sums */
+    size_t step;                /* length of the step; 0: unknown */
+    uint64_t unlisted;          /* calls of further layers */
     size_t nlayers;
     uint32_t slots[CGX_STATS_SLOTS]; /* index of a layer + 1, by hash; 0: free */
     struct cgx_stats_layer layers[CGX_STATS_LAYERS];
@@ -75,19 +60,13 @@ struct cgx_stats {
 /* ---- counting ---- */
 
 /* The statistics of COMM, new; NULL if none are wanted or memory is short. */
-struct cgx_stats *cgx_stats_create(cgx_mpi_comm comm, int rank, int size);
+struct cgx_stats *cgx_stats_create(cgx_mpi_comm comm, int size);
 
 /* The communicator was freed; its statistics are kept until the program ends. */
 void cgx_stats_end(struct cgx_stats *stats);
 
 /* Counts a call. STATS is not NULL. */
 void cgx_stats_count(struct cgx_stats *stats, const struct cgx_record *record);
-
-/* Counts that ranks have blocked a call site. */
-void cgx_stats_blocked(struct cgx_stats *stats);
-
-/* Counts an exact call of ELEMENTS that came before STATS. */
-void cgx_stats_reason(struct cgx_stats *stats, enum cgx_reason reason, uint64_t elements);
 
 /* Takes what RECURRENCE knows of the step when a call comes; BEGINS_STEP: the call begins a step.
  * Writes the statistics every 10 steps of all communicators up to the 100th, then every 100. While
@@ -104,8 +83,8 @@ void cgx_stats_begin(int rank, int size);
 /* What the process is doing when statistics are written. */
 enum cgx_stats_when { CGX_STATS_RUNS, CGX_STATS_FINALIZES, CGX_STATS_ABORTS, CGX_STATS_EXITS };
 
-/* On every rank of MPI_COMM_WORLD: writes the statistics if CGX_STATS names a file for this rank; a
- * table only when the process ends. Calls no MPI. Logs an error if writing fails. Once the end is
+/* On every rank of MPI_COMM_WORLD: writes the statistics if CGX_STATS names a file for this rank.
+ * Calls no MPI. Logs an error if writing fails. Once the end is
  * written, nothing more is. If the process aborts or exits while a thread is counting, nothing is
  * written. */
 void cgx_stats_write(enum cgx_stats_when when);
@@ -115,41 +94,10 @@ struct cgx_stats_world {
     int64_t begun; /* cgx_trace_clock in the first call */
     enum cgx_stats_when when;
     struct cgx_stats *communicators;
-    size_t merged; /* freed communicators that are counted in REST */
-    struct cgx_stats_layer rest;
+    size_t unlisted; /* number of further communicators that were freed */
 };
 
-/* stats_json.c, stats_table.c: write WORLD to OUT. */
-void cgx_stats_json(FILE *out, const struct cgx_stats_world *world);
-void cgx_stats_table(FILE *out, const struct cgx_stats_world *world);
-
-/* VALUE over TO; 0 if VALUE is 0. */
-static inline double cgx_stats_ratio(double value, double to)
-{
-    return value == 0 ? 0 : value / to;
-}
-
-/* The bits that were sent for an element; NaN: unknown. */
-static inline double cgx_stats_bits(const struct cgx_stats_layer *layer)
-{
-    return layer->elements > 0 ? 8 * layer->sent / layer->elements : NAN;
-}
-
-/* The squared error of quantising relative to the squares of what was quantised, as steps tell it,
- * a mean over calls: early gradients are much larger than late ones. NaN: unknown. */
-static inline double cgx_stats_error(const struct cgx_stats_layer *layer)
-{
-    return layer->quantised > 0 ? layer->errors / (double)layer->quantised : NAN;
-}
-
-/* The bytes that all layers of STATS have sent. */
-static inline double cgx_stats_sent(const struct cgx_stats *stats)
-{
-    double sent = stats->other.sent;
-
-    for (size_t i = 0; i < stats->nlayers; i++)
-        sent += stats->layers[i].sent;
-    return sent;
-}
+/* stats_json.c: writes the struct cgx_stats_world at WORLD to OUT. */
+void cgx_stats_json(FILE *out, const void *world);
 
 #endif

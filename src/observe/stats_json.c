@@ -2,13 +2,11 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Writes statistics as JSON (RFC 8259), as cgx-stats(5) documents. */
-#include <inttypes.h>
 #include <math.h>
 
 #include "mpi/config.h"
 #include "observe/json.h"
 #include "observe/notices.h"
-#include "observe/size_times.h"
 #include "observe/stats.h"
 #include "observe/totals.h"
 #include "util/trace.h"
@@ -16,38 +14,10 @@
 /* Counts up when a field changes its meaning or is removed. */
 #define FORMAT_VERSION 4
 
-static void put_observed(struct cgx_json *json, const struct cgx_stats_layer *layer)
+/* VALUE over TO; 0 if VALUE is 0, NaN if KNOWN is not set. */
+static double ratio(double value, double to, bool known)
 {
-    cgx_json_begin(json, "observed", '{');
-    cgx_json_count(json, "calls", layer->compressed);
-    cgx_json_number(json, "exact_seconds", layer->plain_seconds);
-    cgx_json_count(json, "compared", layer->compared);
-    cgx_json_number(json, "relative",
-                    layer->compared ? cgx_stats_ratio(layer->square, layer->norm) : NAN);
-    cgx_json_close(json, '}');
-}
-
-/* ALL: bytes sent for all layers. */
-static void put_calls(struct cgx_json *json, const struct cgx_stats_layer *layer, double all)
-{
-    cgx_json_begin(json, "calls", '{');
-    cgx_json_count(json, "compressed", cgx_config_observes() ? 0 : layer->compressed);
-    cgx_json_count(json, "exact", layer->exact);
-    cgx_json_count(json, "redone", layer->redone);
-    cgx_json_count(json, "failed", layer->failed);
-    cgx_json_close(json, '}');
-    cgx_json_number(json, "seconds", layer->seconds);
-    cgx_json_number(json, "history_bytes", layer->history);
-    cgx_json_begin(json, "bytes", '{');
-    cgx_json_bytes(json, "sent", layer->sent);
-    cgx_json_bytes(json, "uncompressed", layer->plain);
-    cgx_json_bytes(json, "saved", layer->plain - layer->sent);
-    cgx_json_number(json, "share", cgx_stats_ratio(layer->sent, all));
-    cgx_json_close(json, '}');
-    cgx_json_number(json, "bits", cgx_stats_bits(layer));
-    cgx_json_number(json, "estimated_error", cgx_stats_error(layer));
-    if (cgx_config_observes())
-        put_observed(json, layer);
+    return !known ? NAN : value == 0 ? 0 : value / to;
 }
 
 static void put_position(struct cgx_json *json, uint32_t position)
@@ -55,70 +25,65 @@ static void put_position(struct cgx_json *json, uint32_t position)
     cgx_json_number(json, "position", position == CGX_POSITION_NONE ? NAN : (double)position);
 }
 
-static void put_layer(struct cgx_json *json, const struct cgx_stats_layer *layer, double all)
+/* ---- communicators ---- */
+
+static void put_observed(struct cgx_json *json, const struct cgx_stats_layer *layer)
 {
+    cgx_json_begin(json, "observed", '{');
+    cgx_json_count(json, "calls", layer->compressed);
+    cgx_json_number(json, "exact_seconds", layer->plain_seconds);
+    cgx_json_count(json, "compared", layer->compared);
+    cgx_json_number(json, "relative", ratio(layer->square, layer->norm, layer->compared > 0));
+    cgx_json_close(json, '}');
+}
+
+static void put_layer(struct cgx_json *json, const struct cgx_stats_layer *layer)
+{
+    const double width = 8 * (double)cgx_dtype_size(cgx_type_dtype(layer->type));
+
     cgx_json_begin(json, NULL, '{');
     put_position(json, layer->key.position);
     cgx_json_count(json, "rule", layer->key.rule);
     cgx_json_count(json, "elements", layer->key.count);
     cgx_json_string(json, "datatype", cgx_type_name(layer->type));
-    cgx_json_count(json, "segments", layer->segments);
-    cgx_json_string(json, "widths", layer->widths);
-    put_calls(json, layer, all);
+    cgx_json_begin(json, "calls", '{');
+    cgx_json_count(json, "compressed", cgx_config_observes() ? 0 : layer->compressed);
+    cgx_json_count(json, "redone", layer->redone);
+    cgx_json_count(json, "failed", layer->failed);
+    cgx_json_close(json, '}');
+    cgx_json_number(json, "seconds", layer->seconds);
+    cgx_json_open(json, "bytes", '{');
+    cgx_json_count(json, "sent", (uint64_t)layer->sent);
+    cgx_json_count(json, "uncompressed", (uint64_t)(layer->plain + .5));
+    cgx_json_close(json, '}');
+    cgx_json_number(json, "bits", width * ratio(layer->sent, layer->plain, layer->plain > 0));
+    /* A mean over calls: early gradients are much larger than late ones. */
+    cgx_json_number(json, "estimated_error",
+                    ratio(layer->errors, (double)layer->quantised, layer->quantised > 0));
+    if (cgx_config_observes())
+        put_observed(json, layer);
     cgx_json_close(json, '}');
 }
 
-/* Writes CALLS, and UNITS with the name UNIT; nothing if there are no calls. */
-static void put_counts(struct cgx_json *json, const char *name, uint64_t calls, const char *unit,
-                       uint64_t units)
+static void put_communicator(struct cgx_json *json, const struct cgx_stats *stats)
 {
-    if (calls == 0)
-        return;
-    cgx_json_open(json, name, '{');
-    cgx_json_count(json, "calls", calls);
-    cgx_json_count(json, unit, units);
-    cgx_json_close(json, '}');
-}
-
-/* Writes what is known of the step, and what became of all sums. */
-static void put_step(struct cgx_json *json, const struct cgx_stats *stats)
-{
+    cgx_json_begin(json, NULL, '{');
+    cgx_json_string(json, "name", stats->name);
+    cgx_json_count(json, "ranks", (uint64_t)stats->size);
     cgx_json_begin(json, "step", '{');
     cgx_json_string(json, "evidence", cgx_evidence_name(stats->evidence));
     cgx_json_count(json, "after", stats->established);
     cgx_json_count(json, "calls", stats->step);
     cgx_json_close(json, '}');
-    cgx_json_open(json, "compressed", '{');
-    put_counts(json, "placed", stats->placed.calls, "elements", stats->placed.elements);
-    put_counts(json, "unplaced", stats->unplaced.calls, "elements", stats->unplaced.elements);
-    cgx_json_close(json, '}');
-    cgx_json_open(json, "exact", '{');
-    for (unsigned i = 0; i < CGX_REASONS; i++)
-        put_counts(json, cgx_reasons[i].name, stats->exact[i].calls, "elements",
-                   stats->exact[i].elements);
-    cgx_json_close(json, '}');
-    cgx_json_count(json, "held_back", stats->blocked);
-}
-
-static void put_communicator(struct cgx_json *json, const struct cgx_stats *stats)
-{
-    const double all = cgx_stats_sent(stats);
-
-    cgx_json_begin(json, NULL, '{');
-    cgx_json_string(json, "name", stats->name);
-    cgx_json_count(json, "ranks", (uint64_t)stats->size);
-    cgx_json_count(json, "rank", (uint64_t)stats->rank);
-    cgx_json_bool(json, "freed", stats->ended);
-    put_step(json, stats);
     cgx_json_begin(json, "layers", '[');
     for (size_t i = 0; i < stats->nlayers; i++)
-        put_layer(json, &stats->layers[i], all);
+        put_layer(json, &stats->layers[i]);
     cgx_json_close(json, ']');
-    cgx_json_open(json, "other", '{');
-    put_calls(json, &stats->other, all);
-    cgx_json_close(json, '}');
+    cgx_json_count(json, "unlisted", stats->unlisted);
     cgx_json_close(json, '}');
 }
+
+/* ---- all communicators together ---- */
 
 static void put_large(struct cgx_json *json, const char *name, const struct cgx_large_sums *sums)
 {
@@ -126,6 +91,10 @@ static void put_large(struct cgx_json *json, const char *name, const struct cgx_
     cgx_json_count(json, "calls", sums->calls);
     cgx_json_count(json, "bytes", sums->bytes);
     cgx_json_number(json, "seconds", sums->seconds);
+    if (sums->plain > 0) {
+        cgx_json_count(json, "sent", sums->sent);
+        cgx_json_count(json, "uncompressed", sums->plain);
+    }
     cgx_json_close(json, '}');
 }
 
@@ -171,15 +140,16 @@ static void put_large_sums(struct cgx_json *json, const struct cgx_totals *total
     struct cgx_exact_kind kind;
 
     cgx_json_begin(json, "large_sums", '{');
-    put_large(json, "compressed", &totals->large_compressed);
+    put_large(json, "compressed", &totals->compressed);
     put_large(json, "exact", &totals->large_exact);
     if (cgx_config_observes())
-        put_large(json, "observed", &totals->large_observed);
+        put_large(json, "observed", &totals->observed);
     cgx_json_begin(json, "exact_kinds", '[');
     for (size_t i = 0; i < CGX_EXACT_KINDS && cgx_totals_kind(i, &kind); i++)
         put_exact_kind(json, &kind);
     cgx_json_close(json, ']');
-    cgx_totals_kind(CGX_EXACT_KINDS, &kind);
+    if (!cgx_totals_kind(CGX_EXACT_KINDS, &kind))
+        kind = (struct cgx_exact_kind){0};
     cgx_json_open(json, "exact_others", '{');
     cgx_json_count(json, "calls", kind.calls);
     cgx_json_number(json, "seconds", 1e-9 * (double)kind.nanoseconds);
@@ -188,27 +158,34 @@ static void put_large_sums(struct cgx_json *json, const struct cgx_totals *total
     cgx_json_close(json, '}');
 }
 
-static void put_process(struct cgx_json *json)
+static void put_settings(struct cgx_json *json)
 {
-    const struct cgx_settings *settings = cgx_config();
-    const struct cgx_totals totals = cgx_totals();
-
     cgx_json_begin(json, "settings", '{');
-    cgx_json_count(json, "bits", settings->bits);
-    cgx_json_count(json, "bucket_size", settings->bucket_size);
-    cgx_json_string(json, "codec", settings->codec == CGX_FAMILY_UNIFORM ? "uniform" : "maxmin");
-    cgx_json_number(json, "consensus", settings->consensus);
+    cgx_json_count(json, "bits", cgx_config()->bits);
+    cgx_json_string(json, "codec",
+                    cgx_config()->codec == CGX_FAMILY_UNIFORM ? "uniform" : "maxmin");
     cgx_json_bool(json, "observe", cgx_config_observes());
     cgx_json_close(json, '}');
+}
+
+static void put_process(struct cgx_json *json)
+{
+    const struct cgx_totals totals = cgx_totals();
+
     cgx_json_open(json, "process", '{');
-    cgx_json_count(json, "compressed_calls", totals.compressed_calls);
-    cgx_json_count(json, "bytes_sent", totals.bytes_sent);
+    cgx_json_count(json, "compressed_calls", totals.compressed.calls);
+    cgx_json_count(json, "bytes_sent", totals.compressed.sent);
     cgx_json_count(json, "exact_calls", totals.exact[CGX_REASON_NONE].calls);
     cgx_json_count(json, "exact_bytes", totals.exact[CGX_REASON_NONE].bytes);
     cgx_json_open(json, "exact", '{');
-    for (unsigned i = CGX_REASON_NONE + 1; i < CGX_REASONS; i++)
-        put_counts(json, cgx_reasons[i].name, totals.exact[i].calls, "bytes",
-                   totals.exact[i].bytes);
+    for (unsigned i = CGX_REASON_NONE + 1; i < CGX_REASONS; i++) {
+        if (totals.exact[i].calls == 0)
+            continue;
+        cgx_json_open(json, cgx_reasons[i].name, '{');
+        cgx_json_count(json, "calls", totals.exact[i].calls);
+        cgx_json_count(json, "bytes", totals.exact[i].bytes);
+        cgx_json_close(json, '}');
+    }
     cgx_json_close(json, '}');
     cgx_json_open(json, "found", '{');
     for (enum cgx_look look = CGX_LOOK_GRADIENT + 1; look < CGX_LOOKS; look++)
@@ -219,11 +196,12 @@ static void put_process(struct cgx_json *json)
     cgx_json_close(json, '}');
 }
 
-void cgx_stats_json(FILE *out, const struct cgx_stats_world *world)
+void cgx_stats_json(FILE *out, const void *all)
 {
     static const char *const ends[] = {[CGX_STATS_FINALIZES] = "MPI_Finalize",
                                        [CGX_STATS_ABORTS] = "MPI_Abort",
                                        [CGX_STATS_EXITS] = "exit"};
+    const struct cgx_stats_world *world = all;
     struct cgx_json json = {.out = out};
 
     cgx_json_open(&json, NULL, '{');
@@ -234,15 +212,13 @@ void cgx_stats_json(FILE *out, const struct cgx_stats_world *world)
     cgx_json_string(&json, "end", ends[world->when]);
     cgx_json_number(&json, "seconds",
                     1e-9 * (double)(cgx_trace_clock_since(world->begun) - world->begun));
+    put_settings(&json);
     put_process(&json);
     cgx_json_open(&json, "communicators", '[');
     for (const struct cgx_stats *stats = world->communicators; stats; stats = stats->next)
         put_communicator(&json, stats);
     cgx_json_close(&json, ']');
-    cgx_json_open(&json, "merged", '{');
-    cgx_json_count(&json, "communicators", world->merged);
-    put_calls(&json, &world->rest, world->rest.sent);
-    cgx_json_close(&json, '}');
+    cgx_json_count(&json, "unlisted", world->unlisted);
     cgx_json_close(&json, '}');
     fputc('\n', out);
 }

@@ -4,11 +4,9 @@
 /* The statistics of all communicators of the process, and when they are written. */
 #include <errno.h>
 #include <locale.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -31,7 +29,7 @@ static bool begun;            /* the first call has written them */
 
 /* ---- communicators ---- */
 
-struct cgx_stats *cgx_stats_create(cgx_mpi_comm comm, int rank, int size)
+struct cgx_stats *cgx_stats_create(cgx_mpi_comm comm, int size)
 {
     struct cgx_stats *stats;
     int length;
@@ -43,7 +41,6 @@ struct cgx_stats *cgx_stats_create(cgx_mpi_comm comm, int rank, int size)
         return NULL;
     if (cgx_mpi()->Comm_get_name(comm, stats->name, &length) != CGX_MPI_SUCCESS)
         stats->name[0] = '\0';
-    stats->rank = rank;
     stats->size = size;
     pthread_mutex_init(&stats->lock, NULL);
     pthread_mutex_lock(&lock);
@@ -53,39 +50,15 @@ struct cgx_stats *cgx_stats_create(cgx_mpi_comm comm, int rank, int size)
     return stats;
 }
 
-static void add_layer(struct cgx_stats_layer *to, const struct cgx_stats_layer *from)
-{
-    to->compressed += from->compressed;
-    to->exact += from->exact;
-    to->redone += from->redone;
-    to->failed += from->failed;
-    to->seconds += from->seconds;
-    to->plain_seconds += from->plain_seconds;
-    to->sent += from->sent;
-    to->plain += from->plain;
-    to->elements += from->elements;
-    to->quantised += from->quantised;
-    to->errors += from->errors;
-    to->compared += from->compared;
-    to->square += from->square;
-    to->norm += from->norm;
-}
-
-/* Removes STATS, and adds its calls to those of other communicators that are not kept. */
-static void merge(const struct cgx_stats *stats)
+/* Removes STATS from those that are kept. */
+static void forget(const struct cgx_stats *stats)
 {
     struct cgx_stats **link = &world.communicators;
 
     while (*link != stats)
         link = &(*link)->next;
     *link = stats->next;
-    for (size_t i = 0; i < stats->nlayers; i++)
-        add_layer(&world.rest, &stats->layers[i]);
-    add_layer(&world.rest, &stats->other);
-    world.rest.exact += stats->exact[CGX_REASON_SMALL].calls +
-                        stats->exact[CGX_REASON_NOT_RECURRING].calls +
-                        stats->exact[CGX_REASON_STRAY].calls;
-    world.merged++;
+    world.unlisted++;
 }
 
 static void free_stats(struct cgx_stats *stats)
@@ -102,10 +75,9 @@ void cgx_stats_end(struct cgx_stats *stats)
         return;
     pthread_mutex_lock(&lock);
     keep = !written && ended < CGX_STATS_ENDED;
-    stats->ended = true;
     ended += keep;
     if (!keep)
-        merge(stats);
+        forget(stats);
     pthread_mutex_unlock(&lock);
     if (!keep)
         free_stats(stats);
@@ -134,32 +106,8 @@ static bool lock_all(bool waits)
     return true;
 }
 
-static void write_json(FILE *file, const void *all)
-{
-    cgx_stats_json(file, all);
-}
-
-/* Writes the table in one piece, since other ranks and the program may write to stderr too. */
-static bool put_table(void)
-{
-    char *text = NULL;
-    size_t length = 0;
-    FILE *memory;
-    bool good = false;
-
-    if (!cgx_log_has_stderr())
-        return true;
-    memory = open_memstream(&text, &length);
-    if (memory) {
-        cgx_stats_table(memory, &world);
-        good = fclose(memory) == 0 && fwrite(text, 1, length, stderr) == length;
-    }
-    free(text);
-    return good;
-}
-
-/* Writes to the file at PATH, which is never seen half-written, or to stderr for "-". Numbers have
- * a decimal point, whatever the program's locale. */
+/* Writes the file at PATH, which is never seen half-written. Numbers have a decimal point, whatever
+ * the program's locale. */
 static bool put(const char *path)
 {
     locale_t plain = newlocale(LC_ALL_MASK, "C", 0), before = 0;
@@ -168,7 +116,7 @@ static bool put(const char *path)
 
     if (plain)
         before = uselocale(plain);
-    good = strcmp(path, "-") == 0 ? put_table() : cgx_output_replace(path, write_json, &world);
+    good = cgx_output_replace(path, cgx_stats_json, &world);
     saved = errno;
     if (plain) {
         uselocale(before);
@@ -208,7 +156,7 @@ void cgx_stats_write(enum cgx_stats_when when)
     bool runs = when == CGX_STATS_RUNS, waits = runs || when == CGX_STATS_FINALIZES;
     char path[CGX_CONFIG_PATH_BYTES];
 
-    if (!is_writer(path) || (runs && strcmp(path, "-") == 0))
+    if (!is_writer(path))
         return;
     if (waits)
         pthread_mutex_lock(&lock);

@@ -7,31 +7,16 @@
 #ifndef CGX_OBSERVE_TIMELINE_H
 #define CGX_OBSERVE_TIMELINE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-
 #include "observe/record.h"
 #include "util/trace.h"
-
-/* Values of an event's bits besides widths. */
-#define CGX_TIMELINE_SEVERAL 255
-
-/* ---- recording ---- */
-
-/* Records the sums of a call, compressed and exact. */
-void cgx_timeline_record(const struct cgx_record *record);
 
 /* Records events from now on, if CGX_TRACE is set. */
 void cgx_timeline_begin(void);
 
-/* ---- writing ---- */
+/* Records the sums of a call, compressed and exact. */
+void cgx_timeline_record(const struct cgx_record *record);
 
 /* In MPI_Finalize, on every RANK of MPI_COMM_WORLD. Logs an error if writing fails. */
 void cgx_timeline_write(int rank);
-
-/* timeline_write.c: writes the file of RANK; DROPPED: events besides the COUNT EVENTS. */
-void cgx_timeline_put(FILE *out, int rank, const struct cgx_trace_event *events, size_t count,
-                      uint64_t dropped);
 
 #endif

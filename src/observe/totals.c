@@ -3,14 +3,12 @@
 
 #include "observe/totals.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
 #include "mpi/config.h"
 #include "mpi/world.h"
 #include "observe/notices.h"
-#include "observe/size_times.h"
 #include "util/log.h"
 
 static struct count {
@@ -64,50 +62,6 @@ static void warn_of_nothing(void)
             calls, (double)bytes / 0x1p30, cgx_reasons[most].text, cgx_reasons[most].advice);
 }
 
-/* ---- kinds of large sums ---- */
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct cgx_exact_kind kinds[CGX_EXACT_KINDS + 1]; /* the last: calls of further kinds */
-static size_t nkinds;
-
-static bool is_alike(const struct cgx_exact_kind *a, const struct cgx_exact_kind *b)
-{
-    return a->elements == b->elements && a->position == b->position && a->type == b->type &&
-           a->reason == b->reason;
-}
-
-/* At most a few hundred comparisons, for a sum of at least 1024 elements. */
-static void count_kind(const struct cgx_record *record)
-{
-    const struct cgx_exact_kind kind = {.elements = (uint64_t)record->request->count,
-                                        .type = record->request->type,
-                                        .reason = record->reason,
-                                        .position = record->site ? record->site->position
-                                                                 : CGX_POSITION_NONE};
-    size_t i = 0;
-
-    pthread_mutex_lock(&lock);
-    while (i < nkinds && !is_alike(&kinds[i], &kind))
-        i++;
-    if (i == nkinds && i < CGX_EXACT_KINDS)
-        kinds[nkinds++] = kind;
-    kinds[i].calls++;
-    kinds[i].nanoseconds += cgx_span_nanoseconds(&record->exact);
-    pthread_mutex_unlock(&lock);
-}
-
-bool cgx_totals_kind(size_t index, struct cgx_exact_kind *kind)
-{
-    bool is_there;
-
-    pthread_mutex_lock(&lock);
-    is_there = index < nkinds || index == CGX_EXACT_KINDS;
-    if (is_there)
-        *kind = kinds[index];
-    pthread_mutex_unlock(&lock);
-    return is_there;
-}
-
 /* ---- counting ---- */
 
 /* Of each buffer of REQUEST, whose datatype is valid. */
@@ -137,7 +91,7 @@ static void count_exact(const struct cgx_record *record)
     count_call(&all_large, bytes, nanoseconds);
     cgx_size_times_exact(record);
     if (cgx_config()->stats_path[0] != '\0')
-        count_kind(record);
+        cgx_totals_count_kind(record);
     if (atomic_load(&compressed.sent.calls) == 0 &&
         (atomic_load(&all_large.calls) >= CGX_TOTALS_MANY_CALLS ||
          atomic_load(&all_large.bytes) >= CGX_TOTALS_MANY_BYTES))
@@ -172,22 +126,23 @@ void cgx_totals_count(const struct cgx_record *record)
     }
 }
 
-static struct cgx_large_sums large_sums(const struct count *count, const atomic_ullong *bytes)
+static struct cgx_large_sums large_sums(const struct served *served)
 {
-    return (struct cgx_large_sums){.calls = atomic_load(&count->calls),
-                                   .bytes = atomic_load(bytes),
-                                   .seconds = 1e-9 * (double)atomic_load(&count->ns)};
+    return (struct cgx_large_sums){.calls = atomic_load(&served->sent.calls),
+                                   .bytes = atomic_load(&served->buffers),
+                                   .sent = atomic_load(&served->sent.bytes),
+                                   .plain = atomic_load(&served->plain),
+                                   .seconds = 1e-9 * (double)atomic_load(&served->sent.ns)};
 }
 
 struct cgx_totals cgx_totals(void)
 {
-    struct cgx_totals totals = {.compressed_calls = atomic_load(&compressed.sent.calls),
-                                .bytes_sent = atomic_load(&compressed.sent.bytes),
-                                .bytes_observed = atomic_load(&observed.sent.bytes),
-                                .large_compressed =
-                                    large_sums(&compressed.sent, &compressed.buffers),
-                                .large_observed = large_sums(&observed.sent, &observed.buffers),
-                                .large_exact = large_sums(&all_large, &all_large.bytes)};
+    struct cgx_totals totals = {
+        .compressed = large_sums(&compressed),
+        .observed = large_sums(&observed),
+        .large_exact = {.calls = atomic_load(&all_large.calls),
+                        .bytes = atomic_load(&all_large.bytes),
+                        .seconds = 1e-9 * (double)atomic_load(&all_large.ns)}};
 
     for (size_t i = 0; i < CGX_REASONS; i++) {
         totals.exact[i].calls = atomic_load(&exact[i].calls);
@@ -234,7 +189,7 @@ static bool most_compressed(struct cgx_size_times *most)
  * a warning, unless times decided. */
 static void log_large(const struct cgx_totals *totals)
 {
-    const struct cgx_large_sums *quick = &totals->large_compressed, *rest = &totals->large_exact;
+    const struct cgx_large_sums *quick = &totals->compressed, *rest = &totals->large_exact;
     char sent[24], instead[24], took[128] = "";
     struct cgx_size_times times = {0};
     const bool left = atomic_load(&exact[CGX_REASON_SLOWER].calls) > 0;
@@ -255,8 +210,8 @@ static void log_large(const struct cgx_totals *totals)
             "%llu of %llu large sums compressed, from number %llu on: sent %s instead of %s%s%s",
             (unsigned long long)quick->calls, (unsigned long long)quick->calls + rest->calls,
             (unsigned long long)atomic_load(&compressed.first_one),
-            in_units((double)totals->bytes_sent, sent),
-            in_units((double)atomic_load(&compressed.plain), instead), took[0] ? "; " : "", took);
+            in_units((double)quick->sent, sent), in_units((double)quick->plain, instead),
+            took[0] ? "; " : "", took);
     if (slower > 1.5 && !left && cgx_log_level() < CGX_LOG_INFO)
         cgx_log(CGX_LOG_WARN, "compression was slower here: %s", took);
 }
@@ -264,7 +219,7 @@ static void log_large(const struct cgx_totals *totals)
 /* Logs what compression would do to large sums; the exact sums are the same ones. */
 static void log_observed(const struct cgx_totals *totals)
 {
-    const struct cgx_large_sums *sums = &totals->large_observed;
+    const struct cgx_large_sums *sums = &totals->observed;
     const struct count *plain = &large[CGX_REASON_OBSERVED];
     double before = 1e-6 * (double)atomic_load(&plain->ns) / (double)atomic_load(&plain->calls);
     double now = 1e3 * sums->seconds / (double)sums->calls;
@@ -280,9 +235,8 @@ static void log_observed(const struct cgx_totals *totals)
                 "%llu on: %s instead of %s; a sum %.3g ms instead of %.3g%s",
                 (unsigned long long)sums->calls, (unsigned long long)totals->large_exact.calls,
                 (unsigned long long)atomic_load(&observed.first_one),
-                in_units((double)totals->bytes_observed, sent),
-                in_units((double)atomic_load(&observed.plain), instead), now, before,
-                now > before ? ": exact ones are faster here" : "");
+                in_units((double)sums->sent, sent), in_units((double)sums->plain, instead), now,
+                before, now > before ? ": exact ones are faster here" : "");
 }
 
 void cgx_totals_log(void)
@@ -295,7 +249,7 @@ void cgx_totals_log(void)
         log_large(&totals);
     cgx_log(CGX_LOG_INFO,
             "sent %llu bytes in %llu compressed calls; %llu exact ones, of %llu bytes",
-            (unsigned long long)totals.bytes_sent, (unsigned long long)totals.compressed_calls,
+            (unsigned long long)totals.compressed.sent, (unsigned long long)totals.compressed.calls,
             (unsigned long long)totals.exact[CGX_REASON_NONE].calls,
             (unsigned long long)totals.exact[CGX_REASON_NONE].bytes);
     for (unsigned i = CGX_REASON_NONE + 1; i < CGX_REASONS; i++) {

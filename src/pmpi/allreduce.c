@@ -14,7 +14,7 @@
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "mpi/stall.h"
-#include "observe/observe.h"
+#include "observe/record.h"
 #include "observe/stats.h"
 #include "pmpi/compress.h"
 #include "pmpi/exact.h"

@@ -14,7 +14,7 @@
 #include "cuda/peers.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
-#include "observe/observe.h"
+#include "observe/record.h"
 #include "pmpi/exact.h"
 #include "pmpi/look.h"
 #include "pmpi/trial.h"
@@ -66,7 +66,6 @@ static void run(struct cgx_coll *coll, struct cgx_record *record)
     record->run.ended = cgx_trace_clock_since(record->run.begun);
     record->slices = coll->schedule->slices;
     record->sent = coll->sent;
-    record->history = coll->history.scales ? cgx_history_bytes(plan->count, plan->bucket_size) : 0;
     record->quantised = coll->quantised;
     record->look = coll->look;
     record->compared = false;

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,16 +20,14 @@ static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
 static atomic_int level_in_force = CGX_LOG_WARN;
 static atomic_int world_rank = -1;
+
+/* Whether stderr was open when the process began. If not, nothing is logged, since another file
+ * that the program or its MPI has opened may have its number. */
 static bool has_stderr = true;
 
 __attribute__((constructor)) static void find_stderr(void)
 {
     has_stderr = fcntl(STDERR_FILENO, F_GETFD) >= 0;
-}
-
-bool cgx_log_has_stderr(void)
-{
-    return has_stderr;
 }
 
 enum cgx_log_level cgx_log_level(void)

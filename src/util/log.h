@@ -10,17 +10,11 @@
 #ifndef CGX_UTIL_LOG_H
 #define CGX_UTIL_LOG_H
 
-#include <stdbool.h>
-
 enum cgx_log_level { CGX_LOG_ERROR, CGX_LOG_WARN, CGX_LOG_INFO, CGX_LOG_DEBUG };
 
 /* The level in force; CGX_LOG_WARN until cgx_log_set_level. */
 enum cgx_log_level cgx_log_level(void);
 void cgx_log_set_level(enum cgx_log_level level);
-
-/* Whether stderr was open when the process began. If not, nothing is logged, since another file
- * that the program or its MPI has opened may have its number. */
-bool cgx_log_has_stderr(void);
 
 /* Sets the rank in the prefix, that in MPI_COMM_WORLD. Until then it is "?". */
 void cgx_log_set_rank(int rank);

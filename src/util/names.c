@@ -39,6 +39,8 @@ static const struct retired {
     {"CGX_ADAPTIVE_BUDGET", BITS_FOLLOW},
     {"CGX_ADAPTIVE_PERIOD", BITS_FOLLOW},
     {"CGX_CHECK", "set CGX_ENABLE=observe"},
+    {"CGX_COMPRESSION_BUCKET_SIZE", "buckets have 128 elements, with CGX_HISTORY=0 512"},
+    {"CGX_CONSENSUS", "for 0, say '-> consensus=off' in the file that CGX_RULES names"},
     {"CGX_ERROR_FEEDBACK", NO_BIAS},
     {"CGX_FRAGMENT_BYTES", "messages through MPI are cut as the network's speed has it"},
     {"CGX_INNER_REDUCTION_TYPE", "ranks of a node sum by scatter-reduce-allgather (SRA)"},
@@ -64,6 +66,7 @@ static const struct retired_value {
     {"CGX_CROSS_REDUCTION_TYPE", "RING", .successor = "SRA"},
     {"CGX_ENABLE", "check", .successor = "observe"},
     {"CGX_INNER_COMMUNICATOR_TYPE", "FUSED", .successor = "P2P"},
+    {"CGX_STATS", "-", .successor = "cgx-stats.json"},
 };
 
 const char *cgx_names_alias(const char *name)

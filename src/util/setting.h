@@ -24,7 +24,4 @@ struct cgx_setting {
     unsigned slot;
 };
 
-/* Sets of defaults, which other settings select. */
-enum cgx_defaults { CGX_DEFAULTS_USUAL, CGX_DEFAULTS_NO_HISTORY, CGX_DEFAULTS };
-
 #endif

@@ -18,11 +18,9 @@
     .size = sizeof(((struct cgx_settings *)NULL)->member)
 #define PATH(member) .path = offsetof(struct cgx_settings, member)
 #define KIND(member) .kind = offsetof(struct cgx_settings, member)
-#define NO_HISTORY(initial) .others[CGX_DEFAULTS_NO_HISTORY] = (initial)
 
 /* A new variable takes the next free slot. The slot of a removed variable stays empty. */
 static const struct cgx_key rows[] = {
-    /* This row comes first: the defaults of the others depend on it. */
     {{"CGX_HISTORY", "0, 1, auto", "auto",
       "1: elements are quantised relative to earlier sums at the same position of the step; "
       "auto: in host memory, and on devices where it takes little of the free memory", 28},
@@ -38,9 +36,6 @@ static const struct cgx_key rows[] = {
       "how elements are quantised; uniform (auto): with one step for all, in as many bits as each "
       "layer needs; maxmin: in buckets with a scale each", 26},
      cgx_value_codec, FIELD(codec)},
-    {{"CGX_COMPRESSION_BUCKET_SIZE", "a power of two from 64 to 4096", "128",
-      "elements that share a scale", 3},
-     cgx_value_power, 64, 4096, NO_HISTORY("512"), FIELD(bucket_size)},
     {{"CGX_COMPRESSION_MINIMAL_SIZE", "auto, or a number of elements", "auto",
       "smaller calls are exact; values below 1024 mean 1024; auto: 16384, and more if "
       "smaller calls are faster exact", 4},
@@ -52,9 +47,6 @@ static const struct cgx_key rows[] = {
     {{"CGX_WARMUP", "0-1000000", "2",
       "repeats of the program's step before its calls are compressed; 0: all calls are compressed at once", 7},
      cgx_value_integer, 0, 1000000, FIELD(warmup)},
-    {{"CGX_CONSENSUS", "a number from 0 to 1", "1",
-      "unless 0, ranks look at data, and sums that are no gradients stay exact", 24},
-     cgx_value_share, .most = 1, FIELD(consensus)},
     {{"CGX_RULES", "a file that can be read", "",
       "rules: what recurs, what is exact, steps, layers and their widths", 14},
      cgx_value_content, FIELD(rules), PATH(rules_path)},
@@ -75,8 +67,7 @@ static const struct cgx_key rows[] = {
     {{"CGX_LOG", "error, warn, info, debug", "warn",
       "how much is written to stderr", 0},
      cgx_value_choice, FIELD(log_level)},
-    {{"CGX_STATS", "a file, or -", "",
-      "statistics: JSON, written regularly and at the end; -: a table on stderr at the end", 0},
+    {{"CGX_STATS", "a file", "", "statistics for cgx-report: JSON, written regularly and at the end", 0},
      cgx_value_path, PATH(stats_path)},
     {{"CGX_TRACE", "a file", "",
       "timeline in Chrome's trace-event format", 0},
@@ -88,25 +79,6 @@ static const struct cgx_key rows[] = {
 const struct cgx_setting *cgx_settings_row(size_t index)
 {
     return index < NROWS ? &rows[index].about : NULL;
-}
-
-const char *cgx_settings_initial(size_t index, enum cgx_defaults defaults)
-{
-    const struct cgx_key *row = &rows[index];
-
-    return row->others[defaults] ? row->others[defaults] : row->about.initial;
-}
-
-const char *cgx_defaults_name(enum cgx_defaults defaults)
-{
-    static const char *const names[CGX_DEFAULTS] = {[CGX_DEFAULTS_NO_HISTORY] = "CGX_HISTORY=0"};
-
-    return names[defaults];
-}
-
-static enum cgx_defaults defaults_of(const struct cgx_settings *settings)
-{
-    return settings->history == CGX_HISTORY_NEVER ? CGX_DEFAULTS_NO_HISTORY : CGX_DEFAULTS_USUAL;
 }
 
 static uint64_t load_value(const struct cgx_key *row, const struct cgx_settings *settings)
@@ -147,16 +119,15 @@ static const char *find_text(const struct cgx_key *row, char *const environment[
     return successor ? successor : text;
 }
 
-/* Sets the fields of ROW from TEXT, or to INITIAL if TEXT is NULL or refused. False if it is
+/* Sets the fields of ROW from TEXT, or to its default if TEXT is NULL or refused. False if it is
  * refused. */
-static bool read_row(const struct cgx_key *row, const char *initial, const char *text,
-                     struct cgx_settings *settings)
+static bool read_row(const struct cgx_key *row, const char *text, struct cgx_settings *settings)
 {
-    cgx_key_read(row, initial, settings); /* this leaves 0 if INITIAL is "" */
+    cgx_key_read(row, row->about.initial, settings); /* this leaves 0 if the default is "" */
     if (!text)
         return true;
     if (!cgx_key_read(row, text, settings)) {
-        cgx_key_read(row, initial, settings);
+        cgx_key_read(row, row->about.initial, settings);
         return false;
     }
     if (row->path != 0)
@@ -196,10 +167,10 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
     settings->valid = true;
     for (size_t i = 0; i < NROWS; i++) {
         texts[i] = find_text(&rows[i], environment);
-        taken[i] =
-            read_row(&rows[i], cgx_settings_initial(i, defaults_of(settings)), texts[i], settings);
+        taken[i] = read_row(&rows[i], texts[i], settings);
         settings->valid = settings->valid && taken[i];
     }
+    settings->bucket_size = settings->history == CGX_HISTORY_NEVER ? 512 : 128;
     then = cgx_settings_consequence(settings, "every call is exact");
     for (size_t i = 0; i < NROWS; i++) {
         const char *name = name_in_use(rows[i].about.name, environment);
@@ -246,73 +217,52 @@ const char *cgx_settings_slot_name(size_t slot)
 
 /* ---- printing ---- */
 
-static void ignore_message(void *context, int level, const char *message)
-{
-    (void)context;
-    (void)level;
-    (void)message;
-}
-
 static const char *shown_default(const char *initial)
 {
     return *initial == '\0' ? "unset" : initial;
 }
 
-/* Prints ROW with its allowed values and all its defaults. */
-static void print_row(FILE *out, const struct cgx_key *row, const char *text, const char *initial,
-                      const char *source)
+/* Prints ROW with its allowed values and its default. */
+static void print_row(FILE *out, const struct cgx_key *row, const char *text)
 {
+    const char *initial = shown_default(row->about.initial);
     char copy[CGX_PRINTABLE_BYTES];
     struct cgx_settings tried;
 
-    fprintf(out, "%s\n    %s\n", row->about.name, row->about.meaning);
-    fprintf(out, "    values: %s; default: %s", row->about.values,
-            shown_default(row->about.initial));
-    for (unsigned d = CGX_DEFAULTS_USUAL + 1; d < CGX_DEFAULTS; d++)
-        if (row->others[d])
-            fprintf(out, "; with %s: %s", cgx_defaults_name((enum cgx_defaults)d),
-                    shown_default(row->others[d]));
+    fprintf(out, "%s\n    %s\n    values: %s; default: %s", row->about.name, row->about.meaning,
+            row->about.values, initial);
     if (text)
         fprintf(out, "\n    now: \"%s\"%s\n", cgx_printable(text, copy),
                 cgx_key_read(row, text, &tried) ? "" : " (refused)");
     else
-        fprintf(out, "\n    now: %s (the default%s%s)\n", shown_default(initial),
-                source ? " with " : "", source ? source : "");
+        fprintf(out, "\n    now: %s (the default)\n", initial);
 }
 
 /* Prints ROW if TEXT sets it to something other than the default, and returns whether it did. */
-static bool print_change(FILE *out, const struct cgx_key *row, const char *text,
-                         const char *initial, const char *source)
+static bool print_change(FILE *out, const struct cgx_key *row, const char *text)
 {
     char copy[CGX_PRINTABLE_BYTES];
     struct cgx_settings tried;
 
-    if (!text || strcmp(text, initial) == 0)
+    if (!text || strcmp(text, row->about.initial) == 0)
         return false;
-    fprintf(out, "%s=\"%s\" (%sdefault%s%s: %s)\n    %s\n", row->about.name,
-            cgx_printable(text, copy), cgx_key_read(row, text, &tried) ? "" : "refused; ",
-            source ? " with " : "", source ? source : "", shown_default(initial),
+    fprintf(out, "%s=\"%s\" (%sdefault: %s)\n    %s\n", row->about.name, cgx_printable(text, copy),
+            cgx_key_read(row, text, &tried) ? "" : "refused; ", shown_default(row->about.initial),
             row->about.meaning);
     return true;
 }
 
 void cgx_settings_print(FILE *out, char *const environment[], bool all)
 {
-    struct cgx_settings settings;
-    enum cgx_defaults defaults;
     bool changed = false;
 
-    cgx_settings_parse(environment, ignore_message, NULL, &settings);
-    defaults = defaults_of(&settings);
     for (size_t i = 0; i < NROWS; i++) {
         const char *text = find_text(&rows[i], environment);
-        const char *initial = cgx_settings_initial(i, defaults);
-        const char *source = rows[i].others[defaults] ? cgx_defaults_name(defaults) : NULL;
 
         if (all)
-            print_row(out, &rows[i], text, initial, source);
+            print_row(out, &rows[i], text);
         else
-            changed = print_change(out, &rows[i], text, initial, source) || changed;
+            changed = print_change(out, &rows[i], text) || changed;
     }
     if (!all && !changed)
         fprintf(out, "all settings have their defaults: cgx-info --settings --all prints them\n");

@@ -44,12 +44,11 @@ struct cgx_settings {
     enum cgx_enable enable;
     unsigned bits; /* 1-8 */
     enum cgx_family codec;
-    unsigned bucket_size;  /* of max-min quantisation: elements, a power of two */
+    unsigned bucket_size;  /* of max-min quantisation and of history; fewer with history */
     uint64_t minimal_size; /* elements, at least 1024 */
     enum cgx_minimal minimal_kind;
     enum cgx_buffers buffers;
-    unsigned warmup;  /* steps before calls are compressed */
-    double consensus; /* 0: ranks do not look at data */
+    unsigned warmup; /* steps before calls are compressed */
     uint64_t fusion_buffer_bytes;
     enum cgx_reduction cross_reduction;
     uint32_t leaders; /* 1: one rank of each node exchanges data between nodes (LEADERS) */
@@ -67,12 +66,6 @@ struct cgx_settings {
 
 /* The rows of the table in order; NULL behind the last. */
 const struct cgx_setting *cgx_settings_row(size_t index);
-
-/* The default of row INDEX of the table. */
-const char *cgx_settings_initial(size_t index, enum cgx_defaults defaults);
-
-/* The setting that selects DEFAULTS, such as "CGX_HISTORY=0"; NULL for the usual ones. */
-const char *cgx_defaults_name(enum cgx_defaults defaults);
 
 /* Receives the messages of cgx_settings_parse, one per call, without a newline. LEVEL is an enum
  * cgx_log_level: error for a refused value, warn otherwise. At the first message *SETTINGS is

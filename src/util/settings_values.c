@@ -14,11 +14,6 @@ bool cgx_value_integer(const struct cgx_key *row, const char *text, uint64_t *va
     return cgx_parse_unsigned(text, value) && *value >= row->least && *value <= row->most;
 }
 
-bool cgx_value_power(const struct cgx_key *row, const char *text, uint64_t *value)
-{
-    return cgx_value_integer(row, text, value) && (*value & (*value - 1)) == 0;
-}
-
 bool cgx_value_elements(const struct cgx_key *row, const char *text, uint64_t *value)
 {
     if (cgx_parse_choice(text, "auto", value)) {
@@ -83,16 +78,6 @@ bool cgx_value_bits(const struct cgx_key *row, const char *text, uint64_t *value
     return cgx_value_width(row, text, value) ||
            (cgx_parse_pair(text, ':', &least, value) && least >= row->least && least <= *value &&
             *value <= row->most);
-}
-
-bool cgx_value_share(const struct cgx_key *row, const char *text, uint64_t *value)
-{
-    double number;
-
-    if (!cgx_parse_nonnegative(text, &number) || number > (double)row->most)
-        return false;
-    memcpy(value, &number, sizeof number);
-    return true;
 }
 
 bool cgx_value_reduction(const struct cgx_key *row, const char *text, uint64_t *value)

@@ -18,7 +18,6 @@ struct cgx_key;
  * types: */
 typedef bool cgx_settings_parser(const struct cgx_key *row, const char *text, uint64_t *value);
 cgx_settings_parser cgx_value_integer;
-cgx_settings_parser cgx_value_power; /* an integer from LEAST to MOST that is a power of two */
 /* An integer, at least LEAST; smaller ones mean LEAST. "auto": MOST with CGX_SETTINGS_SIGN. */
 cgx_settings_parser cgx_value_elements;
 cgx_settings_parser cgx_value_mebibytes; /* an integer from LEAST to MOST, in MiB; the value is
@@ -30,7 +29,6 @@ cgx_settings_parser cgx_value_codec; /* a word of CGX_CODECS: LEAST + its enum c
 cgx_settings_parser cgx_value_width; /* an integer from LEAST to MOST; "exact": CGX_BITS_EXACT */
 /* A width; or MIN:MAX, both from LEAST to MOST, which means MAX. */
 cgx_settings_parser cgx_value_bits;
-cgx_settings_parser cgx_value_share;     /* a real number from 0 to MOST */
 cgx_settings_parser cgx_value_reduction; /* a word of VALUES: its index; index MOST becomes LEAST
                                             with CGX_SETTINGS_SIGN */
 cgx_settings_parser cgx_value_topology;  /* "auto", "flat", or NxL, each from LEAST to MOST */
@@ -43,7 +41,6 @@ struct cgx_key {
     struct cgx_setting about;
     cgx_settings_parser *parse;
     uint64_t least, most;
-    const char *others[CGX_DEFAULTS]; /* the other defaults; NULL: the usual one */
     /* Offset and size of the field, in the struct that the table fills; size 0: none. */
     size_t offset, size;
     size_t path; /* offset of the field for the text itself; 0: none */

@@ -58,9 +58,6 @@ static void split(char *text, bool explains, char *environment[VARIABLES + 1])
 static void check(const struct cgx_settings *settings)
 {
     fuzz_require(settings->bits >= 1 && settings->bits <= 8, "the width is one");
-    fuzz_require(settings->bucket_size >= 64 && settings->bucket_size <= 4096 &&
-                     (settings->bucket_size & (settings->bucket_size - 1)) == 0,
-                 "the bucket is one");
     fuzz_require(memchr(settings->stats_path, 0, sizeof settings->stats_path) &&
                      memchr(settings->trace_path, 0, sizeof settings->trace_path),
                  "paths end");

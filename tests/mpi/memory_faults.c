@@ -200,8 +200,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < COUNT; i++)
         input[i] = (float)rand() / (float)RAND_MAX * 2 - 1;
     /* Rules that cannot be read would keep all sums exact. */
-    if (in_steps)
-        MPI_Allreduce(MPI_IN_PLACE, exact, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, exact, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     for (int faulty = 0; faulty < check_size; faulty += check_size - 1) {
         for (tried = 0; test_allocation(tried, faulty); tried++)
             ;

@@ -94,8 +94,7 @@ static void draw_actions(struct draw *draw, struct rule *rule, FILE *file)
     }
     if (rule->first == rule->last)
         draw_layers(draw, rule, file);
-    if (draw_once_in(draw, 8))
-        fprintf(file, " consensus=%s", draw_once_in(draw, 2) ? "off" : "on");
+    fprintf(file, " consensus=%s", draw_once_in(draw, 4) ? "on" : "off");
     if (draw_once_in(draw, 8)) {
         said->recurs = draw_once_in(draw, 4) ? SAID_NEVER : SAID_ALWAYS;
         fprintf(file, " recurs=%s", said->recurs == SAID_NEVER ? "never" : "always");

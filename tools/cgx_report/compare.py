@@ -6,7 +6,7 @@
 import os
 
 from . import units, words
-from .large import mean
+from .stats import mean
 from .terminal import Terminal
 
 ROWS = 20
@@ -67,10 +67,8 @@ def _verdict(runs, names):
     if not all(seconds) or not all(sent):
         return "There is nothing to compare: a run has no large sums of more than one rank."
     parts = [f"large sums took {_times_less(seconds, names)}"]
-    # Earlier versions do not say what a run took.
-    if all(run.seconds for run in runs):
-        whole = _times_less([run.seconds for run in runs], names)
-        parts.insert(0, f"from the first sum to the end a run took {whole}")
+    whole = _times_less([run.seconds for run in runs], names)
+    parts.insert(0, f"from the first sum to the end a run took {whole}")
     few = 0 if sent[0] < sent[1] else 1
     parts.append(f"{names[few]} sent {sent[1 - few] / sent[few]:.2f} times fewer bytes")
     line = "; ".join(parts)
@@ -87,10 +85,7 @@ def _advice(runs, names):
     more = 0 if runs[0].compressed_bytes > runs[1].compressed_bytes else 1
     if not runs[more].compressed_bytes:
         return "! Neither run compressed a sum. cgx-report of one of them alone says why."
-    took = [run.seconds for run in runs]
-    if not all(took):
-        took = [run.large.seconds for run in runs]
-    if took[more] <= took[1 - more]:
+    if runs[more].seconds <= runs[1 - more].seconds:
         return None
     return f"! Compression did not pay in {names[more]}. {words.WHEN_SLOWER}"
 

@@ -88,22 +88,10 @@ def _is_ascii_only(stream):
     return False
 
 
-def _need_large_sums(runs, files, what):
-    for run, path in zip(runs, files):
-        if not run.large:
-            raise Refused(f"{path} is of an earlier version, whose large sums were not timed: {what}")
-
-
 def _rules(files, has):
     if len(files) != 1 or not has["statistics"]:
         raise Refused("--suggest wants one file, of CGX_STATS (see --help)")
-    _need_large_sums(has["statistics"], files, "no rules can be made of it")
     return suggest(has["statistics"][0], os.path.basename(files[0]).replace("\n", " "))
-
-
-def _comparison(files, has):
-    _need_large_sums(has["statistics"], files, "it cannot be compared")
-    return compare(has["statistics"], files, _is_ascii_only(sys.stdout))
 
 
 def _run(arguments):
@@ -123,7 +111,7 @@ def _run(arguments):
     if rules:
         text = _rules(files, has)
     elif several:
-        text = _comparison(files, has)
+        text = compare(has["statistics"], files, _is_ascii_only(sys.stdout))
     else:
         text = summary(stats, trace, _is_ascii_only(sys.stdout))
     sys.stdout.write(text)

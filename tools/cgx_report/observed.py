@@ -6,7 +6,7 @@
 import collections
 
 from . import units, words
-from .large import mean
+from .stats import mean
 from .reasons import reason
 from .suggest import RULES, condition, is_slower
 
@@ -42,7 +42,7 @@ class Sum:
 def sums(stats):
     """Those that would be compressed, in the order of the step; then those that would not."""
     kinds = collections.defaultdict(list)
-    for kind in stats.large.kinds if stats.large else []:
+    for kind in stats.large.kinds:
         kinds[kind.elements, kind.datatype].append(kind)
     found = []
     for layer in stats.layers:

@@ -6,8 +6,8 @@
 import html
 import re
 
-from . import observed, plots, times, units, words
-from .large import mean
+from . import observed, plots, units, words
+from .stats import mean
 from .reasons import reason
 from .style import style
 from .trace import STAGES
@@ -130,7 +130,7 @@ def _calls(stats):
 
 
 def _exact_sums(stats):
-    if not stats.large or not stats.large.kinds:
+    if not stats.large.kinds:
         return []
     return [
         _details(
@@ -166,7 +166,7 @@ def _observed(stats):
 
 def _speed(stats):
     """Exact and compressed sums of each size."""
-    if not stats.large or not stats.large.compressed.calls:
+    if not stats.large.compressed.calls:
         return []
     parts = ["<h2>Time of large sums, exact and compressed</h2>", _p(words.speed(stats.large))]
     if stats.large.compared:
@@ -247,9 +247,9 @@ def _times(trace):
         ),
         _legend([(STAGES[stage][1], STAGES[stage][0]) for stage in there]),
         "<h3>All calls, rank by rank</h3>",
-        _figure("stages", times.stages, trace),
+        _figure("stages", plots.stages, trace),
         "<h3>A mean call, slice by slice</h3>",
-        _figure("slices", times.slices, trace),
+        _figure("slices", plots.slices, trace),
     ]
     call = trace.example.call
     if call:
@@ -260,7 +260,7 @@ def _times(trace):
                 "of median duration among the largest. Numbers are those of slices.",
                 "note",
             ),
-            _figure("example", times.example, trace),
+            _figure("example", plots.example, trace),
         ]
     return parts
 

@@ -6,64 +6,149 @@
 import collections
 
 from .files import Unreadable, items, known, number, read_statistics, text, whole
-from .large import LargeSums
 
-VERSIONS = (2, 3, 4)
+VERSION = 4
 
-# Calls that were exact: UNITS are bytes of the process, and elements of a communicator.
+# Calls that were exact, and the bytes of their buffers.
 Exact = collections.namedtuple("Exact", "reason calls units")
+
+
+# ---- large sums ----
+
+Total = collections.namedtuple("Total", "calls bytes seconds")
+
+# Exact sums of one kind; POSITION in the step is None where it is not known.
+Kind = collections.namedtuple("Kind", "elements datatype reason position calls seconds")
+
+# Sums of one size: calls and seconds of exact and of compressed ones.
+Size = collections.namedtuple(
+    "Size", "elements datatype exact exact_seconds compressed compressed_seconds"
+)
+
+# Sums of one size, of which at least ten were exact and ten compressed: calls, and the median of
+# their seconds.
+Compared = collections.namedtuple(
+    "Compared", "elements datatype exact exact_median compressed compressed_median"
+)
+
+_BYTES = {"float32": 4}
+
+
+def _total(of):
+    items(of, dict)
+    return Total(whole(of["calls"]), number(of["bytes"]), number(of["seconds"]))
+
+
+def _kind(of):
+    items(of, dict)
+    position = None if of["position"] is None else whole(of["position"])
+    names = text(of["datatype"]), text(of["reason"])
+    return Kind(whole(of["elements"]), *names, position, whole(of["calls"]), number(of["seconds"]))
+
+
+def _compared(of):
+    items(of, dict)
+    exact, compressed = items(of["exact"], dict), items(of["compressed"], dict)
+    return Compared(
+        whole(of["elements"]),
+        text(of["datatype"]),
+        whole(exact["calls"]),
+        number(exact["median"]),
+        whole(compressed["calls"]),
+        number(compressed["median"]),
+    )
+
+
+def _sizes(kinds, layers):
+    """By size, the most bytes first."""
+    sums = collections.defaultdict(lambda: [0, 0, 0, 0])
+    for kind in kinds:
+        row = sums[kind.elements, kind.datatype]
+        row[0] += kind.calls
+        row[1] += kind.seconds
+    for layer in layers:
+        row = sums[layer.elements, layer.datatype]
+        row[2] += layer.compressed + layer.redone + layer.failed
+        row[3] += layer.seconds
+    sizes = [Size(*key, *row) for key, row in sums.items()]
+    sizes.sort(key=lambda one: -one.elements * (one.exact + one.compressed))
+    return [one for one in sizes if one.exact + one.compressed]
+
+
+class LargeSums:
+    """What the statistics of a process say of them, in OF; LAYERS are those of all communicators."""
+
+    def __init__(self, of, layers):
+        self.compressed = _total(of["compressed"])
+        self.exact = _total(of["exact"])
+        self.kinds = [_kind(kind) for kind in items(of["exact_kinds"], list)]
+        self.kinds.sort(key=lambda kind: -kind.calls * kind.elements)
+        self.others = whole(items(of["exact_others"], dict)["calls"])
+        self.sizes = _sizes(self.kinds, layers)
+        # The most compressed bytes first.
+        self.compared = [_compared(size) for size in items(of["sizes"], list)]
+        self.compared.sort(key=lambda one: -one.compressed * one.elements * _BYTES.get(one.datatype, 2))
+
+    @property
+    def seconds(self):
+        return self.compressed.seconds + self.exact.seconds
+
+    @property
+    def calls(self):
+        return self.compressed.calls + self.exact.calls
+
+
+def mean(seconds, calls):
+    """None of no calls."""
+    return seconds / calls if calls else None
+
+
+def gains_from(compared):
+    """The least number of elements from which on compressed sums take less time; None where the
+    largest do not."""
+    least = None
+    for one in sorted(compared, key=lambda one: -one.elements):
+        if one.compressed_median >= one.exact_median:
+            break
+        least = one.elements
+    return least
+
+
+# ---- all sums ----
 
 
 class Bytes:
     """What a rank sent, and what it would have sent uncompressed."""
 
-    def __init__(self, of=None):
-        self.sent = number(of["sent"]) if of else 0
-        self.plain = number(of["uncompressed"]) if of else 0
-
-    def add(self, other):
-        self.sent += other.sent
-        self.plain += other.plain
-
-
-class Counts:
-    """Of a layer, or of all that have no layer of their own; with CGX_ENABLE=observe the compressed
-    calls are those that would be."""
-
     def __init__(self, of):
-        calls = items(of["calls"], dict)
+        self.sent = number(of.get("sent", 0))
+        self.plain = number(of.get("uncompressed", 0))
+
+
+class Layer:
+    """With CGX_ENABLE=observe the compressed calls are those that would be."""
+
+    def __init__(self, of, communicator):
+        calls = items(items(of, dict)["calls"], dict)
         observed = items(of["observed"], dict) if "observed" in of else None
         self.compressed = whole(observed["calls"] if observed else calls["compressed"])
         self.plain_seconds = number(observed["exact_seconds"]) if observed else 0
-        self.exact = whole(calls["exact"])
+        self.relative = known(observed["relative"]) if observed else None
         self.redone = whole(calls["redone"])
         self.failed = whole(calls["failed"])
         self.seconds = number(of["seconds"])
         self.bytes = Bytes(items(of["bytes"], dict))
-        # Version 2 has it in another place.
-        self.relative = known(of["check"]["relative"] if "check" in of else observed and observed["relative"])
-
-
-class Layer(Counts):
-    def __init__(self, of, communicator):
-        super().__init__(items(of, dict))
         self.communicator = communicator
         self.position = None if of["position"] is None else whole(of["position"])
         self.rule = whole(of["rule"])
         self.elements = whole(of["elements"])
         self.datatype = text(of["datatype"])
-        self.segments = whole(of["segments"])
-        # Squared, of a quantisation, relative to what was quantised; earlier versions do not say.
-        self.error = known(of.get("estimated_error"))
+        self.bits = known(of["bits"])
+        # Squared, of a quantisation, relative to what was quantised.
+        self.error = known(of["estimated_error"])
 
     def order(self):
         return (self.position is None, self.position or 0, -self.bytes.plain)
-
-    @property
-    def bits(self):
-        """Sent for an element."""
-        width = 32 if self.datatype == "float32" else 16
-        return width * self.bytes.sent / self.bytes.plain if self.bytes.plain else None
 
     @property
     def time(self):
@@ -81,14 +166,11 @@ class Communicator:
         items(of, dict)
         self.name = text(of["name"]) or "(no name)"
         self.ranks = whole(of["ranks"])
-        self.freed = bool(of["freed"])
         step = items(of["step"], dict)
         self.evidence = text(step["evidence"])
         self.after = whole(step["after"])
         self.positions = whole(step["calls"])
-        self.held_back = whole(of["held_back"])
         self.layers = [Layer(layer, self) for layer in items(of["layers"], list)]
-        self.other = Counts(items(of["other"], dict))
 
 
 class Stats:
@@ -96,9 +178,9 @@ class Stats:
 
     def __init__(self, file):
         of = read_statistics(file)
-        if of["cgx_stats"] not in VERSIONS:
+        if of["cgx_stats"] != VERSION:
             raise Unreadable(
-                "has statistics of a version that is not 2, 3 or 4: use the cgx-report of "
+                f"has statistics of a version that is not {VERSION}: use the cgx-report of "
                 "the library that wrote it"
             )
         try:
@@ -112,49 +194,28 @@ class Stats:
         self.version = text(of["version"])
         self.rank = whole(of["rank"])
         self.ranks = whole(of["ranks"])
-        self.end = text(of["end"]) if of.get("end", None) is not None else None
-        self.says_end = "end" in of
-        # From the first call to when this was written; earlier versions do not say.
-        self.seconds = known(of.get("seconds"))
-        self._fill_settings(items(of["settings"], dict))
+        self.end = None if of["end"] is None else text(of["end"])
+        # From the first call to when this was written.
+        self.seconds = number(of["seconds"])
+        self.observe = bool(items(of["settings"], dict)["observe"])
         self.communicators = [Communicator(one) for one in items(of["communicators"], list)]
-        self.merged = Counts(items(of["merged"], dict))
-        self._fill_process(items(of["process"], dict))
-
-    def _fill_settings(self, of):
-        self.base_bits = whole(of["bits"])
-        # In earlier versions there was no such mode.
-        self.observe = bool(of.get("observe", False))
-
-    def _fill_process(self, of):
-        self.compressed_calls = whole(of["compressed_calls"])
-        self.exact_calls = whole(of["exact_calls"])
-        self.exact_bytes = number(of["exact_bytes"])
+        process = items(of["process"], dict)
+        self.compressed_calls = whole(process["compressed_calls"])
+        self.exact_calls = whole(process["exact_calls"])
+        self.exact_bytes = number(process["exact_bytes"])
         exact = [
             Exact(text(name), whole(counts["calls"]), number(counts["bytes"]))
-            for name, counts in items(of["exact"], dict).items()
+            for name, counts in items(process["exact"], dict).items()
         ]
         self.exact = sorted(exact, key=lambda one: (-one.units, -one.calls, one.reason))
-        self.found = [(text(name), whole(n)) for name, n in items(of.get("found", {}), dict).items()]
-        self.bytes = Bytes()
+        self.found = [(text(name), whole(n)) for name, n in items(process["found"], dict).items()]
+        large = items(process["large_sums"], dict)
+        self.large = LargeSums(large, self.layers)
+        self.bytes = Bytes(items(large["compressed"], dict))
         # What they would be, with CGX_ENABLE=observe.
-        self.observed = Bytes()
+        self.observed = Bytes(items(large["observed"], dict) if self.observe else {})
         # Of the buffers in compressed calls.
-        self.compressed_bytes = 0
-        for communicator in self.communicators:
-            for counts in [*communicator.layers, communicator.other]:
-                self._add(counts, communicator.ranks)
-        self._add(self.merged, self.ranks)
-        # None in files of earlier versions.
-        self.large = LargeSums(items(of["large_sums"], dict), self.layers) if "large_sums" in of else None
-
-    def _add(self, counts, ranks):
-        if self.observe:
-            self.observed.add(counts.bytes)
-            return
-        self.bytes.add(counts.bytes)
-        if ranks > 1:
-            self.compressed_bytes += counts.bytes.plain * ranks / (2 * (ranks - 1))
+        self.compressed_bytes = self.large.compressed.bytes
 
     @property
     def summed_bytes(self):

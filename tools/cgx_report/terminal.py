@@ -96,7 +96,7 @@ def _put_calls(out, stats):
 
 def _put_exact_sums(out, stats):
     """Which sums, so that a rule can be written; the whole of it is in the file."""
-    kinds = stats.large.kinds if stats.large else []
+    kinds = stats.large.kinds
     if not kinds:
         return
     out.title("Large sums that were exact, each size and reason")
@@ -111,7 +111,7 @@ def _put_exact_sums(out, stats):
 
 
 def _put_speed(out, stats):
-    if not stats.large or not stats.large.compressed.calls:
+    if not stats.large.compressed.calls:
         return
     out.title("What a large sum took")
     rows = []

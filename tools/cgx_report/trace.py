@@ -48,9 +48,8 @@ class Rank:
         items(about, dict)
         self.rank = whole(about["rank"])
         self.dropped = whole(about["dropped"])
-        # Earlier versions compared clocks, and name no host.
-        self.host = text(about.get("host", ""))
-        self.clock_error = number(about.get("clock_error_us", 0)) * 1e-6
+        self.host = text(about["host"])
+        self.clock_error = 0.0
         # Seconds from its clock to that of the first rank; None until its calls are known.
         self.shift = None
         self.compressed = Kind()

@@ -4,14 +4,13 @@
 """What is said in the terminal and on the page alike: sentences, and names of things."""
 
 from . import units
-from .large import gains_from
+from .stats import gains_from
 from .reasons import LOOKS, reason
 
 _ENDS = {
     "MPI_Finalize": "to its end, in MPI_Finalize",
     "MPI_Abort": "until it called MPI_Abort",
     "exit": "until it exited without MPI_Finalize",
-    "SIGTERM": "until SIGTERM ended it",
 }
 
 # What to do about compressed sums that take longer than exact ones.
@@ -28,7 +27,6 @@ _AS_MEANT = {
     "op",
     "type",
     "enable",
-    "profile",
     "hint_enable",
     "rule",
     "hint",
@@ -42,9 +40,7 @@ _AS_MEANT = {
 
 def source(stats):
     """Whose figures they are, and of how much of the run."""
-    if not stats.says_end:
-        state = "until it ended"
-    elif stats.end is None:
+    if stats.end is None:
         state = "while it was still running"
     else:
         state = _ENDS.get(stats.end, stats.end)
@@ -57,7 +53,7 @@ def _observed(stats):
     calls = sum(layer.compressed for layer in layers)
     if not calls:
         return "Nothing was compressed (CGX_ENABLE=observe), and nothing would be."
-    all_calls = units.counted(stats.large.calls, "large sum") if stats.large else "the large sums"
+    all_calls = units.counted(stats.large.calls, "large sum")
     plain, sent = stats.observed.plain, stats.observed.sent
     return (
         f"Nothing was compressed (CGX_ENABLE=observe). {units.count(calls)} of {all_calls} would be: "
@@ -155,8 +151,7 @@ def _slower(stats):
     """From as much on as the library's own warning, unless times decided."""
     large = stats.large
     if (
-        not large
-        or not large.compared
+        not large.compared
         or any(exact.reason == "slower" for exact in stats.exact)
         or large.compared[0].compressed_median <= 1.5 * large.compared[0].exact_median
     ):

@@ -60,10 +60,6 @@ bool check_set(const char *name, const char *value)
 
 size_t check_bucket(void)
 {
-    const char *size = getenv("CGX_COMPRESSION_BUCKET_SIZE");
-
-    if (size)
-        return (size_t)atoi(size);
     return check_set("CGX_HISTORY", "0") ? 512 : 128;
 }
 

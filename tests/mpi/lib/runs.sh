@@ -18,7 +18,6 @@
     programs=$top_builddir/tests/mpi
     on_rank=$top_srcdir/tests/mpi/lib/on-rank
     together=$top_srcdir/tests/mpi/lib/together
-    bucket=CGX_COMPRESSION_BUCKET_SIZE
     in_grid=CGX_CROSS_REDUCTION_TYPE=GRID
     slices=CGX_FUSION_BUFFER_SIZE_MB=1
     small=CGX_COMPRESSION_MINIMAL_SIZE=1024

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "codec/history.h"
 #include "codec/uniform/uniform.h"
 #include "lib/tap.h"
 #include "unit/lib/codec_data.h"
@@ -135,6 +136,8 @@ static void test_change(unsigned encoding, enum scene scene)
 
 int main(void)
 {
+    /* Up to a multiple of 64 elements, and four bytes for each of 157 buckets. */
+    ok(cgx_history_bytes(20011, 128) == 20032 + 4 * 157, "a history has a byte for each element");
     test_gain(4);
     for (int scene = 0; scene < SCENES; scene++) {
         test_change(4, (enum scene)scene);

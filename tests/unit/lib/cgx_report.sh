@@ -16,15 +16,14 @@ report() {
     PYTHONIOENCODING=utf-8 "$report" "$@" >out 2>err || status=$?
 }
 
-# with EXPRESSION [FILE]: the statistics d after it, in changed.json; the report on them. Of files of
-# this version large has the large sums.
+# with EXPRESSION [FILE]: the statistics d after it, in changed.json; the report on them.
 with() {
     python3 - "$data/${2-stats.json}" "$1" >changed.json <<'END_PYTHON'
 import json, sys
 
 d = json.load(open(sys.argv[1], encoding="utf-8"))
 world = (d["communicators"] or [None])[-1]
-large = d["process"].get("large_sums")
+large = d["process"]["large_sums"]
 exec(sys.argv[2])
 json.dump(d, sys.stdout)
 END_PYTHON

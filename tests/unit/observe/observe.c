@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* What totals and statistics take from the record of a call. */
-#include "observe/observe.h"
+#include "observe/record.h"
 
 #include <stdlib.h>
 
@@ -58,7 +58,6 @@ static struct cgx_record run_of(enum cgx_reason reason, enum cgx_outcome outcome
     record.run = (struct cgx_span){.begun = 10, .ended = 90};
     record.slices = 1;
     record.sent = SENT;
-    record.history = 0;
     record.quantised = (struct cgx_quantised){.energy = 2, .noise = 1};
     record.look = CGX_LOOK_GRADIENT;
     record.compared = reason == CGX_REASON_OBSERVED;
@@ -82,58 +81,48 @@ static void test_exact(void)
        "exact calls are counted by reason");
     ok(totals.large_exact.calls == 2 && totals.large_exact.seconds == 1e-9 * 500,
        "large ones with their times");
-    ok(stats->exact[CGX_REASON_LOOKED_AT].calls == 1 && stats->nlayers == 1 &&
-           stats->layers[0].exact == 1 && stats->layers[0].key.position == CGX_POSITION_NONE,
-       "statistics have those of communicators that compress, before any is, without a position");
-    record = record_of(CGX_REASON_STRAY);
-    record.recurs = false;
-    cgx_observe(stats, &record);
-    ok(stats->exact[CGX_REASON_STRAY].calls == 1 && stats->layers[0].exact == 1,
-       "one that does not recur is of no layer");
+    ok(stats->nlayers == 0, "exact calls are in no layer");
 }
 
 static void test_compressed(void)
 {
     struct cgx_record record = run_of(CGX_REASON_NONE, CGX_OUTCOME_DONE);
-    const struct cgx_stats_layer *layer = &stats->layers[1];
+    const struct cgx_stats_layer *layer = &stats->layers[0];
     struct cgx_totals totals;
 
     cgx_observe(stats, &record);
     totals = cgx_totals();
-    ok(totals.compressed_calls == 1 && totals.bytes_sent == SENT &&
-           totals.large_compressed.seconds == 1e-9 * 80 && totals.large_exact.calls == 3,
+    ok(totals.compressed.calls == 1 && totals.compressed.sent == SENT &&
+           totals.compressed.plain == 6 * COUNT && totals.compressed.seconds == 1e-9 * 80 &&
+           totals.large_exact.calls == 2,
        "a compressed call is no exact one");
-    ok(stats->placed.calls == 1 && layer->key.position == site.position && layer->compressed == 1 &&
+    ok(layer->key.position == site.position && layer->compressed == 1 &&
            layer->plain == 1.5 * 4 * COUNT && layer->errors == 0.5,
        "its position has a layer");
     record = run_of(CGX_REASON_HELD, CGX_OUTCOME_HELD);
     cgx_observe(stats, &record);
-    ok(layer->redone == 1 && layer->exact == 0 && stats->exact[CGX_REASON_HELD].calls == 1 &&
-           cgx_totals().compressed_calls == 1,
+    ok(layer->redone == 1 && cgx_totals().exact[CGX_REASON_HELD].calls == 1 &&
+           cgx_totals().compressed.calls == 1,
        "one that is done again is redone, and exact");
     record = run_of(CGX_REASON_NONE, CGX_OUTCOME_LOST);
     cgx_observe(stats, &record);
     ok(layer->failed == 1 && layer->compressed == 1 && layer->sent == 3 * SENT &&
-           cgx_totals().compressed_calls == 1,
+           cgx_totals().compressed.calls == 1,
        "one that fails is neither, but has sent bytes");
-    record = record_of(CGX_REASON_SLOWER);
-    cgx_observe(stats, &record);
-    ok(layer->exact == 1, "an exact call at a position with a layer is of that");
 }
 
 static void test_observed(void)
 {
     struct cgx_record record = run_of(CGX_REASON_OBSERVED, CGX_OUTCOME_DONE);
-    const struct cgx_stats_layer *layer = &stats->layers[1];
+    const struct cgx_stats_layer *layer = &stats->layers[0];
     struct cgx_totals totals;
 
     cgx_observe(stats, &record);
     totals = cgx_totals();
-    ok(totals.compressed_calls == 1 && totals.large_observed.calls == 1 &&
+    ok(totals.compressed.calls == 1 && totals.observed.calls == 1 &&
            totals.exact[CGX_REASON_OBSERVED].calls == 1,
        "an observed call is exact, and observed besides");
-    ok(layer->compressed == 2 && layer->compared == 1 && layer->plain_seconds == 1e-9 * 250 &&
-           stats->placed.calls == 1,
+    ok(layer->compressed == 2 && layer->compared == 1 && layer->plain_seconds == 1e-9 * 250,
        "its layer has both times and the error");
 }
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Links for cgx-info --measure: as text, and in a folder like /sys/class/net. */
-#include "../../../tools/info_link.h"
+#include "../../../tools/info.h"
 
 #include <stdio.h>
 #include <stdlib.h>

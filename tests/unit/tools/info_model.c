@@ -3,7 +3,7 @@
 
 /* What cgx-info --measure makes of a link and of speeds: figures worked out by hand, for 4 ranks.
  * A link of 1 byte/ns is one of 8 Gbit/s. */
-#include "../../../tools/info_model.h"
+#include "../../../tools/info.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -12,11 +12,6 @@
  *     Values: VALUES
  *     .br
  *     Default: DEFAULT
- *
- * and, where another setting has another default,
- *
- *     .br
- *     With CGX_HISTORY=0: DEFAULT
  */
 
 #include <stdio.h>
@@ -174,22 +169,6 @@ static void test_rules_and_hints(void)
     test_words("hint", hints, nlines, hint_key, CGX_HINTS);
 }
 
-/* ITEM, if there is one, is that of row INDEX of the table. */
-static void test_other_defaults(size_t index, size_t item)
-{
-    const struct cgx_setting *row = cgx_settings_row(index);
-
-    for (unsigned d = CGX_DEFAULTS_USUAL + 1; d < CGX_DEFAULTS; d++) {
-        const char *initial = cgx_settings_initial(index, (enum cgx_defaults)d);
-        char with[64];
-
-        snprintf(with, sizeof with, "With %s", cgx_defaults_name((enum cgx_defaults)d));
-        if (initial != row->initial)
-            ok(item != 0 && item_says(item, with, initial), "%s has its default %s", row->name,
-               with);
-    }
-}
-
 int main(void)
 {
     size_t begin, end;
@@ -209,7 +188,6 @@ int main(void)
            row->name);
         ok(item != 0 && item_says(item, "Default", *row->initial == '\0' ? "unset" : row->initial),
            "%s has the default of the table", row->name);
-        test_other_defaults(i, item);
     }
     for (size_t i = begin; i < end; i++)
         if (strcmp(lines[i], ".TP") == 0)
