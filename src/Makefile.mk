@@ -25,8 +25,6 @@ libcgxcore_la_SOURCES = \
 	src/util/status.h \
 	src/util/trace.c src/util/trace.h \
 	src/codec/backend.h \
-	src/codec/blocks.c src/codec/blocks.h \
-	src/codec/bucket.c src/codec/bucket.h \
 	src/codec/codec.h \
 	src/codec/encoding.c src/codec/encoding.h \
 	src/codec/format.c src/codec/format.h \
@@ -42,7 +40,7 @@ libcgxcore_la_SOURCES = \
 	src/codec/quant.h \
 	src/codec/quantiser.h \
 	src/codec/squares.c src/codec/squares.h \
-	src/codec/maxmin/host_maxmin.c src/codec/maxmin/host_maxmin.h \
+	src/codec/maxmin/host_maxmin.c \
 	src/codec/uniform/host_uniform.c \
 	src/codec/uniform/uniform.c src/codec/uniform/uniform.h \
 	src/codec/uniform/uniform_kernels.h \

@@ -25,7 +25,6 @@ unit_programs = \
 	tests/unit/codec/error \
 	tests/unit/codec/history \
 	tests/unit/codec/hostile \
-	tests/unit/codec/packing \
 	tests/unit/codec/quant \
 	tests/unit/codec/sets \
 	tests/unit/codec/types \
@@ -41,7 +40,6 @@ unit_programs = \
 	tests/unit/coll/stages \
 	tests/unit/coll/stages_empty \
 	tests/unit/coll/stages_faults \
-	tests/unit/coll/stages_sparse \
 	tests/unit/coll/staging \
 	tests/unit/comm/callsite \
 	tests/unit/comm/callsites \
@@ -247,7 +245,6 @@ tests_storm_storm_SOURCES = tests/storm/storm.c tests/storm/draw.c tests/storm/e
 
 # Functions that programs have in the place of the library's or the system's (tests/lib/wrap.h).
 tests_unit_coll_exchange_wraps = nanosleep sched_yield
-tests_unit_coll_stages_sparse_wraps = cgx_pack cgx_packing_pays cgx_slice_post
 tests_unit_cuda_events_wraps = cgx_cuda
 tests_unit_cuda_numa_wraps = cgx_topo_bind
 tests_unit_policy_recurrence_wraps = calloc malloc realloc cgx_sparse_map

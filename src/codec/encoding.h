@@ -56,14 +56,6 @@ static inline size_t cgx_piece_buckets(const struct cgx_piece *piece, unsigned b
     return cgx_bucket_count(piece->count, cgx_encoding_bucket(piece->bits, bucket_size));
 }
 
-static inline size_t cgx_bucket_elements(const struct cgx_piece *piece, unsigned bucket_size,
-                                         size_t index)
-{
-    size_t size = cgx_encoding_bucket(piece->bits, bucket_size), rest = piece->count - index * size;
-
-    return rest < size ? rest : size;
-}
-
 /* Bits per element in plane I (format.h) of a piece; 0: no such plane. */
 static inline unsigned cgx_encoding_plane(unsigned encoding, int i)
 {

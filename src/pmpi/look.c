@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "codec/bucket.h"
+#include "codec/codec.h"
 #include "comm/callsites.h"
 #include "comm/weigh.h"
 #include "cuda/memory.h"
