@@ -157,7 +157,8 @@ static void add_scales(const struct cgx_work *work)
 
     for (size_t i = 0; i < work->npieces; i++) {
         const struct cgx_piece *piece = &work->pieces[i];
-        size_t bucket = cgx_encoding_bucket(piece->bits, size), n = cgx_piece_buckets(piece, size);
+        unsigned bucket = cgx_encoding_bucket(piece->bits, size);
+        size_t n = cgx_bucket_count(piece->count, bucket);
 
         for (size_t k = 0; k < n && !cgx_encoding_is_exact(piece->bits); k++)
             scene_now->scales[rank_now][(piece->first + k * bucket) / size] +=
