@@ -25,8 +25,6 @@ libcgxcore_la_SOURCES = \
 	src/util/status.h \
 	src/util/trace.c src/util/trace.h \
 	src/codec/backend.h \
-	src/codec/blocks.c src/codec/blocks.h \
-	src/codec/bucket.c src/codec/bucket.h \
 	src/codec/codec.h \
 	src/codec/encoding.c src/codec/encoding.h \
 	src/codec/format.c src/codec/format.h \
@@ -41,8 +39,8 @@ libcgxcore_la_SOURCES = \
 	src/codec/packing.c src/codec/packing.h \
 	src/codec/quant.h \
 	src/codec/quantiser.h \
-	src/codec/squares.c src/codec/squares.h \
-	src/codec/maxmin/host_maxmin.c src/codec/maxmin/host_maxmin.h \
+	src/codec/squares.c \
+	src/codec/maxmin/host_maxmin.c \
 	src/codec/uniform/host_uniform.c \
 	src/codec/uniform/uniform.c src/codec/uniform/uniform.h \
 	src/codec/uniform/uniform_kernels.h \
@@ -155,14 +153,14 @@ libcgxcore_la_SOURCES += src/topo/no_hwloc.c
 unbuilt += $(hwloc_sources)
 endif
 cuda_sources = src/cuda/device_backend.c src/cuda/backends.c src/cuda/context.c src/cuda/driver.c src/cuda/exported.c \
-	src/cuda/host_decode.c src/cuda/host_memory.c src/cuda/launch.c src/cuda/launch_uniform.c src/cuda/memory.c \
+	src/cuda/host_decode.c src/cuda/host_memory.c src/cuda/launch.c src/cuda/memory.c \
 	src/cuda/module.c src/cuda/peers.c src/cuda/pick.c \
 	src/cuda/pinned_pool.c src/cuda/work.c
 cuda_headers = src/cuda/context.h src/cuda/driver.h src/cuda/exported.h src/cuda/host_memory.h \
 	src/cuda/launch.h src/cuda/module.h src/cuda/work.h
 kernel_sources = src/cuda/kernels.cu src/cuda/codes.cuh src/cuda/elements.cuh \
 	src/cuda/encode.cuh src/cuda/history.cuh \
-	src/cuda/norms.cuh src/cuda/row_history.cuh src/cuda/rows.cuh \
+	src/cuda/row_history.cuh src/cuda/rows.cuh \
 	src/cuda/scales.cuh src/cuda/sums.cuh src/cuda/tile.cuh \
 	src/cuda/uniform.cuh src/cuda/uniform_bits.cuh src/cuda/uniform_codes.cuh src/cuda/uniform_heads.cuh \
 	src/cuda/uniform_levels.cuh src/cuda/uniform_tile.cuh src/cuda/uniform_words.cuh
@@ -180,7 +178,7 @@ NVCC_FLAGS = -O3 -fmad=false -ftz=false -prec-div=true -prec-sqrt=true
 # compiled beside each other, with or without make -j.
 src/cuda/kernels.fatbin: $(kernel_sources) src/cuda/kernels.h \
 		src/codec/format.h src/codec/history.h \
-		src/codec/quant.h src/codec/squares.h \
+		src/codec/quant.h \
 		src/codec/uniform/uniform.h src/util/settings.h Makefile
 	@echo '  NVCC     $@: $(KERNELS)'
 	$(AM_V_at)$(MKDIR_P) src/cuda && $(NVCC) --threads=0 $(NVCC_ARCHITECTURES) $(NVCC_FLAGS) \

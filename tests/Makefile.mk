@@ -25,7 +25,6 @@ unit_programs = \
 	tests/unit/codec/error \
 	tests/unit/codec/history \
 	tests/unit/codec/hostile \
-	tests/unit/codec/packing \
 	tests/unit/codec/quant \
 	tests/unit/codec/sets \
 	tests/unit/codec/types \
@@ -41,7 +40,6 @@ unit_programs = \
 	tests/unit/coll/stages \
 	tests/unit/coll/stages_empty \
 	tests/unit/coll/stages_faults \
-	tests/unit/coll/stages_sparse \
 	tests/unit/coll/staging \
 	tests/unit/comm/callsite \
 	tests/unit/comm/callsites \
@@ -242,11 +240,11 @@ tests_unit_coll_program_SOURCES = tests/unit/coll/program.c tools/info_program.c
 tests_unit_tools_info_link_SOURCES = tests/unit/tools/info_link.c tools/info_link.c
 tests_unit_tools_info_model_SOURCES = tests/unit/tools/info_model.c tools/info_model.c
 tests_storm_storm_SOURCES = tests/storm/storm.c tests/storm/draw.c tests/storm/episode.c tests/storm/hint.c \
-	tests/storm/loudness.c tests/storm/make.c tests/storm/oracle.c tests/storm/quantisations.c tests/storm/rule.c
+	tests/storm/kinds.c tests/storm/loudness.c tests/storm/make.c tests/storm/oracle.c \
+	tests/storm/quantisations.c tests/storm/rule.c
 
 # Functions that programs have in the place of the library's or the system's (tests/lib/wrap.h).
 tests_unit_coll_exchange_wraps = nanosleep sched_yield
-tests_unit_coll_stages_sparse_wraps = cgx_pack cgx_packing_pays cgx_slice_post
 tests_unit_cuda_events_wraps = cgx_cuda
 tests_unit_cuda_numa_wraps = cgx_topo_bind
 tests_unit_policy_recurrence_wraps = calloc malloc realloc cgx_sparse_map

@@ -120,4 +120,8 @@ enum cgx_status cgx_codec_run(const struct cgx_codec *codec, const struct cgx_wo
 /* The codec with the fastest kernels that this processor supports. */
 const struct cgx_codec *cgx_codec_host(void);
 
+/* Converts COUNT elements of DTYPE, which may be misaligned, to float32. The caller's
+ * floating-point modes must not matter (host_kernels.h, cgx_float_enter). */
+void cgx_peek_elements(enum cgx_dtype dtype, const void *elements, size_t count, float *values);
+
 #endif

@@ -7,6 +7,7 @@
 #ifndef CGX_CODEC_ENCODING_H
 #define CGX_CODEC_ENCODING_H
 
+#include "codec/codec.h"
 #include "codec/quantiser.h"
 #include "codec/uniform/uniform.h"
 
@@ -51,19 +52,6 @@ static inline unsigned cgx_encoding_bucket(unsigned encoding, unsigned bucket_si
     return bucket > 0 ? bucket : bucket_size;
 }
 
-static inline size_t cgx_piece_buckets(const struct cgx_piece *piece, unsigned bucket_size)
-{
-    return cgx_bucket_count(piece->count, cgx_encoding_bucket(piece->bits, bucket_size));
-}
-
-static inline size_t cgx_bucket_elements(const struct cgx_piece *piece, unsigned bucket_size,
-                                         size_t index)
-{
-    size_t size = cgx_encoding_bucket(piece->bits, bucket_size), rest = piece->count - index * size;
-
-    return rest < size ? rest : size;
-}
-
 /* Bits per element in plane I (format.h) of a piece; 0: no such plane. */
 static inline unsigned cgx_encoding_plane(unsigned encoding, int i)
 {
@@ -88,6 +76,17 @@ static inline size_t cgx_encoding_bytes(unsigned encoding, unsigned bucket_size,
         return count / CGX_UNIFORM_GROUP * CGX_UNIFORM_GROUP_BYTES;
     return count / 8 * cgx_encoding_width(encoding) +
            count / cgx_encoding_bucket(encoding, bucket_size) * CGX_BUCKET_HEADER_BYTES;
+}
+
+/* Whether uniform pieces of WORK can be encoded: there is a step size, and the result of a sum
+ * overwrites none of its sources. */
+static inline bool cgx_work_may_begin(const struct cgx_work *work)
+{
+    bool may = cgx_uniform_is_usable(work->coding->step_size, work->coding->error);
+
+    for (size_t p = 0; work->operation == CGX_REDUCE && p < work->nsources; p++)
+        may = may && work->sources[p] != work->out;
+    return may;
 }
 
 /* ---- error ---- */

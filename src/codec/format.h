@@ -19,7 +19,7 @@
 #include "util/settings.h"
 #include "util/status.h"
 
-#define CGX_FORMAT_VERSION 10
+#define CGX_FORMAT_VERSION 11
 
 /* Element types. Their values enter the plan hash. */
 enum cgx_dtype { CGX_FLOAT32 = 0, CGX_FLOAT16 = 1, CGX_BFLOAT16 = 2 };

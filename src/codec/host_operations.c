@@ -11,7 +11,6 @@
 #include "codec/encoding.h"
 #include "codec/host_kernels.h"
 #include "codec/host_walk.h"
-#include "codec/maxmin/host_maxmin.h"
 #include "codec/uniform/uniform.h"
 #include "util/float_state.h"
 
@@ -170,4 +169,9 @@ const struct cgx_codec *cgx_codec_host(void)
         atomic_store_explicit(&fastest, codec, memory_order_relaxed);
     }
     return codec;
+}
+
+void cgx_peek_elements(enum cgx_dtype dtype, const void *elements, size_t count, float *values)
+{
+    cgx_codec_host()->kernels.widen[dtype](elements, count, values);
 }

@@ -60,24 +60,3 @@ void cgx_walk_add(const struct cgx_walk *walk, const void *elements, size_t coun
         kernels->add(walk->addend, count, walk->values);
     }
 }
-
-void cgx_walk_clear(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                    unsigned char *payload)
-{
-    size_t padded = cgx_codes_padded(bucket->count);
-
-    for (int i = 0; i < CGX_PLANES; i++)
-        memset(payload + bucket->codes[i], 0, padded / 8 * walk->plane[i]);
-}
-
-void cgx_walk_header(const struct cgx_bucket *bucket, uint32_t header, unsigned char *payload)
-{
-    memcpy(payload + bucket->header, &header, sizeof header);
-}
-
-void cgx_walk_poison(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                     unsigned char *payload)
-{
-    cgx_walk_header(bucket, CGX_BUCKET_POISON, payload);
-    cgx_walk_clear(walk, bucket, payload);
-}

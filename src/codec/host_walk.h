@@ -80,15 +80,6 @@ static inline const unsigned char *cgx_walk_unquantised(const struct cgx_walk *w
 /* Adds COUNT unquantised elements to the walk's values, or sets them if IS_FIRST. */
 void cgx_walk_add(const struct cgx_walk *walk, const void *elements, size_t count, bool is_first);
 
-void cgx_walk_header(const struct cgx_bucket *bucket, uint32_t header, unsigned char *payload);
-
-void cgx_walk_clear(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                    unsigned char *payload);
-
-/* Poisons a bucket: sets its header and zeroes its codes. */
-void cgx_walk_poison(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                     unsigned char *payload);
-
 /* ---- the operations of each family ---- */
 
 extern const struct cgx_host_family cgx_host_maxmin, cgx_host_uniform;

@@ -1,10 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Packs payloads for the wire. If many elements are zero, as in gradients of embeddings, a packed
- * piece has a map with one bit per block (blocks.h) and lacks the codes of zero blocks and the
- * headers of zero buckets (doc/format.md). If pieces have variable sizes (quantiser.h), only the
- * bytes that they use are sent. Unpacking restores the payload exactly. */
+/* Packs payloads for the wire: of pieces of variable size (quantiser.h), only the bytes that they
+ * use are sent. Unpacking restores these bytes exactly. */
 #ifndef CGX_CODEC_PACKING_H
 #define CGX_CODEC_PACKING_H
 
@@ -35,20 +33,8 @@ struct cgx_runs {
 bool cgx_runs_next(const struct cgx_extent *extent, const unsigned char *payload,
                    struct cgx_runs *runs, struct cgx_shown *run);
 
-/* The largest packed size. At this size packing and unpacking take as long as a link of 10 Gbit/s
- * takes for the bytes saved. */
-static inline size_t cgx_packed_most(const struct cgx_extent *extent)
-{
-    return cgx_extent_has_variable_size(extent) ? extent->end - extent->begin
-                                                : (extent->end - extent->begin) / 3 * 2;
-}
-
-/* Whether pieces have variable sizes, or a sample of the blocks suggests that packing pays.
- * PAYLOAD, here and below, is the data at BEGIN. */
-bool cgx_packing_pays(const struct cgx_extent *extent, const unsigned char *payload);
-
-/* Packs the payload into PACKED, which has room for cgx_packed_most bytes, and returns the packed
- * size; 0 if the packed payload would be larger. */
+/* Packs the payload, the data at BEGIN, into PACKED, which has room for it unpacked, and returns
+ * the packed size; 0 if the head of a piece is invalid. */
 size_t cgx_pack(const struct cgx_extent *extent, const unsigned char *payload,
                 unsigned char *packed);
 

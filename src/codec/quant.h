@@ -282,13 +282,4 @@ CGX_QUANT uint32_t cgx_upper_half(double value)
     return value != value ? 0x7FF80000u : (uint32_t)(bits >> 32);
 }
 
-CGX_QUANT double cgx_from_upper_half(uint32_t half)
-{
-    uint64_t bits = (uint64_t)half << 32;
-    double value;
-
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 #endif

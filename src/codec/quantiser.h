@@ -23,13 +23,4 @@ struct cgx_quantiser {
 /* By enum cgx_family. */
 extern const struct cgx_quantiser cgx_quantisers[CGX_FAMILIES];
 
-/* ---- max-min quantisation ---- */
-
-/* The number of steps of size u from the least to the greatest element of a bucket; 0 for other
- * families. */
-static inline unsigned cgx_encoding_steps(unsigned encoding)
-{
-    return encoding > CGX_WIDTHS ? 0 : (1u << encoding) - 1;
-}
-
 #endif

@@ -17,21 +17,21 @@ static bool may_pack(const struct cgx_slice *slice, int peer)
     return !cgx_exchange_shares(&slice->coll->transports, peer);
 }
 
-/* Packs the message of BLOCK if that pays, as it always does for pieces of variable size; returns
- * whether the message is packed. All peers are sent the same message. */
+/* Packs the message of BLOCK if it has pieces of variable size; returns whether the message is
+ * packed. All peers are sent the same message. */
 static bool pack_message(struct cgx_slice *slice, struct cgx_block block)
 {
     const struct cgx_scratch *scratch = slice->coll->scratch;
     const struct cgx_extent extent = cgx_slice_extent(slice, block);
     const unsigned char *payload = slice->slot->staging + extent.begin;
     struct cgx_packed *packed = &slice->packed;
-    size_t most = CGX_MESSAGE_HEADER_BYTES + cgx_packed_most(&extent);
+    size_t most = CGX_MESSAGE_HEADER_BYTES + extent.end - extent.begin;
 
     if (packed->block.first == block.first && packed->block.end == block.end)
         return packed->message != NULL;
     packed->block = block;
     packed->message = NULL;
-    if (most > scratch->reserved.packed - packed->taken || !cgx_packing_pays(&extent, payload))
+    if (most > scratch->reserved.packed - packed->taken || !cgx_extent_has_variable_size(&extent))
         return false;
     packed->bytes =
         cgx_pack(&extent, payload, scratch->packed + packed->taken + CGX_MESSAGE_HEADER_BYTES);
@@ -51,7 +51,7 @@ static bool unpack_message(const struct cgx_slice *slice, const struct cgx_trans
     unsigned char *room = slice->coll->scratch->packed;
     size_t bytes = transfer->filled - CGX_MESSAGE_HEADER_BYTES;
 
-    if (!may_pack(slice, transfer->peer) || bytes > cgx_packed_most(&extent))
+    if (!may_pack(slice, transfer->peer) || bytes > extent.end - extent.begin)
         return false;
     memcpy(room, payload, bytes);
     return cgx_unpack(&extent, room, bytes, payload) == CGX_OK;

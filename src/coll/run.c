@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "codec/bucket.h"
+#include "codec/codec.h"
 #include "codec/encoding.h"
 #include "coll/scratch.h"
 #include "util/float_state.h"

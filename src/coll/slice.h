@@ -14,7 +14,7 @@
 /* The packed messages of an exchange, in the scratch memory's space for them. */
 struct cgx_packed {
     size_t taken;           /* bytes of that space in use so far */
-    struct cgx_block block; /* the block that was packed last, or found not worth it */
+    struct cgx_block block; /* the block that was asked for last */
     unsigned char *message; /* the packed message of BLOCK; NULL: not packed */
     size_t bytes;           /* of the packed payload */
 };
@@ -112,7 +112,7 @@ enum cgx_status cgx_slice_advance(struct cgx_slice *slice, bool *complete);
 /* ---- messages ---- */
 
 /* Lists the messages of the present round and begins their exchange. If SLICE's state sets flags,
- * no payload is sent. A message by MPI that is mostly zeros is packed. */
+ * no payload is sent. Messages by MPI of pieces of variable size are packed. */
 enum cgx_status cgx_slice_post(struct cgx_slice *slice);
 
 /* Progresses that exchange. When it is COMPLETE, unpacks packed messages, reads their flags, and

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "codec/bucket.h"
 #include "codec/encoding.h"
 #include "util/trace.h"
 

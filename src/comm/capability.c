@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/bucket.h"
+#include "codec/codec.h"
 #include "comm/connect.h"
 #include "cuda/pinned_pool.h"
 

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/bucket.h"
 #include "codec/encoding.h"
 #include "cuda/context.h"
 #include "cuda/exported.h"

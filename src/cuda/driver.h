@@ -62,9 +62,6 @@
     X(cuStreamWaitEvent)          \
     X(cuThreadExchangeStreamCaptureMode)
 
-/* CU_DEVICE_ATTRIBUTE_MPS_ENABLED, of CUDA 12.6: the device serves several processes at once. */
-#define CGX_CUDA_MPS_ENABLED ((CUdevice_attribute)133)
-
 struct cgx_cuda {
 #define CGX_CUDA_FIELD(name) __typeof__(name) *name;
     CGX_CUDA_REQUIRED(CGX_CUDA_FIELD)

@@ -29,7 +29,6 @@
 #define CGX_CUDA_KERNELS_H
 
 #include "codec/format.h"
-#include "codec/squares.h"
 
 #define CGX_KERNEL_THREADS 128
 #define CGX_KERNEL_TILE 4096 /* elements; whole buckets of one piece */

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "codec/bucket.h"
 #include "codec/encoding.h"
 #include "cuda/context.h"
 
@@ -185,6 +184,45 @@ static struct cgx_kernel_args args_of(const struct cgx_cuda_slot *slot,
                                     .stage = coding->stage};
 }
 
+/* Whether elements are quantised, alone or as a source of a sum. */
+static bool has_elements(const struct cgx_work *request)
+{
+    bool has = request->operation == CGX_ENCODE;
+
+    for (size_t i = 0; request->operation == CGX_REDUCE && i < request->nsources; i++)
+        has = has || !request->sources[i];
+    return has;
+}
+
+/* Queues the kernels that encode or sum the uniform pieces of REQUEST, in TILES tiles, with ARGS.
+ * CGX_ERR_INVALID, as from the host codec: a piece cannot be encoded. */
+static enum cgx_status launch_uniform(struct cgx_cuda_work *work, const struct cgx_work *request,
+                                      uint32_t tiles, struct cgx_kernel_args *args)
+{
+    const struct cgx_cuda_module *module = work->module;
+    enum cgx_status status = CGX_OK;
+
+    if (!cgx_work_may_begin(request))
+        return CGX_ERR_INVALID;
+    args->marks = (void *)(uintptr_t)work->marks;
+    if (!work->marks_are_clear)
+        status = CGX_CUDA_CALL(cuMemsetD8Async, work->marks, 0, work->marks_bytes,
+                               work->streams[CGX_STREAM_COMPUTE]);
+    work->marks_are_clear = false;
+    if (status == CGX_OK && args->step_size == 0 && has_elements(request))
+        status =
+            cgx_cuda_launch_kernel(work, cgx_cuda_module_squares(module, request), tiles, args);
+    if (status == CGX_OK && args->step_size == 0)
+        status = cgx_cuda_launch_kernel(work, module->begin, args->npieces, args);
+    if (status == CGX_OK)
+        status = cgx_cuda_launch_kernel(
+            work, cgx_cuda_module_kernel(module, CGX_FAMILY_UNIFORM, request), tiles, args);
+    if (status == CGX_OK)
+        status = cgx_cuda_launch_kernel(work, module->heads, args->npieces, args);
+    work->marks_are_clear = status == CGX_OK;
+    return status;
+}
+
 /* Queues what REQUEST does with the pieces of FAMILY, which are in GROUP. */
 static enum cgx_status launch_family(struct cgx_cuda_work *work, const struct cgx_cuda_slot *slot,
                                      const struct cgx_cuda_table *table,
@@ -194,7 +232,7 @@ static enum cgx_status launch_family(struct cgx_cuda_work *work, const struct cg
     struct cgx_kernel_args args = args_of(slot, table, request, group);
 
     if (family == CGX_FAMILY_UNIFORM && request->operation <= CGX_REDUCE)
-        return cgx_cuda_launch_uniform(work, request, group->tiles, &args);
+        return launch_uniform(work, request, group->tiles, &args);
     return cgx_cuda_launch_kernel(work, cgx_cuda_module_kernel(work->module, family, request),
                                   group->tiles, &args);
 }

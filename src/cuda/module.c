@@ -166,7 +166,7 @@ static enum cgx_status create_module(CUcontext context, unsigned long long id,
     return CGX_OK;
 }
 
-static enum cgx_status get_module(CUcontext context, bool may_load, struct cgx_cuda_module **module)
+enum cgx_status cgx_cuda_module_take(CUcontext context, struct cgx_cuda_module **module)
 {
     unsigned long long id = current_id();
     struct cgx_cuda_module *found;
@@ -175,23 +175,13 @@ static enum cgx_status get_module(CUcontext context, bool may_load, struct cgx_c
     pthread_mutex_lock(&lock);
     found = find_module(context, id);
     if (!found)
-        status = may_load ? create_module(context, id, &found) : CGX_ERR_INVALID;
+        status = create_module(context, id, &found);
     if (status == CGX_OK) {
         found->users++;
         *module = found;
     }
     pthread_mutex_unlock(&lock);
     return status;
-}
-
-enum cgx_status cgx_cuda_module_take(CUcontext context, struct cgx_cuda_module **module)
-{
-    return get_module(context, true, module);
-}
-
-enum cgx_status cgx_cuda_module_find(CUcontext context, struct cgx_cuda_module **module)
-{
-    return get_module(context, false, module);
 }
 
 void cgx_cuda_module_give(struct cgx_cuda_module *module, bool entered)

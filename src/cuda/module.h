@@ -30,10 +30,6 @@ struct cgx_cuda_module {
  * once; a warning if the driver is older than the kernels). CGX_ERR_NOMEM. */
 enum cgx_status cgx_cuda_module_take(CUcontext context, struct cgx_cuda_module **module);
 
-/* Like cgx_cuda_module_take if the kernels are loaded, or else CGX_ERR_INVALID: loading may wait
- * for the context's work. */
-enum cgx_status cgx_cuda_module_find(CUcontext context, struct cgx_cuda_module **module);
-
 /* Returns MODULE (or NULL). ENTERED: its context is current; otherwise the context is gone or
  * broken. */
 void cgx_cuda_module_give(struct cgx_cuda_module *module, bool entered);

@@ -128,13 +128,6 @@ enum cgx_status cgx_pinned_gather(const struct cgx_pointer *where, void *host,
     return CGX_ERR_DEVICE;
 }
 
-enum cgx_status cgx_pinned_pick(const struct cgx_pointer *where, void *host,
-                                const struct cgx_strided *runs, bool may_load)
-{
-    (void)where, (void)host, (void)runs, (void)may_load;
-    return CGX_ERR_DEVICE;
-}
-
 enum cgx_status cgx_pinned_store(const struct cgx_pointer *where, void *device, const void *host,
                                  size_t bytes)
 {

@@ -11,7 +11,6 @@
 #include <stddef.h>
 
 #include "codec/backend.h"
-#include "cuda/kernels.h"
 #include "cuda/memory.h"
 #include "util/status.h"
 
@@ -43,25 +42,6 @@ enum cgx_status cgx_pinned_fetch(const struct cgx_pointer *where, void *host, co
 /* Like fetch, for RUNS, which become contiguous. */
 enum cgx_status cgx_pinned_gather(const struct cgx_pointer *where, void *host,
                                   const struct cgx_strided *runs);
-
-/* Like gather, by one kernel, which is loaded if need be and if MAY_LOAD (module.h). HOST is what
- * cgx_pinned_take returned, with room for cgx_picked_bytes. CGX_ERR_INVALID: the address or the
- * bytes of each run are not multiples of 4, the driver is older than CUDA 12.0, or the kernel is
- * not loaded. */
-enum cgx_status cgx_pinned_pick(const struct cgx_pointer *where, void *host,
-                                const struct cgx_strided *runs, bool may_load);
-
-/* The bytes of the runs, up to a multiple of 8; and those bytes with the kernel's list of the runs
- * behind. */
-static inline size_t cgx_picked_run_bytes(const struct cgx_strided *runs)
-{
-    return (runs->count * runs->bytes + 7) / 8 * 8;
-}
-
-static inline size_t cgx_picked_bytes(const struct cgx_strided *runs)
-{
-    return cgx_picked_run_bytes(runs) + runs->count * sizeof(struct cgx_kernel_range);
-}
 
 enum cgx_status cgx_pinned_store(const struct cgx_pointer *where, void *device, const void *host,
                                  size_t bytes);

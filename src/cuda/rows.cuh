@@ -198,13 +198,4 @@ CGX_DEVICE void widen_quads(const struct cgx_quads<Type> *quads, float *values)
                     values + i * Type::LANES);
 }
 
-template <class Type>
-CGX_DEVICE void narrow_quads(const float *values, struct cgx_quads<Type> *quads)
-{
-#pragma unroll
-    for (int i = 0; i < CGX_LANE / Type::LANES; i++)
-        quads->words[i / cgx_quads<Type>::WORDS][i % cgx_quads<Type>::WORDS] =
-            Type::narrow(values + i * Type::LANES);
-}
-
 #endif

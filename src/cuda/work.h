@@ -22,10 +22,6 @@ struct cgx_cuda_table {
     CUdeviceptr reported; /* device address of STATUS */
 };
 
-/* Further words of a status, behind the kernels' word: the host writes STOP, the host and kernels
- * write STOPPED. */
-enum { CGX_CUDA_STOP = 1, CGX_CUDA_STOPPED };
-
 /* Streams for copies to the device, for kernels, and for copies to the host. A slot's work on a
  * stream comes after its work on the previous stream. */
 enum cgx_cuda_stream { CGX_STREAM_UP, CGX_STREAM_COMPUTE, CGX_STREAM_DOWN, CGX_STREAMS };

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "codec/bucket.h"
+#include "codec/codec.h"
 #include "comm/callsites.h"
 #include "comm/weigh.h"
 #include "cuda/memory.h"
@@ -42,28 +42,17 @@ static struct elements input_of(const struct cgx_request *request, enum cgx_dtyp
 
 /* ---- samples ---- */
 
-/* Copies RUNS on a device to MEMORY: by one kernel or, if there is none, by a copy of the driver's.
- * Managed memory may be on the host, from where a kernel would fetch whole pages. */
-static enum cgx_status fetch(const struct cgx_pointer *where, const struct cgx_strided *runs,
-                             bool may_load, void *memory)
-{
-    if (where->memory == CGX_MEMORY_DEVICE &&
-        cgx_pinned_pick(where, memory, runs, may_load) == CGX_OK)
-        return CGX_OK;
-    return cgx_pinned_gather(where, memory, runs);
-}
-
 static bool read_device(const struct elements *elements, const struct cgx_strided *runs,
-                        bool may_load, struct cgx_sample *sample)
+                        struct cgx_sample *sample)
 {
     enum cgx_status status;
     void *memory;
 
     if (cgx_cuda_enter(elements->where) != CGX_OK)
         return false;
-    status = cgx_pinned_take(elements->where, cgx_picked_bytes(runs), &memory);
+    status = cgx_pinned_take(elements->where, runs->count * runs->bytes, &memory);
     if (status == CGX_OK) {
-        status = fetch(elements->where, runs, may_load, memory);
+        status = cgx_pinned_gather(elements->where, memory, runs);
         if (status == CGX_OK)
             cgx_peek_elements(elements->dtype, memory, CGX_LOOK_PLACES * sample->run,
                               sample->values);
@@ -81,17 +70,15 @@ static void read_host(const struct elements *elements, const struct cgx_strided 
                           sample->values + i * sample->run);
 }
 
-/* Reads a sample of up to MOST elements at each place. MAY_LOAD: kernels, which may wait for work
- * of the program. */
-static bool read_sample(const struct elements *elements, size_t most, bool may_load,
-                        struct cgx_sample *sample)
+/* Reads a sample of up to MOST elements at each place. */
+static bool read_sample(const struct elements *elements, size_t most, struct cgx_sample *sample)
 {
     const struct cgx_strided runs =
         cgx_sample_runs(elements->at, elements->count, elements->dtype, most);
 
     sample->run = cgx_sample_run(elements->count, most);
     if (elements->where->memory != CGX_MEMORY_HOST)
-        return read_device(elements, &runs, may_load, sample);
+        return read_device(elements, &runs, sample);
     read_host(elements, &runs, sample);
     return true;
 }
@@ -140,11 +127,11 @@ struct input {
     float firsts[CGX_LOOK_PLACES]; /* the first element at each place */
 };
 
-static void see_input(const struct elements *elements, bool may_load, struct input *input)
+static void see_input(const struct elements *elements, struct input *input)
 {
     struct cgx_sample sample;
 
-    if (!read_sample(elements, CGX_LOOK_INPUT_RUN, may_load, &sample))
+    if (!read_sample(elements, CGX_LOOK_INPUT_RUN, &sample))
         return;
     input->size = cgx_sample_size(&sample);
     for (size_t i = 0; i < CGX_LOOK_PLACES; i++)
@@ -174,7 +161,7 @@ static void look_at_sum(const struct elements *sum, const struct input *input,
     enum cgx_look look;
     struct cgx_sum_traits traits = {.placed = site->key.position != CGX_POSITION_NONE};
 
-    if (!read_sample(sum, CGX_LOOK_SUM_RUN, true, &sample)) {
+    if (!read_sample(sum, CGX_LOOK_SUM_RUN, &sample)) {
         cgx_window_look(window, NULL, &traits);
         return;
     }
@@ -204,10 +191,8 @@ int cgx_look_exact(struct cgx_record *record, struct cgx_comm *state, enum cgx_r
     if (site->window.looks == 0)
         site->window.told = cgx_recurrence_is_told(state->stream.recurrence);
     cgx_float_enter(&caller);
-    /* The sum overwrites the input. No kernels are loaded for that: it may wait for work of the
-     * program which itself waits for a rank that is in this call already. */
-    if (can && in_place)
-        see_input(&own, false, &input);
+    if (can && in_place) /* the sum overwrites the input */
+        see_input(&own, &input);
     cgx_float_leave(&caller);
     cgx_worth_begin_exact(cgx_callsites_worth(state, &site->key));
     begun = cgx_trace_clock();
@@ -215,7 +200,7 @@ int cgx_look_exact(struct cgx_record *record, struct cgx_comm *state, enum cgx_r
     cgx_weigh_took(state, site, CGX_WAY_EXACT, begun);
     cgx_float_enter(&caller);
     if (can && !in_place && code == CGX_MPI_SUCCESS)
-        see_input(&own, true, &input);
+        see_input(&own, &input);
     if (can && code == CGX_MPI_SUCCESS)
         look_at_sum(&sum, &input, state, site);
     else

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "codec/backend.h"
-#include "codec/bucket.h"
+#include "codec/codec.h"
 #include "codec/squares.h"
 #include "comm/ballot.h"
 #include "cuda/memory.h"
@@ -73,12 +73,12 @@ static void add(enum cgx_dtype dtype, size_t count, const char *result, const ch
                 double *error, double *norm)
 {
     float results[BLOCK], sums[BLOCK];
-    double difference, square, magnitudes;
+    double difference, square;
 
     cgx_peek_elements(dtype, result, count, results);
     cgx_peek_elements(dtype, exact, count, sums);
-    difference = cgx_squares_difference(results, sums, 1, count);
-    square = cgx_squares_sum(sums, count, &magnitudes);
+    difference = cgx_squares_sum(results, sums, count);
+    square = cgx_squares_sum(sums, NULL, count);
     if (!isfinite(difference) || !isfinite(square))
         return;
     *error += difference;

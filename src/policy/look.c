@@ -372,7 +372,7 @@ static bool is_empty(const struct cgx_sample *input)
     unsigned empty = 0;
 
     for (size_t k = 0; k < GROUPS; k++)
-        empty += cgx_squares_nonzero(input->values + k * group, group) == 0;
+        empty += cgx_squares_sum(input->values + k * group, NULL, group) == 0;
     return 2 * empty >= GROUPS;
 }
 

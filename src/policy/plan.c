@@ -3,7 +3,6 @@
 
 #include "policy/plan.h"
 
-#include "codec/bucket.h"
 #include "util/hash.h"
 #include "util/integers.h"
 

@@ -34,9 +34,8 @@ struct cgx_strided cgx_sample_runs(const void *at, size_t count, enum cgx_dtype 
 double cgx_sample_size(const struct cgx_sample *sample)
 {
     size_t count = CGX_LOOK_PLACES * sample->run;
-    double magnitudes;
 
-    return cgx_squares_sum(sample->values, count, &magnitudes) / (double)count;
+    return cgx_squares_sum(sample->values, NULL, count) / (double)count;
 }
 
 /* ---- sketches ---- */

@@ -31,7 +31,8 @@ static struct scene take_scene(struct fuzz_input *input)
     unsigned high = fuzz_take(input, 256), drawn = high * 256 + fuzz_take(input, 256);
 
     scene.piece.count = 1 + (high < SEVERAL ? drawn * STEP : drawn % FEW);
-    scene.buckets = cgx_piece_buckets(&scene.piece, scene.coding.bucket_size);
+    scene.buckets = cgx_bucket_count(
+        scene.piece.count, cgx_encoding_bucket(scene.piece.bits, scene.coding.bucket_size));
     scene.bytes =
         cgx_piece_layout(scene.piece.count, encoding, scene.coding.bucket_size, scene.coding.dtype)
             .bytes;

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The main program that gives a fuzzing program the files of its corpus, corpus/NAME, one after the
- * other, and each of them with damage of many kinds; CGX_TEST_ALL=yes: a hundred times as many. */
+ * other, and each of them with damage of many kinds; CGX_TEST_ALL=yes: a hundred times as many.
+ * "NAME SEED": damage of other kinds. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -61,7 +62,7 @@ static size_t damage(uint8_t *data, size_t size)
     return size;
 }
 
-static void replay(const char *path)
+static void replay(const char *path, uint64_t seed)
 {
     static uint8_t data[1 << 16], damaged[sizeof data];
     FILE *file = fopen(path, "rb");
@@ -71,7 +72,7 @@ static void replay(const char *path)
         bail_out("%s cannot be read", path);
     fclose(file);
     give(data, size);
-    state = 88172645463325252u;
+    state = 88172645463325252u + seed;
     for (unsigned i = 0; i < DAMAGED_BYTES / one_of(100) / (size + 100); i++) {
         memcpy(damaged, data, size);
         give(damaged, damage(damaged, size));
@@ -90,7 +91,6 @@ int main(int argc, char **argv)
     struct dirent **entries;
     int count;
 
-    (void)argc;
     snprintf(folder, sizeof folder, "%s/tests/fuzz/corpus/%s", top ? top : ".",
              name ? name + 1 : argv[0]);
     count = scandir(folder, &entries, is_input, alphasort);
@@ -98,7 +98,7 @@ int main(int argc, char **argv)
         bail_out("%s: %s", folder, strerror(errno));
     for (int i = 0; i < count; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
-        replay(path);
+        replay(path, argc > 1 ? strtoull(argv[1], NULL, 10) : 0);
         ok(true, "%s", entries[i]->d_name);
         free(entries[i]);
     }

@@ -73,13 +73,15 @@ static bool is_near(double x, double y, double step, bool is_poisoned)
 static void check_elements(const struct scene *scene)
 {
     const struct cgx_uniform_layout layout = cgx_uniform_layout_of(scene->piece.count);
+    double step = 0;
 
     for (size_t i = 0; i < scene->piece.count; i++) {
-        int exponent = scene->payload[layout.exponents + i / CGX_UNIFORM_GROUP] - 24;
         unsigned kind = scene->payload[layout.kinds + i / 128] >> i / 64 % 2 * 4 & 15;
 
-        fuzz_require(is_near((double)scene->values[i], (double)scene->decoded[i],
-                             ldexp((double)scene->coding.step_size, exponent),
+        if (i % CGX_UNIFORM_GROUP == 0)
+            step = ldexp((double)scene->coding.step_size,
+                         scene->payload[layout.exponents + i / CGX_UNIFORM_GROUP] - 24);
+        fuzz_require(is_near((double)scene->values[i], (double)scene->decoded[i], step,
                              kind == CGX_UNIFORM_POISON),
                      "elements are within half a step, or their block is poisoned");
     }
@@ -95,14 +97,12 @@ static void check_encoding(const struct scene *scene, const struct cgx_codec *co
                  "all kernels encode to the same bytes");
 }
 
-/* The payload, whatever it holds. */
+/* The payload, whatever it holds, which the portable kernels have decoded and reduced. */
 static void check_payload(const struct scene *scene, const struct cgx_codec *codec,
                           enum cgx_status status)
 {
     float *decoded = malloc(scene->piece.count * sizeof *decoded);
     unsigned char *sum = aligned_alloc(16, scene->bytes);
-    enum cgx_status reduced =
-        run(scene, cgx_codec_host_named("portable"), CGX_REDUCE, scene->values, scene->sum);
 
     fuzz_require(decoded && sum, "there is memory");
     fuzz_require(run(scene, codec, CGX_DECODE, scene->payload, decoded) == status,
@@ -112,7 +112,7 @@ static void check_payload(const struct scene *scene, const struct cgx_codec *cod
             fuzz_require(decoded[i] == scene->decoded[i] ||
                              (isnan(decoded[i]) && isnan(scene->decoded[i])),
                          "all kernels decode to the same elements");
-    fuzz_require(reduced == status && run(scene, codec, CGX_REDUCE, scene->values, sum) == status,
+    fuzz_require(run(scene, codec, CGX_REDUCE, scene->values, sum) == status,
                  "what is decoded is reduced");
     if (status == CGX_OK)
         fuzz_require(memcmp(sum, scene->sum, cgx_uniform_used(scene->sum, scene->piece.count)) ==
@@ -160,6 +160,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const names[SETS] = {"portable", "avx2", "avx2-shifts"};
     static const struct cgx_codec *sets[SETS];
+    const struct cgx_codec *others[SETS] = {NULL};
     struct fuzz_input input = {data, size};
     struct scene scene = take_scene(&input);
     unsigned changes = fuzz_take(&input, ALL + 1);
@@ -168,6 +169,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!sets[0])
         for (int i = 0; i < SETS; i++)
             sets[i] = cgx_codec_host_named(names[i]);
+    for (unsigned i = 1; i < SETS; i++)
+        others[i] = fuzz_has_turn(data, size, i - 1, SETS - 1) ? sets[i] : NULL;
     scene.values = fuzz_block(&input, scene.piece.count * sizeof(float));
     memset(scene.payload, 0x55, scene.bytes);
     fuzz_require(run(&scene, sets[0], CGX_ENCODE, scene.values, scene.payload) == CGX_OK &&
@@ -175,15 +178,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                  "elements are encoded, and decoded");
     check_elements(&scene);
     for (int i = 1; i < SETS; i++)
-        if (sets[i])
-            check_encoding(&scene, sets[i]);
+        if (others[i])
+            check_encoding(&scene, others[i]);
     change(&scene, changes, &input);
     status = run(&scene, sets[0], CGX_DECODE, scene.payload, scene.decoded);
     fuzz_require(status == CGX_OK || status == CGX_ERR_FORMAT, "a payload is decoded or refused");
     fuzz_require(has_meaning(&scene, status), "it is decoded as specified");
+    fuzz_require(run(&scene, sets[0], CGX_REDUCE, scene.values, scene.sum) == status,
+                 "what is decoded is reduced");
     for (int i = 1; i < SETS; i++)
-        if (sets[i])
-            check_payload(&scene, sets[i], status);
+        if (others[i])
+            check_payload(&scene, others[i], status);
     free_scene(&scene);
     return 0;
 }

@@ -9,8 +9,6 @@
 
 #include "driver.h"
 
-#define MPS_ENABLED ((CUdevice_attribute)133) /* of CUDA 12.6 */
-
 int softcuda_devices, softcuda_hidden;
 
 CUresult cuInit(unsigned flags)
@@ -145,14 +143,8 @@ static int attribute_value(CUdevice_attribute attribute, CUdevice device)
 
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
 {
-    const char *shared = getenv("SOFTCUDA_MPS");
     CUresult code = enter_device(device, value);
 
-    if (code == CUDA_SUCCESS && attribute == MPS_ENABLED) {
-        *value = shared && strcmp(shared, "1") == 0;
-        return softcuda_leave(shared && strcmp(shared, "unknown") == 0 ? CUDA_ERROR_INVALID_VALUE
-                                                                       : code);
-    }
     if (code == CUDA_SUCCESS && (attribute < 1 || attribute >= CU_DEVICE_ATTRIBUTE_MAX))
         code = CUDA_ERROR_INVALID_VALUE;
     if (code == CUDA_SUCCESS)

@@ -208,10 +208,8 @@ struct softcuda_place_in_stream {
 /* An operation, allocated with malloc; the queue owns it. */
 struct softcuda_operation {
     struct softcuda_operation *next;
-    /* Carries it out; an error is sticky. CUDA_ERROR_NOT_READY: it goes on when it is called again.
-     * NULL: there is nothing to do but to wait. */
+    /* Carries it out; an error is sticky. NULL: there is nothing to do but to wait. */
     CUresult (*run)(struct softcuda_operation *operation, struct softcuda_context *context);
-    bool begun;
     bool housekeeping; /* neither copies nor launches: does not fail on demand */
     struct softcuda_place_in_stream *after; /* what comes before it in other streams */
     size_t nafter;
@@ -246,15 +244,10 @@ CUresult softcuda_stream_reach(struct softcuda_stream *stream, unsigned long lon
 /* The same for all that is queued in CONTEXT and its green ones; in all contexts. */
 CUresult softcuda_stream_drain(struct softcuda_context *context);
 void softcuda_stream_drain_all(void);
-/* Whether PLACE was reached; if it was not, carries out one operation on the way there. */
-bool softcuda_stream_poll(const struct softcuda_place_in_stream *place);
 /* Gives up what is queued. */
 void softcuda_stream_abandon(struct softcuda_stream *stream);
 
 /* ---- kernels ---- */
-
-/* What OPERATION began, if it is a launch, will not go on. */
-void softcuda_launch_forget(const struct softcuda_operation *operation);
 
 struct softcuda_entry {
     const char *name;

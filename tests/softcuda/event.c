@@ -97,20 +97,6 @@ CUresult cuEventSynchronize(CUevent handle)
     return softcuda_leave(code);
 }
 
-CUresult cuEventQuery(CUevent handle)
-{
-    struct softcuda_context *context;
-    struct event *event;
-    CUresult code = enter_event(handle, &context, &event);
-
-    if (code == CUDA_SUCCESS && event->place.stream && !softcuda_stream_poll(&event->place)) {
-        code = event->object.context->error;
-        if (code == CUDA_SUCCESS)
-            code = CUDA_ERROR_NOT_READY;
-    }
-    return softcuda_leave(code);
-}
-
 /* An event that was never recorded is waited for by nobody. */
 CUresult cuStreamWaitEvent(CUstream stream_handle, CUevent handle, unsigned flags)
 {

@@ -81,14 +81,6 @@ static bool turn_shared(unsigned place)
 
 /* ---- blocks ---- */
 
-bool softcuda_start(const struct softcuda_grid *grid)
-{
-    all.grid = *grid;
-    all.begun = 0;
-    memset(all.held, 0, sizeof all.held);
-    return softcuda_order_begin(grid->blocks);
-}
-
 static bool begin_next(unsigned place)
 {
     if (!turn_shared(place) ||
@@ -123,7 +115,8 @@ static enum softcuda_ran go_on_at(unsigned place)
     return ran;
 }
 
-enum softcuda_ran softcuda_go_on(void)
+/* Runs all blocks as far as they come. */
+static enum softcuda_ran go_on(void)
 {
     bool waits = false;
 
@@ -141,9 +134,12 @@ bool softcuda_run(softcuda_kernel *kernel, const void *args, unsigned blocks, un
 {
     enum softcuda_ran ran = SOFTCUDA_WAITS;
 
-    if (!softcuda_start(&(struct softcuda_grid){kernel, args, blocks, threads}))
+    all.grid = (struct softcuda_grid){kernel, args, blocks, threads};
+    all.begun = 0;
+    memset(all.held, 0, sizeof all.held);
+    if (!softcuda_order_begin(blocks))
         return false;
     while (ran == SOFTCUDA_WAITS)
-        ran = softcuda_go_on();
+        ran = go_on();
     return ran == SOFTCUDA_ENDED;
 }

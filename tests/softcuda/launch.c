@@ -32,31 +32,22 @@ struct launch {
     struct softcuda_operation operation;
     const struct softcuda_entry *entry;
     unsigned blocks, threads;
-    enum softcuda_ran ran;
     _Alignas(16) unsigned char args[];
 };
 
 /* ---- running ---- */
 
-static struct launch *running; /* what has begun and not ended; NULL: nothing */
-
-static enum softcuda_ran go_on(struct launch *launch)
+static bool run(const struct launch *launch)
 {
-    const struct softcuda_grid grid = {launch->entry->kernel, launch->args, launch->blocks,
-                                       launch->threads};
-
-    if (launch != running && !softcuda_start(&grid))
-        return SOFTCUDA_FAILED;
-    running = launch;
-    return softcuda_go_on();
+    return softcuda_run(launch->entry->kernel, launch->args, launch->blocks, launch->threads);
 }
 
 /* AddressSanitizer tells more of a fault than this would. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 
-static enum softcuda_ran run_guarded(struct launch *launch)
+static bool run_guarded(const struct launch *launch)
 {
-    return go_on(launch);
+    return run(launch);
 }
 
 #else
@@ -76,14 +67,14 @@ static void catch_fault(int number, siginfo_t *info, void *unused)
     sigaction(number, &outer_action, NULL);
 }
 
-static enum softcuda_ran run_guarded(struct launch *launch)
+static bool run_guarded(const struct launch *launch)
 {
     struct sigaction action = {.sa_sigaction = catch_fault, .sa_flags = SA_SIGINFO};
-    volatile enum softcuda_ran ran = SOFTCUDA_FAILED;
+    volatile bool ran = false;
 
     if (sigsetjmp(before_run, 1) == 0) {
         sigaction(SIGSEGV, &action, &outer_action);
-        ran = go_on(launch);
+        ran = run(launch);
     } else {
         fprintf(stderr, "softcuda: %s touched %p, where its context has no memory\n",
                 launch->entry->name, touched);
@@ -103,40 +94,22 @@ static void be_late(void)
         nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
 
-/* One at a time: what waits for others goes on before anything else begins. */
 static CUresult run_launch(struct softcuda_operation *operation, struct softcuda_context *context)
 {
-    struct launch *launch = (struct launch *)operation;
-    bool intact;
+    const struct launch *launch = (const struct launch *)operation;
+    bool ran, intact;
 
-    if (running && running != launch) {
-        running->operation.run(&running->operation, context);
-        return CUDA_ERROR_NOT_READY;
-    }
-    if (launch->ran == SOFTCUDA_WAITS) {
-        be_late();
-        softcuda_share_stage(true);
-        softcuda_memory_expose_all(context, true);
-        launch->ran = run_guarded(launch);
-        intact = softcuda_memory_is_intact(context);
-        softcuda_memory_expose_all(context, false);
-        softcuda_share_stage(false);
-        if (!intact) {
-            fprintf(stderr, "softcuda: by the time that %s ended\n", launch->entry->name);
-            launch->ran = SOFTCUDA_FAILED;
-        }
-    }
-    if (launch->ran == SOFTCUDA_WAITS)
-        return CUDA_ERROR_NOT_READY;
-    running = NULL;
+    be_late();
+    softcuda_share_stage(true);
+    softcuda_memory_expose_all(context, true);
+    ran = run_guarded(launch);
+    intact = softcuda_memory_is_intact(context);
+    softcuda_memory_expose_all(context, false);
+    softcuda_share_stage(false);
+    if (!intact)
+        fprintf(stderr, "softcuda: by the time that %s ended\n", launch->entry->name);
     softcuda_counts.launches++;
-    return launch->ran == SOFTCUDA_ENDED ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_FAILED;
-}
-
-void softcuda_launch_forget(const struct softcuda_operation *operation)
-{
-    if (running && operation == &running->operation)
-        running = NULL;
+    return ran && intact ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_FAILED;
 }
 
 /* ---- modules ---- */
@@ -243,7 +216,6 @@ static CUresult queue(struct softcuda_context *context, const struct softcuda_en
     launch->entry = entry;
     launch->blocks = blocks;
     launch->threads = threads;
-    launch->ran = SOFTCUDA_WAITS;
     memcpy(launch->args, parameters[0], entry->bytes);
     return softcuda_stream_queue(stream, &launch->operation, NULL);
 }

@@ -21,9 +21,9 @@
  * none of them is used with those of the other, but that a stream waits for an event.
  *
  * Left out, of what real drivers have:
- * - execution: nothing runs at the same time as anything else, or by itself, but that a kernel
- * whose blocks wait for other processes goes on when a program polls or waits; grids and blocks of
- * more than one dimension, shared memory that a launch asks for, textures, surfaces, clusters,
+ * - execution: nothing runs at the same time as anything else, or by itself; blocks that wait for
+ * others of their grid take turns, those that wait for another grid wait for ever; grids and blocks
+ * of more than one dimension, shared memory that a launch asks for, textures, surfaces, clusters,
  * cooperative launches; images are not looked into: whichever is loaded has the kernels above
  * - streams: what names a thread's default stream without CU_STREAM_PER_THREAD (functions that end
  * in _ptds and _ptsz), priorities, graphs (capture.c; a thread's capture mode is kept, and has no
@@ -49,8 +49,6 @@
  *   SOFTCUDA_READ_ONLY=1    host memory may be registered for reading alone, which drivers for
  *                           machines with PCIe refuse
  *   SOFTCUDA_LINKED=0       there is no NVLink between devices (cuDeviceGetP2PAttribute)
- *   SOFTCUDA_MPS=1          devices are said to serve several processes at once; unknown: the
- *                           driver is too old to say
  * with each context that is made:
  *   SOFTCUDA_REUSE=1        it gets the handle of one that has gone
  * with each question about a pointer:
@@ -59,7 +57,7 @@
  *   SOFTCUDA_STAGED=1       kernels do not find in the memory of other processes what copies, which
  *                           a driver stages, do
  *   SOFTCUDA_LATE=MS        kernels are carried out so many milliseconds after something waits for
- *                           them, and go on so much later when they have waited
+ *                           them
  *   SOFTCUDA_BLOCKS=ORDER   in which order blocks run: forward, reverse, or a number that seeds a
  *                           shuffle; default: a number of each process's own, named on stderr
  *   SOFTCUDA_ORDER=ORDER    in which order the threads of a block run; default: forward
@@ -138,11 +136,8 @@ struct softcuda_grid {
     unsigned blocks, threads;
 };
 
-/* The same for a grid whose blocks wait for something outside, by softcuda_poll: start takes it in
- * the place of any other, and go_on runs it as far as it comes, with up to 8 blocks at once. */
+/* What has become of a block, or of a grid. */
 enum softcuda_ran { SOFTCUDA_ENDED, SOFTCUDA_WAITS, SOFTCUDA_FAILED };
-bool softcuda_start(const struct softcuda_grid *grid);
-enum softcuda_ran softcuda_go_on(void);
 
 /* Runs BLOCK of GRID alone. After each round, in which all of its threads that could went on, and
  * some with PROGRESS, not only with softcuda_poll, BETWEEN is called; false: the block is given up,

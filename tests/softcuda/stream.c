@@ -5,7 +5,6 @@
  * one stream needs of others is written down as places in them when it is queued, so all that it
  * needs was queued before it, and to carry out the first that can be goes on without an end. */
 
-#include <sched.h>
 #include <stdlib.h>
 
 #include "driver.h"
@@ -66,7 +65,6 @@ static void pop(struct softcuda_stream *stream)
 
     stream->first = operation->next;
     stream->done++;
-    softcuda_launch_forget(operation);
     free(operation->after);
     free(operation);
 }
@@ -84,8 +82,8 @@ static bool is_reached(const struct softcuda_place_in_stream *place)
     return stream == NULL || stream->done >= place->position;
 }
 
-/* Carries out one operation, or part of it: the stream's next, or one that this waits for. After an
- * error those that are left come to nothing. */
+/* Carries out one operation: the stream's next, or one that this waits for. After an error those
+ * that are left come to nothing. */
 static void step(struct softcuda_stream *stream)
 {
     struct softcuda_operation *operation = stream->first;
@@ -103,19 +101,11 @@ static void step(struct softcuda_stream *stream)
     }
     context = stream->object.context;
     if (operation->run && !softcuda_is_lost() && context->error == CUDA_SUCCESS) {
-        bool fails =
-            !operation->begun && !operation->housekeeping && softcuda_fails(SOFTCUDA_ASYNC);
+        bool fails = !operation->housekeeping && softcuda_fails(SOFTCUDA_ASYNC);
 
-        operation->begun = true;
         softcuda_fork_turn(true);
         code = fails ? CUDA_ERROR_ILLEGAL_ADDRESS : operation->run(operation, context);
         softcuda_fork_turn(false);
-        if (code == CUDA_ERROR_NOT_READY) {
-            softcuda_unlock(); /* other threads may have to launch what a kernel waits for */
-            sched_yield();
-            softcuda_lock();
-            return;
-        }
         context->error = code;
     }
     pop(stream);
@@ -126,14 +116,6 @@ CUresult softcuda_stream_reach(struct softcuda_stream *stream, unsigned long lon
     while (stream->done < position)
         step(stream);
     return stream->object.context->error;
-}
-
-bool softcuda_stream_poll(const struct softcuda_place_in_stream *place)
-{
-    if (is_reached(place))
-        return true;
-    step(find_stream(place->stream));
-    return false;
 }
 
 /* ---- queueing ---- */
@@ -293,21 +275,5 @@ CUresult cuStreamSynchronize(CUstream handle)
 
     if (code == CUDA_SUCCESS)
         code = softcuda_stream_reach(stream, stream->queued);
-    return softcuda_leave(code);
-}
-
-CUresult cuStreamQuery(CUstream handle)
-{
-    struct softcuda_stream *stream;
-    CUresult code = enter_stream(handle, &stream);
-
-    if (code == CUDA_SUCCESS) {
-        struct softcuda_place_in_stream place = {stream->object.handle, stream->queued};
-
-        if (!softcuda_stream_poll(&place))
-            code = CUDA_ERROR_NOT_READY;
-        if (stream->object.context->error != CUDA_SUCCESS)
-            code = stream->object.context->error;
-    }
     return softcuda_leave(code);
 }

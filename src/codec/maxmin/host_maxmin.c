@@ -3,17 +3,29 @@
 
 /* Operations on buckets of max-min quantisation. */
 
-#include "codec/maxmin/host_maxmin.h"
-
 #include <string.h>
 
 #include "codec/encoding.h"
 #include "codec/host_history.h"
+#include "codec/host_walk.h"
 
 /* ---- headers and levels ---- */
 
-enum cgx_status cgx_maxmin_scale(const struct cgx_bucket *bucket, const unsigned char *payload,
-                                 struct cgx_bucket_header *scale)
+struct bucket_header {
+    enum { SCALE_GRID, SCALE_CONSTANT, SCALE_POISON } kind;
+    float u; /* 0 for a constant */
+    int32_t z;
+    float constant;
+};
+
+static void write_header(const struct cgx_bucket *bucket, uint32_t header, unsigned char *payload)
+{
+    memcpy(payload + bucket->header, &header, sizeof header);
+}
+
+/* CGX_ERR_FORMAT: no encoder writes such a header. */
+static enum cgx_status read_header(const struct cgx_bucket *bucket, const unsigned char *payload,
+                                   struct bucket_header *scale)
 {
     uint32_t header;
 
@@ -21,29 +33,30 @@ enum cgx_status cgx_maxmin_scale(const struct cgx_bucket *bucket, const unsigned
     scale->u = cgx_header_scale(header);
     scale->z = cgx_header_zero(header);
     if (cgx_header_is_grid(header)) {
-        scale->kind = CGX_SCALE_GRID;
+        scale->kind = SCALE_GRID;
     } else if (header == CGX_BUCKET_CONSTANT) {
-        scale->kind = CGX_SCALE_CONSTANT;
+        scale->kind = SCALE_CONSTANT;
         memcpy(&scale->constant, payload + bucket->constant, sizeof scale->constant);
         if (!cgx_is_regular(scale->constant))
             return CGX_ERR_FORMAT;
     } else if (header == CGX_BUCKET_POISON) {
-        scale->kind = CGX_SCALE_POISON;
+        scale->kind = SCALE_POISON;
     } else {
         return CGX_ERR_FORMAT;
     }
     return CGX_OK;
 }
 
-void cgx_maxmin_levels(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                       const struct cgx_bucket_header *scale, const unsigned char *payload,
-                       bool add, cgx_float32 *values)
+/* Writes the levels of a bucket to VALUES, or adds them if ADD; NaN if the bucket is poisoned. */
+static void read_levels(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                        const struct bucket_header *scale, const unsigned char *payload, bool add,
+                        cgx_float32 *values)
 {
     const unsigned char *codes[CGX_PLANES];
 
     for (int i = 0; i < CGX_PLANES; i++)
         codes[i] = payload + bucket->codes[i];
-    if (scale->kind == CGX_SCALE_CONSTANT)
+    if (scale->kind == SCALE_CONSTANT)
         for (size_t i = 0; i < bucket->count; i++)
             values[i] = add ? values[i] + scale->constant : scale->constant;
     else
@@ -53,12 +66,22 @@ void cgx_maxmin_levels(const struct cgx_walk *walk, const struct cgx_bucket *buc
 
 /* ---- encode ---- */
 
+/* Writes HEADER, and zeros as codes. */
+static void clear_bucket(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                         uint32_t header, unsigned char *payload)
+{
+    size_t padded = cgx_codes_padded(bucket->count);
+
+    write_header(bucket, header, payload);
+    for (int i = 0; i < CGX_PLANES; i++)
+        memset(payload + bucket->codes[i], 0, padded / 8 * walk->plane[i]);
+}
+
 static void encode_constant(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                             float value, unsigned char *payload)
 {
     value += 0.0f;
-    cgx_walk_header(bucket, CGX_BUCKET_CONSTANT, payload);
-    cgx_walk_clear(walk, bucket, payload);
+    clear_bucket(walk, bucket, CGX_BUCKET_CONSTANT, payload);
     memcpy(payload + bucket->constant, &value, sizeof value);
 }
 
@@ -72,13 +95,13 @@ static void write_bucket(const struct cgx_walk *walk, const struct cgx_bucket *b
     for (int i = 0; i < CGX_PLANES; i++)
         codes[i] = payload + bucket->codes[i];
     if (range.poison) {
-        cgx_walk_poison(walk, bucket, payload);
+        clear_bucket(walk, bucket, CGX_BUCKET_POISON, payload);
     } else if (range.min == range.max) {
         encode_constant(walk, bucket, range.min, payload);
     } else {
         struct cgx_grid grid = cgx_grid_over(range.min, range.max, bits);
 
-        cgx_walk_header(bucket, cgx_grid_header(grid), payload);
+        write_header(bucket, cgx_grid_header(grid), payload);
         walk->kernels->encode(values, bucket->count, grid, bits, codes);
     }
 }
@@ -115,16 +138,16 @@ static enum cgx_status decode_bucket(const struct cgx_walk *walk, const struct c
     enum cgx_dtype dtype = walk->coding->dtype;
     size_t size = cgx_dtype_size(dtype);
     unsigned char *elements = (unsigned char *)work->out + bucket->first * size;
-    struct cgx_bucket_header scale;
+    struct bucket_header scale;
     cgx_float32 *values;
 
     cgx_walk_prefetch(elements, bucket->count * size);
-    if (cgx_maxmin_scale(bucket, work->in, &scale) != CGX_OK)
+    if (read_header(bucket, work->in, &scale) != CGX_OK)
         return CGX_ERR_FORMAT;
     /* Only narrow makes the canonical NaN. */
-    values = dtype == CGX_FLOAT32 && scale.kind != CGX_SCALE_POISON ? (cgx_float32 *)elements
-                                                                    : walk->values;
-    cgx_maxmin_levels(walk, bucket, &scale, work->in, false, values);
+    values =
+        dtype == CGX_FLOAT32 && scale.kind != SCALE_POISON ? (cgx_float32 *)elements : walk->values;
+    read_levels(walk, bucket, &scale, work->in, false, values);
     if (work->history.scales) {
         cgx_history_multiply(walk, work, bucket, values);
         cgx_history_enter(walk, work, bucket, values);
@@ -154,22 +177,22 @@ static void add_elements(const struct cgx_walk *walk, const struct cgx_work *wor
 }
 
 /* Sums the sources of a bucket into the walk's values. A poisoned source has a NaN scale, which
- * makes its levels and the sum NaN. CGX_ERR_FORMAT as from cgx_maxmin_scale. */
+ * makes its levels and the sum NaN. CGX_ERR_FORMAT as from read_header. */
 static enum cgx_status sum_bucket(const struct cgx_walk *walk, const struct cgx_work *work,
                                   const struct cgx_bucket *bucket)
 {
     for (size_t p = 0; p < work->nsources; p++) {
         const unsigned char *source = work->sources[p];
         const unsigned char *elements = cgx_walk_unquantised(walk, work, p, bucket->first);
-        struct cgx_bucket_header scale;
+        struct bucket_header scale;
 
         if (elements) {
             add_elements(walk, work, bucket, elements, p == 0);
             continue;
         }
-        if (cgx_maxmin_scale(bucket, source, &scale) != CGX_OK)
+        if (read_header(bucket, source, &scale) != CGX_OK)
             return CGX_ERR_FORMAT;
-        cgx_maxmin_levels(walk, bucket, &scale, source, p > 0, walk->values);
+        read_levels(walk, bucket, &scale, source, p > 0, walk->values);
     }
     return CGX_OK;
 }

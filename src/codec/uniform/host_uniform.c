@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "codec/encoding.h"
 #include "codec/host_history.h"
 #include "codec/uniform/uniform.h"
 #include "codec/uniform/uniform_kernels.h"
@@ -115,17 +116,6 @@ static struct cgx_uniform_head new_head(const struct cgx_walk *walk, const struc
     return head;
 }
 
-/* Whether the piece can be encoded: there is a step size, and the result of a sum overwrites none
- * of its sources. */
-static bool may_begin(const struct cgx_walk *walk, const struct cgx_work *work)
-{
-    bool may = cgx_uniform_is_usable(walk->coding->step_size, walk->coding->error);
-
-    for (size_t p = 0; work->operation == CGX_REDUCE && p < work->nsources; p++)
-        may = may && work->sources[p] != work->out;
-    return may;
-}
-
 /* The sum of squares of the piece's ELEMENTS. Groups with one that is not finite do not count. */
 static double squares_of(const struct cgx_walk *walk, const struct cgx_work *work,
                          const unsigned char *elements)
@@ -193,7 +183,7 @@ static enum cgx_status begin_piece(const struct cgx_walk *walk, const struct cgx
     struct cgx_uniform_head head;
     float step = walk->coding->step_size;
 
-    if (!may_begin(walk, work))
+    if (!cgx_work_may_begin(work))
         return CGX_ERR_INVALID;
     step = step == 0 ? estimate_step(walk, work) : step;
     head = new_head(walk, work, step);

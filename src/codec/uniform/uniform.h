@@ -150,14 +150,6 @@ size_t cgx_uniform_used(const unsigned char *piece, size_t count);
  * that are multiples of 2 d. */
 double cgx_uniform_total(double sums[CGX_UNIFORM_SUMS]);
 
-/* The step of group INDEX of PIECE, of COUNT elements: 0 if all elements of the group are 0, NaN if
- * one of its blocks is poisoned. */
-float cgx_uniform_scale(const unsigned char *piece, size_t count, size_t index);
-
-/* The blocks of that group, a bit for each, that have elements that are no zeros; *FULL: those in
- * which all elements are none. */
-uint32_t cgx_uniform_filled(const unsigned char *piece, size_t count, size_t index, uint32_t *full);
-
 /* ---- arithmetic ---- */
 
 /* The squared error of a width relative to the squared elements. Up to 5 it is the least that codes
@@ -229,21 +221,6 @@ CGX_QUANT int32_t cgx_uniform_floor(float step, float part, float squares, uint3
     least = least > CGX_UNIFORM_LEAST_EXPONENT ? least : CGX_UNIFORM_LEAST_EXPONENT;
     exponent = exponent > least ? exponent : least;
     return exponent < 0 ? exponent : 0;
-}
-
-/* The step of a group of BLOCKS blocks, with its exponent as STORED: 0 if all their elements are 0,
- * NaN if one is poisoned. */
-CGX_QUANT float cgx_uniform_scale_of(float step, uint32_t stored, uint64_t kinds, uint32_t blocks)
-{
-    float scale = 0;
-
-    for (uint32_t b = 0; b < blocks; b++, kinds >>= 4) {
-        if ((kinds & 15) == CGX_UNIFORM_POISON)
-            return cgx_bits_float(CGX_NAN_FLOAT32);
-        if ((kinds & 15) != CGX_UNIFORM_ZEROS)
-            scale = cgx_uniform_group_step(step, stored);
-    }
-    return scale;
 }
 
 /* The key of the dithers with which STREAM quantises in STAGE of a sum that has been compressed

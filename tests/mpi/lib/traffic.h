@@ -7,6 +7,7 @@
 #define TESTS_MPI_LIB_TRAFFIC_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Payload bytes handed to PMPI_Isend by this process so far; 0 growth across a call means that it
@@ -18,6 +19,9 @@ uint64_t traffic_messages(void);
 
 /* Bytes of the longest message so far. */
 uint64_t traffic_longest(void);
+
+/* Is called with each message, if it is not NULL. */
+extern void (*traffic_look)(const unsigned char *message, size_t bytes);
 
 /* Whether MPI moves all messages, as CGX_INNER_COMMUNICATOR_TYPE says. */
 bool traffic_has_all(void);

@@ -12,7 +12,7 @@
 
 static void test_message(void)
 {
-    static const unsigned char golden[48] = {10,   0x41, 0x34, 0x12, 0xEF,        0xCD,       0xAB,
+    static const unsigned char golden[48] = {11,   0x41, 0x34, 0x12, 0xEF,        0xCD,       0xAB,
                                              0x89, 0x08, 0x07, 0x06, 0x05,        0x04,       0x03,
                                              0x02, 0x01, 0x5E, 0x7F, [46] = 0x80, [47] = 0x01};
     const struct cgx_message message = {CGX_MESSAGE_DECLINED,
@@ -35,10 +35,10 @@ static void test_message(void)
        "a message header is read back");
     for (unsigned version = 0; version < 256; version++) {
         header[0] = (unsigned char)version;
-        refused = refused && (cgx_message_read(header, &read) == CGX_OK) == (version == 10);
+        refused = refused && (cgx_message_read(header, &read) == CGX_OK) == (version == 11);
     }
     ok(refused, "a message of another version is refused");
-    header[0] = 10;
+    header[0] = 11;
     for (unsigned flags = 0; flags < 256; flags++) {
         header[1] = (unsigned char)flags;
         refused = refused && (cgx_message_read(header, &read) == CGX_OK) ==

@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "codec/bucket.h"
 #include "codec/encoding.h"
 #include "lib/tap.h"
 #include "unit/lib/codec_data.h"

@@ -134,11 +134,36 @@ static void test_change(unsigned encoding, enum scene scene)
        with, without);
 }
 
+/* Buckets learn from sums whose squares add up to more than 2^-100 and less than 2^126. At one bit
+ * elements are what they were. */
+static void test_known(void)
+{
+    static const struct {
+        float size;
+        size_t count;
+        bool known;
+    } sums[] = {
+        {0x1p59f, 255, true}, {0x1p59f, 256, false}, {0x1p-54f, 256, false}, {0x1p-54f, 257, true}};
+    bool right = true;
+
+    for (size_t n = 0; n < sizeof sums / sizeof *sums; n++) {
+        static float values[ALL];
+
+        memset(&kept, 0, sizeof kept);
+        for (size_t i = 0; i < COUNT; i++)
+            values[FIRST + i] = i < sums[n].count ? sums[n].size : 0;
+        call(1, 0, values);
+        right = right && (kept.fits[FIRST / 512] > 0) == sums[n].known;
+    }
+    ok(right, "a bucket learns from sums that are neither too small nor too large");
+}
+
 int main(void)
 {
     /* Up to a multiple of 64 elements, and four bytes for each of 157 buckets. */
     ok(cgx_history_bytes(20011, 128) == 20032 + 4 * 157, "a history has a byte for each element");
     test_gain(4);
+    test_known();
     for (int scene = 0; scene < SCENES; scene++) {
         test_change(4, (enum scene)scene);
         test_change(CGX_UNIFORM + 4, (enum scene)scene);

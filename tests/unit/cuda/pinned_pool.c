@@ -77,52 +77,29 @@ static void test_copies(void)
     ok(cgx_pinned_fetch(&host, to, from, BYTES) != CGX_OK, "host memory is not fetched");
 }
 
-enum { RUNS = 70, RUN = 900, MARGIN = 8 };
-
-static bool may_load;
-
-/* Whether RUNS, of what is FROM, are picked from START on; what is behind them stays. */
-static bool picks(struct cgx_strided runs, size_t start, const unsigned char *from)
+/* Runs become contiguous, also by copies of each if the driver refuses rows; what is behind them
+ * stays. */
+static void test_gathering(void)
 {
-    const size_t bytes = cgx_picked_bytes(&runs) + MARGIN;
-    unsigned char *memory;
-    bool same;
-
-    if (cgx_pinned_take(&where, bytes, (void **)&memory) != CGX_OK)
-        return false;
-    memset(memory, 0xAA, bytes);
-    runs.at = (char *)device + start;
-    same = cgx_pinned_pick(&where, memory, &runs, may_load) == CGX_OK;
-    for (size_t i = 0; i < runs.count; i++)
-        same = same &&
-               memcmp(memory + i * runs.bytes, from + start + i * runs.stride, runs.bytes) == 0;
-    for (size_t i = 0; i < MARGIN; i++)
-        same = same && memory[bytes - 1 - i] == 0xAA;
-    cgx_pinned_give(&where, memory);
-    return same;
-}
-
-static void test_picking(void)
-{
-    static unsigned char from[BYTES];
-    struct cgx_strided runs = {.bytes = RUN, .stride = 988, .count = RUNS};
-    unsigned long long launches = device_is_soft() ? device_count().launches : 0;
+    enum { RUNS = 70, RUN = 22 };
+    static unsigned char from[BYTES], to[RUNS * RUN + 8];
+    const struct cgx_strided runs = {(char *)device + 2, RUN, 988, RUNS};
 
     for (size_t i = 0; i < BYTES; i++)
         from[i] = (unsigned char)(i * 7 + i / 256);
     if (cgx_pinned_store(&where, device, from, BYTES) != CGX_OK)
         bail_out("nothing can be stored");
-    ok(!picks(runs, 0, from), "nothing is picked where the kernel may not be loaded and is not");
-    may_load = true;
-    ok(picks(runs, 0, from), "runs are picked");
-    may_load = false;
-    runs.bytes = 20;
-    ok(picks(runs, 24, from), "short runs are picked from within the memory");
-    if (device_is_soft())
-        ok(device_count().launches == launches + 2, "each time by one kernel");
-    ok(!picks(runs, 2, from), "misaligned memory is not picked from");
-    runs.bytes = 22;
-    ok(!picks(runs, 0, from), "nor are parts of words");
+    for (int refused = 0; refused < (device_is_soft() ? 2 : 1); refused++) {
+        bool same;
+
+        memset(to, 0xAA, sizeof to);
+        if (refused)
+            device_fail(SOFTCUDA_ROWS, 1, false);
+        same = cgx_pinned_gather(&where, to, &runs) == CGX_OK;
+        for (size_t i = 0; i < sizeof to; i++)
+            same = same && to[i] == (i < RUNS * RUN ? from[2 + i / RUN * 988 + i % RUN] : 0xAA);
+        ok(same, refused ? "and if the driver refuses rows" : "runs are gathered");
+    }
 }
 
 /* What cannot be waited for may still come. */
@@ -172,7 +149,7 @@ int main(void)
     ok(cgx_pinned_possible(), "there can be device memory");
     test_threads();
     test_copies();
-    test_picking();
+    test_gathering();
     test_abandoning();
     if (device_is_soft())
         test_unpinning();

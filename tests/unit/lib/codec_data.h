@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "codec/host_kernels.h"
+#include "codec/uniform/uniform.h"
 #include "lib/tap.h"
 
 static const char *const data_sets[] = {"portable", "avx2", "avx2-shifts"};
@@ -59,6 +60,30 @@ static inline void data_store(enum cgx_dtype dtype, void *elements, size_t index
 {
     cgx_codec_host()->kernels.narrow[dtype](&value, 1,
                                             (char *)elements + index * cgx_dtype_size(dtype));
+}
+
+/* The step size of bucket K of PIECE at DATA: 0 if all elements are equal, or zeros; NaN if it is
+ * poisoned. */
+static inline float data_scale(const struct cgx_piece *piece, const unsigned char *data, size_t k)
+{
+    const struct cgx_uniform_layout layout = cgx_uniform_layout_of(piece->count);
+    uint32_t header;
+    float scale = 0;
+
+    if (piece->bits <= CGX_WIDTHS) {
+        memcpy(&header, data + k * CGX_BUCKET_HEADER_BYTES, sizeof header);
+        return cgx_header_scale(header);
+    }
+    for (size_t b = 16 * k; b < 16 * k + 16 && b < layout.blocks; b++) {
+        unsigned kind = data[layout.kinds + b / 2] >> b % 2 * 4 & 15;
+
+        if (kind == CGX_UNIFORM_POISON)
+            return NAN;
+        if (kind != CGX_UNIFORM_ZEROS)
+            scale =
+                cgx_uniform_group_step(cgx_uniform_head_of(data).step, data[layout.exponents + k]);
+    }
+    return scale;
 }
 
 /* Calls TEST with each set of kernels that this processor has and each type. */

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/bucket.h"
 #include "coll/scratch.h"
 #include "lib/tap.h"
 #include "unit/lib/codec_data.h"
@@ -158,11 +157,12 @@ static void add_scales(const struct cgx_work *work)
 
     for (size_t i = 0; i < work->npieces; i++) {
         const struct cgx_piece *piece = &work->pieces[i];
-        size_t bucket = cgx_encoding_bucket(piece->bits, size), n = cgx_piece_buckets(piece, size);
+        unsigned bucket = cgx_encoding_bucket(piece->bits, size);
+        size_t n = cgx_bucket_count(piece->count, bucket);
 
         for (size_t k = 0; k < n && !cgx_encoding_is_exact(piece->bits); k++)
             scene_now->scales[rank_now][(piece->first + k * bucket) / size] +=
-                cgx_bucket_scale(piece, (const unsigned char *)work->out + piece->offset, k);
+                data_scale(piece, (const unsigned char *)work->out + piece->offset, k);
     }
 }
 
@@ -186,18 +186,13 @@ static enum cgx_status faulty_wait(struct cgx_backend *backend, unsigned slot)
 }
 
 /* Whether what is about to be sent arrives with *BYTE of it garbled. */
-static bool is_garbled(const unsigned char *message, size_t bytes, size_t *byte)
+static bool is_garbled(size_t *byte)
 {
     const struct scene_fault *fault = &scene_now->fault;
-    struct cgx_message header;
-    bool packed = bytes > CGX_MESSAGE_HEADER_BYTES &&
-                  cgx_message_read(message, &header) == CGX_OK &&
-                  header.plan == scene_now->schedule.hash && header.flags == CGX_MESSAGE_PACKED;
 
-    /* What is packed, the step, or the hash of the plan. */
-    *byte = fault->what == SCENE_MAP ? CGX_MESSAGE_HEADER_BYTES : fault->nth % 2 ? 2 : 4;
-    return (fault->what == SCENE_MESSAGE || (fault->what == SCENE_MAP && packed)) &&
-           fault->rank == rank_now && messages++ == fault->nth;
+    /* The step, or the hash of the plan. */
+    *byte = fault->nth % 2 ? 2 : 4;
+    return fault->what == SCENE_MESSAGE && fault->rank == rank_now && messages++ == fault->nth;
 }
 
 static int counted_send(const void *buffer, int count, cgx_mpi_datatype type, int to, int tag,
@@ -208,7 +203,7 @@ static int counted_send(const void *buffer, int count, cgx_mpi_datatype type, in
 
     if (node[rank_now] != node[to])
         atomic_fetch_add(&sent_by_node[node[rank_now]], (size_t)count);
-    if (is_garbled(buffer, (size_t)count, &byte)) {
+    if (is_garbled(&byte)) {
         unsigned char *garbled = need(malloc((size_t)count + 1));
         int code;
 

@@ -15,18 +15,10 @@
 /* The number of its call. */
 #define SCENE_CALL 3
 
-/* Which operation of which rank's backend fails, or which of its messages, of packed ones which
- * map, arrives garbled: the NTHth, from 0. */
+/* Which operation of which rank's backend fails, or which of its messages
+ * arrives garbled: the NTHth, from 0. */
 struct scene_fault {
-    enum {
-        SCENE_NONE,
-        SCENE_ENCODE,
-        SCENE_REDUCE,
-        SCENE_WAIT,
-        SCENE_DECODE,
-        SCENE_MESSAGE,
-        SCENE_MAP
-    } what;
+    enum { SCENE_NONE, SCENE_ENCODE, SCENE_REDUCE, SCENE_WAIT, SCENE_DECODE, SCENE_MESSAGE } what;
     unsigned rank;
     unsigned nth;
 };

@@ -173,7 +173,7 @@ static void test_destroyed_context(void)
     must(cuCtxDestroy(doomed));
     ok(live() == before, "a context goes with all that is in it");
     ok(cuStreamSynchronize(stream) == CUDA_ERROR_INVALID_HANDLE &&
-           cuEventQuery(event) == CUDA_ERROR_INVALID_HANDLE &&
+           cuEventSynchronize(event) == CUDA_ERROR_INVALID_HANDLE &&
            cuModuleGetFunction(&function, module, "x") == CUDA_ERROR_INVALID_HANDLE &&
            cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL) ==
                CUDA_ERROR_INVALID_HANDLE &&

@@ -156,23 +156,6 @@ static void test_pool(void)
        "it is freed in the order of its stream");
 }
 
-static void test_query(void)
-{
-    start();
-    ok(cuStreamQuery(loose) == CUDA_SUCCESS, "an empty stream is ready");
-    show(loose, 0);
-    show(loose, 1);
-    ok(cuStreamQuery(loose) == CUDA_ERROR_NOT_READY && shows(1, 0, 0) &&
-           cuStreamQuery(loose) == CUDA_ERROR_NOT_READY && shows(1, 1, 0) &&
-           cuStreamQuery(loose) == CUDA_SUCCESS,
-       "each query carries one operation out and says what was before");
-    must(cuEventRecord(event, loose));
-    show(loose, 2);
-    ok(cuEventQuery(event) == CUDA_ERROR_NOT_READY && cuEventQuery(event) == CUDA_SUCCESS &&
-           shows(1, 1, 0),
-       "an event is ready when its stream has come so far");
-}
-
 static void test_destroyed_stream(void)
 {
     CUstream stream;
@@ -342,7 +325,6 @@ int main(void)
     test_launch();
     test_free();
     test_pool();
-    test_query();
     test_destroyed_stream();
     test_other_streams();
     test_wait_event();
