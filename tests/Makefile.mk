@@ -59,6 +59,7 @@ unit_programs = \
 	tests/unit/policy/look \
 	tests/unit/policy/worth \
 	tests/unit/policy/recurrence \
+	tests/unit/policy/recurrence_expected \
 	tests/unit/policy/recurrence_positions \
 	tests/unit/policy/resemblance \
 	tests/unit/policy/rules \

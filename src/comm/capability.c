@@ -29,14 +29,16 @@ static bool share_backend(const struct cgx_request *request)
 static enum cgx_status get_backend(struct cgx_comm *state, const struct cgx_pointer *buffer,
                                    struct cgx_backend **backend)
 {
-    struct cgx_area area = cgx_scratch_area(&state->work->scratch);
+    struct cgx_area area;
 
+    if (buffer->memory == CGX_MEMORY_HOST) {
+        *backend = cgx_backend_host();
+        return CGX_OK;
+    }
+    area = cgx_scratch_area(&state->work->scratch);
     area.exportable = cgx_connect_may_export(state);
     area.shares_processors = !state->places.pace.has_processors;
-    if (buffer->memory != CGX_MEMORY_HOST)
-        return cgx_cuda_backend(&state->work->scratch.devices, buffer, &area, backend);
-    *backend = cgx_backend_host();
-    return CGX_OK;
+    return cgx_cuda_backend(&state->work->scratch.devices, buffer, &area, backend);
 }
 
 void cgx_capability_get_backends(struct cgx_comm *state, struct cgx_capability *capability)
