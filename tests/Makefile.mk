@@ -45,6 +45,7 @@ unit_programs = \
 	tests/unit/coll/staging \
 	tests/unit/comm/callsite \
 	tests/unit/comm/callsites \
+	tests/unit/comm/expected \
 	tests/unit/comm/freeing \
 	tests/unit/comm/tables \
 	tests/unit/cuda/memory \

@@ -75,7 +75,8 @@ static struct cgx_worth *worth_of(const struct cgx_comm *state, const struct cgx
     return &state->callsites->worth[key->type][cgx_worth_class(key->count)];
 }
 
-/* Sets in SITE what rules and hints say about its calls, which then need another schedule. */
+/* Sets in SITE what rules and hints say about its calls, which then need another schedule, and
+ * perhaps more. */
 static void evaluate_override(const struct cgx_comm *state, struct cgx_callsite *site)
 {
     struct cgx_callsite_key *key = &site->key;
@@ -89,6 +90,7 @@ static void evaluate_override(const struct cgx_comm *state, struct cgx_callsite 
     *override = cgx_override_merge(state->terms.hints, cgx_config_rules(), &about);
     site->hints = state->terms.taken;
     site->schedule.slices = 0;
+    site->shared.steady = false;
     site->refusal = CGX_REASON_NONE;
     site->dtype = about.dtype;
     site->guarded = cgx_config()->consensus > 0 && override->consensus != CGX_SWITCH_OFF;

@@ -187,8 +187,7 @@ static float squared_changes(const float *values, const uint16_t *before, size_t
     return sum_lanes(lanes);
 }
 
-/* A power of two for values of mean square SIZE: multiplied by it, their squares neither overflow
- * nor vanish. */
+/* A power of two by which squares of values of mean square SIZE neither overflow nor vanish. */
 static float unit_of(double size)
 {
     int exponent;
