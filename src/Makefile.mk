@@ -72,6 +72,7 @@ libcgxcore_la_SOURCES = \
 	src/policy/rules/rules.c src/policy/rules/rules.h \
 	src/policy/rules/rules_file.c \
 	src/policy/step/bursts.c src/policy/step/bursts.h \
+	src/policy/step/evidence.h \
 	src/policy/step/pattern.c src/policy/step/pattern.h \
 	src/policy/step/periods.c src/policy/step/periods.h \
 	src/policy/step/recurrence.c src/policy/step/recurrence.h \

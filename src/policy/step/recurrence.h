@@ -21,26 +21,13 @@
 #include <stdint.h>
 
 #include "policy/step/bursts.h"
+#include "policy/step/evidence.h"
 #include "policy/step/sums.h"
 
 /* Smaller sums are losses and flags, and are ignored. */
 #define CGX_RECURRENCE_LEAST 16
 
-enum cgx_evidence {
-    CGX_EVIDENCE_NONE,
-    CGX_EVIDENCE_USER,    /* CGX_WARMUP=0 */
-    CGX_EVIDENCE_PAUSES,  /* pauses between steps, the same on all ranks */
-    CGX_EVIDENCE_RESULTS, /* results that resemble those of the step before, on all ranks */
-    CGX_EVIDENCE_PERIOD,  /* a period that is no layer's */
-};
-
 struct cgx_recurrence;
-
-struct cgx_recurrence_rule {
-    unsigned warmup; /* CGX_WARMUP: repeats of a period, at least 2; 0: every sum recurs at once */
-    uint64_t minimal_size; /* elements; smaller sums never recur and only indicate structure */
-    size_t step; /* set by the user, in large sums, up to CGX_STEP_LONGEST; 0: to be found */
-};
 
 /* Returns NULL if memory is short. */
 struct cgx_recurrence *cgx_recurrence_create(const struct cgx_recurrence_rule *rule);
@@ -139,8 +126,5 @@ uint64_t cgx_recurrence_sums(const struct cgx_recurrence *recurrence);
 
 /* What established the communicator, and after how many large sums (*SUMS; may be NULL). */
 enum cgx_evidence cgx_recurrence_evidence(const struct cgx_recurrence *recurrence, uint64_t *sums);
-
-/* The name of EVIDENCE for people: "nothing yet", "a period", ... */
-const char *cgx_evidence_name(enum cgx_evidence evidence);
 
 #endif

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* What users are told of steps. */
+#include "policy/step/recurrence.h"
 #include "policy/step/recurrence_state.h"
 
 /* A step set by the user is checked first after so many sums and so many steps. */

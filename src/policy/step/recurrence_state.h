@@ -5,9 +5,9 @@
 #ifndef CGX_POLICY_STEP_RECURRENCE_STATE_H
 #define CGX_POLICY_STEP_RECURRENCE_STATE_H
 
+#include "policy/step/evidence.h"
 #include "policy/step/pattern.h"
 #include "policy/step/periods.h"
-#include "policy/step/recurrence.h"
 #include "policy/step/resemblance.h"
 #include "policy/step/sums.h"
 
