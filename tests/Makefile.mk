@@ -43,6 +43,7 @@ unit_programs = \
 	tests/unit/coll/staging \
 	tests/unit/comm/callsite \
 	tests/unit/comm/callsites \
+	tests/unit/comm/expected \
 	tests/unit/comm/freeing \
 	tests/unit/comm/tables \
 	tests/unit/cuda/memory \
@@ -57,6 +58,7 @@ unit_programs = \
 	tests/unit/policy/look \
 	tests/unit/policy/worth \
 	tests/unit/policy/recurrence \
+	tests/unit/policy/recurrence_expected \
 	tests/unit/policy/recurrence_positions \
 	tests/unit/policy/resemblance \
 	tests/unit/policy/rules \

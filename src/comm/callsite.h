@@ -12,6 +12,7 @@
 #include "policy/look.h"
 #include "policy/step/recurrence.h"
 #include "policy/widths/step_size.h"
+#include "policy/worth.h"
 #include "util/backoff.h"
 
 enum cgx_site_state {
@@ -33,6 +34,7 @@ struct cgx_site_shared {
     struct cgx_backoff declined, blocked, unknown;
     bool looks;   /* windows of exact calls come before compressed ones */
     bool served;  /* ranks have what compressed calls need */
+    bool steady;  /* its last call had all that it needs, and ranks have decided nothing since */
     bool weighs;  /* it is time to compare times */
     bool pending; /* the window has ended, and ranks have not judged it yet */
     bool clear;   /* a window showed gradients, here or at sites of this count in an earlier step */
@@ -56,6 +58,9 @@ struct cgx_callsite {
     enum cgx_reason refusal;
     enum cgx_dtype dtype; /* of its elements */
     unsigned hints;
+    bool guarded; /* the data of its calls is looked at */
+    struct cgx_worth
+        *worth; /* of sums of its size; NULL: no times decide how its sums are formed */
     struct cgx_site_shared shared;
     struct cgx_schedule schedule;   /* no slices: not made, or no longer valid */
     struct cgx_step_size step_size; /* of uniform quantisation, for this site's calls */

@@ -62,7 +62,21 @@ void cgx_callsites_free(struct cgx_callsites *table)
 
 /* ---- look-up ---- */
 
-/* Sets in SITE what rules and hints say about its calls, which then need another schedule. */
+/* What is known of the times of sums of KEY's size and type; NULL if no times decide about them,
+ * since the user has said which ones are compressed: by a least size, or by OVERRIDE's bits. */
+static struct cgx_worth *worth_of(const struct cgx_comm *state, const struct cgx_callsite_key *key,
+                                  const struct cgx_override *override)
+{
+    const struct cgx_settings *settings = cgx_config();
+
+    if (settings->minimal_kind != CGX_MINIMAL_AUTO || settings->enable == CGX_ENABLE_OBSERVE ||
+        override->bits > 0)
+        return NULL;
+    return &state->callsites->worth[key->type][cgx_worth_class(key->count)];
+}
+
+/* Sets in SITE what rules and hints say about its calls, which then need another schedule, and
+ * perhaps more. */
 static void evaluate_override(const struct cgx_comm *state, struct cgx_callsite *site)
 {
     struct cgx_callsite_key *key = &site->key;
@@ -76,8 +90,11 @@ static void evaluate_override(const struct cgx_comm *state, struct cgx_callsite 
     *override = cgx_override_merge(state->terms.hints, cgx_config_rules(), &about);
     site->hints = state->terms.taken;
     site->schedule.slices = 0;
+    site->shared.steady = false;
     site->refusal = CGX_REASON_NONE;
     site->dtype = about.dtype;
+    site->guarded = override->consensus != CGX_SWITCH_OFF;
+    site->worth = worth_of(state, key, override);
     key->rule = override->rule;
     if (override->exact)
         site->refusal = override->rule ? CGX_REASON_RULE : CGX_REASON_HINT;
@@ -184,6 +201,19 @@ struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx
     return site;
 }
 
+struct cgx_callsite *cgx_callsites_expected(const struct cgx_comm *state,
+                                            const struct cgx_callsite_key *key)
+{
+    struct cgx_callsites *table = state->callsites;
+    struct cgx_callsite *site = &table->placed[key->position];
+
+    return table->generation == cgx_recurrence_generation(state->stream.recurrence) &&
+                   is_site(site, key) && site->hints == state->terms.taken &&
+                   site->shared.state == CGX_SITE_COMPRESSED && site->shared.steady
+               ? site
+               : NULL;
+}
+
 struct cgx_callsite *cgx_callsites_next(struct cgx_callsites *table, struct cgx_callsite *site)
 {
     struct cgx_callsite *end = table->placed + table->placed_end;
@@ -197,12 +227,6 @@ struct cgx_callsite *cgx_callsites_next(struct cgx_callsites *table, struct cgx_
 uint32_t *cgx_callsites_words(struct cgx_callsites *table)
 {
     return table->words;
-}
-
-struct cgx_worth *cgx_callsites_worth(const struct cgx_comm *state,
-                                      const struct cgx_callsite_key *key)
-{
-    return &state->callsites->worth[key->type][cgx_worth_class(key->count)];
 }
 
 const struct cgx_worth *cgx_callsites_neighbour(const struct cgx_comm *state,

@@ -247,7 +247,7 @@ int cgx_comm_get(cgx_mpi_comm comm, uint64_t count, unsigned type, struct cgx_co
         return CGX_MPI_SUCCESS;
     }
     (*state)->shared.large = large && !(*state)->terms.refusal;
-    if (cgx_ballot_due(&(*state)->shared, NULL) == CGX_BALLOT_TABLES)
+    if (!(*state)->shared.tables && cgx_ballot_due(&(*state)->shared, NULL) == CGX_BALLOT_TABLES)
         return agree_on_tables(*state);
     return CGX_MPI_SUCCESS;
 }

@@ -26,15 +26,10 @@ bool cgx_decide_trusts(struct cgx_comm *state, struct cgx_callsite *site)
     return (site->shared.clear || trusted) && cgx_resources_suffice(state, site);
 }
 
-bool cgx_decide_guards(const struct cgx_callsite *site)
-{
-    return site->override.consensus != CGX_SWITCH_OFF;
-}
-
 bool cgx_decide_looks(const struct cgx_callsite *site)
 {
-    return cgx_decide_guards(site) && (cgx_config()->warmup > 0 || site->shared.suspect ||
-                                       site->shared.state == CGX_SITE_BLOCKED);
+    return site->guarded && (cgx_config()->warmup > 0 || site->shared.suspect ||
+                             site->shared.state == CGX_SITE_BLOCKED);
 }
 
 /* ---- what follows from the ranks' votes ---- */
@@ -150,7 +145,20 @@ static enum cgx_ballot_kind ballot_due(struct cgx_comm *state, struct cgx_callsi
 
 bool cgx_decide_is_due(struct cgx_comm *state, struct cgx_callsite *site)
 {
-    return ballot_due(state, site) != CGX_BALLOT_NONE;
+    const struct cgx_kind *kind = cgx_comm_kind(state, site);
+    const bool due = ballot_due(state, site) != CGX_BALLOT_NONE;
+
+    /* Calls that do not go from device to device any more count until they may try again. */
+    site->shared.steady = !due && (kind->by_device || kind->p2p_suspended.next == 0);
+    return due;
+}
+
+/* Ranks decide something: what sites have or need may be another thing afterwards, by a network
+ * that was found slower, by the memory or the ways that calls of a kind have. */
+static void unsettle_sites(struct cgx_comm *state)
+{
+    for (struct cgx_callsite *site = NULL; (site = cgx_callsites_next(state->callsites, site));)
+        site->shared.steady = false;
 }
 
 int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_capability *capability)
@@ -159,6 +167,7 @@ int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
     struct cgx_answer all = {.vote = CGX_ABLE};
     int code;
 
+    unsettle_sites(state);
     if (site->shared.pending)
         cgx_window_vote(&site->window, all.data);
     code = renews ? cgx_resources_get(state, site, capability, &all)

@@ -11,10 +11,7 @@
 
 #include "comm/capability.h"
 
-/* Whether the data of calls is looked at, ... */
-bool cgx_decide_guards(const struct cgx_callsite *site);
-
-/* ... and whether a window of exact calls is, before they are compressed. */
+/* Whether a window of exact calls is looked at before calls are compressed. */
 bool cgx_decide_looks(const struct cgx_callsite *site);
 
 /* Whether calls of the new SITE are compressed at once, since those of its count in the step before

@@ -65,8 +65,6 @@ void cgx_tables_wait(struct cgx_comm *state, int64_t begun, bool taken)
     struct cgx_first *first = &state->stream.first;
     int64_t pause = begun - state->stream.left, *longest = &first->pauses[first->sums - taken];
 
-    if (state->stream.left == 0)
-        return;
     if (state->stream.recurrence)
         cgx_recurrence_wait(state->stream.recurrence, pause);
     else if (pause > *longest)

@@ -24,7 +24,8 @@ void cgx_tables_free(struct cgx_comm *state);
  * it. */
 void cgx_tables_set_step(struct cgx_comm *state);
 
-/* The next sum began at BEGUN, by cgx_trace_clock. TAKEN: as one of the first sums. */
+/* After a pause (left in struct cgx_stream): the next sum began at BEGUN, by cgx_trace_clock.
+ * TAKEN: as one of the first sums. */
 void cgx_tables_wait(struct cgx_comm *state, int64_t begun, bool taken);
 
 /* The sum has ended: a pause begins. */

@@ -5,19 +5,8 @@
 
 #include "comm/ballot.h"
 #include "comm/callsites.h"
-#include "comm/decide.h"
 #include "comm/positions.h"
-#include "mpi/config.h"
 #include "observe/notices.h"
-#include "util/trace.h"
-
-bool cgx_weigh_applies(const struct cgx_callsite *site)
-{
-    const struct cgx_settings *settings = cgx_config();
-
-    return settings->minimal_kind == CGX_MINIMAL_AUTO && settings->enable != CGX_ENABLE_OBSERVE &&
-           site->override.bits == 0;
-}
 
 /* Rank 0 says that sums like SITE's are formed in another way from now on. */
 static void notice_way(const struct cgx_comm *state, const struct cgx_callsite *site,
@@ -49,13 +38,9 @@ static int weigh(struct cgx_comm *state, const struct cgx_callsite *site, struct
 
 int cgx_weigh_next(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_way *way)
 {
-    struct cgx_worth *worth;
+    struct cgx_worth *worth = site->worth;
     int code = CGX_MPI_SUCCESS;
 
-    *way = CGX_WAY_COMPRESSED;
-    if (!cgx_weigh_applies(site))
-        return code;
-    worth = cgx_callsites_worth(state, &site->key);
     site->shared.weighs = cgx_worth_is_due(worth);
     if (cgx_ballot_due(&state->shared, &site->shared) == CGX_BALLOT_TIMES)
         code = weigh(state, site, worth);
@@ -65,12 +50,4 @@ int cgx_weigh_next(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_w
             cgx_worth_next(worth, worth->begun ? NULL : cgx_callsites_neighbour(state, &site->key),
                            cgx_positions_age(state, site));
     return code;
-}
-
-void cgx_weigh_took(const struct cgx_comm *state, const struct cgx_callsite *site, enum cgx_way way,
-                    int64_t begun)
-{
-    if (cgx_weigh_applies(site))
-        cgx_worth_took(cgx_callsites_worth(state, &site->key), way, site->key.count,
-                       cgx_trace_clock_since(begun) - begun);
 }

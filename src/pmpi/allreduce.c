@@ -54,13 +54,12 @@ static enum cgx_reason reason_of(const struct cgx_callsite *site)
 }
 
 /* Leaves a call of SITE exact since that is faster, or tried. */
-static int leave_faster(struct cgx_record *record, struct cgx_comm *state,
-                        struct cgx_callsite *site)
+static int leave_faster(struct cgx_record *record, struct cgx_callsite *site)
 {
     int64_t begun = cgx_trace_clock();
     int code = cgx_exact(record, CGX_REASON_SLOWER);
 
-    cgx_weigh_took(state, site, CGX_WAY_EXACT, begun);
+    cgx_weigh_took(site, CGX_WAY_EXACT, begun);
     cgx_positions_left(site);
     return code;
 }
@@ -78,13 +77,33 @@ static bool is_due(struct cgx_kind *kind, struct cgx_callsite *site)
     return cgx_callsite_due(site);
 }
 
+/* Serves a call of SITE, which ranks have agreed to compress. KNOWN: this rank's capability; NULL:
+ * not known yet. */
+static int serve_agreed(struct cgx_record *record, struct cgx_comm *state,
+                        struct cgx_callsite *site, struct cgx_capability *known)
+{
+    struct cgx_capability capability;
+    enum cgx_way way = CGX_WAY_COMPRESSED;
+    int code = CGX_MPI_SUCCESS;
+
+    if (site->worth)
+        code = cgx_weigh_next(state, site, &way);
+
+    if (code != CGX_MPI_SUCCESS)
+        return code;
+    if (way == CGX_WAY_EXACT)
+        return leave_faster(record, site);
+    if (!known)
+        capability = cgx_request_capability(record->request);
+    return cgx_compress(record, state, site, known ? known : &capability);
+}
+
 /* Serves a call that recurs. */
 static int serve(struct cgx_record *record, struct cgx_comm *state, struct cgx_callsite *site)
 {
     struct cgx_capability capability;
-    enum cgx_way way = CGX_WAY_COMPRESSED;
     bool asks, looks;
-    int code = CGX_MPI_SUCCESS;
+    int code;
 
     switch (site->shared.state) {
     case CGX_SITE_COMPRESSED:
@@ -105,21 +124,15 @@ static int serve(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
         capability = cgx_request_capability(record->request);
     if (looks)
         return cgx_look_exact(record, state, reason_of(site), site, !capability.refusal);
-    if (asks)
-        code = cgx_decide(state, site, &capability);
-    if (code == CGX_MPI_SUCCESS && site->shared.state == CGX_SITE_COMPRESSED)
-        code = cgx_weigh_next(state, site, &way);
+    if (!asks)
+        return serve_agreed(record, state, site, NULL);
+    code = cgx_decide(state, site, &capability);
     if (code != CGX_MPI_SUCCESS)
         return code;
-    if (site->shared.state == CGX_SITE_COMPRESSED && way == CGX_WAY_EXACT)
-        return leave_faster(record, state, site);
-    if (site->shared.state == CGX_SITE_COMPRESSED) {
-        if (!asks)
-            capability = cgx_request_capability(record->request);
-        return cgx_compress(record, state, site, &capability);
-    }
+    if (site->shared.state == CGX_SITE_COMPRESSED)
+        return serve_agreed(record, state, site, &capability);
     /* If ranks are undecided, the next window begins. */
-    if (asks && site->shared.state != CGX_SITE_DECLINED && !cgx_callsite_waits(&site->shared) &&
+    if (site->shared.state != CGX_SITE_DECLINED && !cgx_callsite_waits(&site->shared) &&
         cgx_decide_looks(site))
         return cgx_look_exact(record, state, reason_of(site), site, !capability.refusal);
     return cgx_exact(record, reason_of(site));
@@ -168,15 +181,44 @@ static int fail_again(const struct cgx_request *request, int code)
     return cgx_errors_raise_code(request->comm, code, "an earlier one on this communicator failed");
 }
 
-/* The site of REQUEST, a large sum. */
-static struct cgx_callsite *find(struct cgx_comm *state, const struct cgx_request *request,
-                                 const struct cgx_occurrence *occurrence)
+/* Serves a large sum, whose OCCURRENCE the sequence of sums tells. */
+static int serve_large(struct cgx_record *record, struct cgx_comm *state,
+                       struct cgx_occurrence *occurrence)
+{
+    const struct cgx_request *request = record->request;
+    struct cgx_callsite_key key = {.count = (uint64_t)request->count, .type = request->type};
+    struct cgx_callsite *site;
+    enum cgx_reason reason;
+    int code = cgx_tables_compare(state, occurrence);
+
+    if (code != CGX_MPI_SUCCESS)
+        return code;
+    if (occurrence->recurs && !state->established)
+        log_established(state);
+    key.position = (uint32_t)occurrence->position;
+    site = cgx_callsites_find(state, &key, occurrence->recurs);
+    record->site = &site->key;
+    record->recurs = occurrence->recurs || site->override.recurs == CGX_RECURS_ALWAYS;
+    reason = refuse(state, site, record);
+    if (!reason)
+        return serve(record, state, site);
+    code = cgx_exact(record, reason);
+    if (code == CGX_MPI_SUCCESS && reason == CGX_REASON_NOT_RECURRING)
+        cgx_tables_result(state, &request->receive, request->recvbuf, site);
+    return code;
+}
+
+/* The site of REQUEST, a large sum, if it is the one that the step expects and is compressed
+ * without anything to decide; otherwise NULL. */
+static struct cgx_callsite *find_expected(const struct cgx_comm *state,
+                                          const struct cgx_request *request,
+                                          const struct cgx_occurrence *occurrence)
 {
     const struct cgx_callsite_key key = {.count = (uint64_t)request->count,
                                          .type = request->type,
                                          .position = (uint32_t)occurrence->position};
 
-    return cgx_callsites_find(state, &key, occurrence->recurs);
+    return occurrence->expected ? cgx_callsites_expected(state, &key) : NULL;
 }
 
 /* Serves a call that may be compressed as far as its arguments show; *STATE is its communicator's.
@@ -189,7 +231,7 @@ static int reduce(struct cgx_record *record, struct cgx_comm **state)
     struct cgx_occurrence occurrence;
     struct cgx_comm *comm;
     struct cgx_callsite *site;
-    enum cgx_reason first, reason;
+    enum cgx_reason first;
     int code;
 
     cgx_stall_sum(0, count, request->comm);
@@ -204,7 +246,8 @@ static int reduce(struct cgx_record *record, struct cgx_comm **state)
     record->rank = comm->rank;
     record->ranks = comm->size;
     record->memory = cgx_request_memory(request);
-    cgx_tables_wait(comm, begun, first != CGX_REASON_NONE);
+    if (comm->stream.left != 0)
+        cgx_tables_wait(comm, begun, first != CGX_REASON_NONE);
     if (first)
         return cgx_exact(record, first);
     occurrence = cgx_tables_next(comm, count, request->type);
@@ -218,21 +261,12 @@ static int reduce(struct cgx_record *record, struct cgx_comm **state)
         cgx_positions_step(comm);
     if (!cgx_tables_serve(count))
         return cgx_exact(record, CGX_REASON_SMALL);
-    code = cgx_tables_compare(comm, &occurrence);
-    if (code != CGX_MPI_SUCCESS)
-        return code;
-    if (occurrence.recurs && !comm->established)
-        log_established(comm);
-    site = find(comm, request, &occurrence);
+    site = find_expected(comm, request, &occurrence);
+    if (!site)
+        return serve_large(record, comm, &occurrence);
     record->site = &site->key;
-    record->recurs = occurrence.recurs || site->override.recurs == CGX_RECURS_ALWAYS;
-    reason = refuse(comm, site, record);
-    if (!reason)
-        return serve(record, comm, site);
-    code = cgx_exact(record, reason);
-    if (code == CGX_MPI_SUCCESS && reason == CGX_REASON_NOT_RECURRING)
-        cgx_tables_result(comm, &request->receive, request->recvbuf, site);
-    return code;
+    record->recurs = true;
+    return serve_agreed(record, comm, site, NULL);
 }
 
 int cgx_allreduce(const struct cgx_request *request)

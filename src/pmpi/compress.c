@@ -83,7 +83,7 @@ static void note(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_rea
     if (outcome == CGX_OUTCOME_DONE) {
         cgx_positions_quantised(state, site, coll);
         cgx_look_ran(coll, state, site);
-        cgx_weigh_took(state, site, CGX_WAY_COMPRESSED, entered);
+        cgx_weigh_took(site, CGX_WAY_COMPRESSED, entered);
     } else if (outcome == CGX_OUTCOME_HELD) {
         note.event = CGX_EVENT_HELD;
     } else if (outcome == CGX_OUTCOME_DECLINED || outcome == CGX_OUTCOME_HALFWAY) {
@@ -125,7 +125,7 @@ int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
                  struct cgx_capability *capability)
 {
     const int64_t entered = cgx_trace_clock();
-    const struct cgx_schedule *schedule = cgx_callsites_schedule(state, site);
+    const struct cgx_schedule *schedule = &site->schedule;
     struct cgx_kind *kind = cgx_comm_kind(state, site);
     int code = CGX_MPI_SUCCESS;
     struct cgx_coll coll = {.transports = {.mpi = cgx_mpi(),
@@ -148,12 +148,12 @@ int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
         code = cgx_trial_begin(state, &coll, &capability->refusal);
     coll.input = cgx_capability_input(capability, coll.output);
     coll.vote = vote_of(capability);
-    if (code == CGX_MPI_SUCCESS)
+    if (code == CGX_MPI_SUCCESS && !site->shared.history.agreed)
         code = cgx_decide_histories(state, site, &coll);
     if (code != CGX_MPI_SUCCESS)
         return code;
     cgx_callsite_attach_history(site, &coll);
-    if (cgx_decide_guards(site) && !cgx_config_observes())
+    if (site->guarded && !cgx_config_observes())
         cgx_look_prepare(record->request, state, site, &coll);
     cgx_positions_set_steps(state, site, &coll);
     cgx_backoff_due(&kind->p2p_suspended);

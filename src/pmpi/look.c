@@ -194,10 +194,11 @@ int cgx_look_exact(struct cgx_record *record, struct cgx_comm *state, enum cgx_r
     if (can && in_place) /* the sum overwrites the input */
         see_input(&own, &input);
     cgx_float_leave(&caller);
-    cgx_worth_begin_exact(cgx_callsites_worth(state, &site->key));
+    if (site->worth)
+        cgx_worth_begin_exact(site->worth);
     begun = cgx_trace_clock();
     code = cgx_exact(record, reason);
-    cgx_weigh_took(state, site, CGX_WAY_EXACT, begun);
+    cgx_weigh_took(site, CGX_WAY_EXACT, begun);
     cgx_float_enter(&caller);
     if (can && !in_place && code == CGX_MPI_SUCCESS)
         see_input(&own, &input);

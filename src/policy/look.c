@@ -127,10 +127,11 @@ struct change {
     double nearest; /* the least difference from a sample, over the mean square of both */
 };
 
-static bool is_still(const struct change *change)
-{
-    return change->still >= STILL_SHARE;
-}
+/* Changes below these are still, of a group, and near, of a sample; no change is below 0. */
+struct limits {
+    float still;
+    double near;
+};
 
 /* ---- the last samples ---- */
 
@@ -157,10 +158,8 @@ static void keep_sample(struct cgx_kept *kept, const float *values, double size)
 
 static float sum_lanes(const float lanes[LANES])
 {
-    float a = (lanes[0] + lanes[4]) + (lanes[2] + lanes[6]);
-    float b = (lanes[1] + lanes[5]) + (lanes[3] + lanes[7]);
-
-    return a + b;
+    return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
+           ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
 }
 
 /* The sum of the squares of COUNT VALUES, added in lanes side by side. */
@@ -188,8 +187,7 @@ static float squared_changes(const float *values, const uint16_t *before, size_t
     return sum_lanes(lanes);
 }
 
-/* A power of two for values of mean square SIZE: multiplied by it, their squares neither overflow
- * nor vanish. */
+/* A power of two by which squares of values of mean square SIZE neither overflow nor vanish. */
 static float unit_of(double size)
 {
     int exponent;
@@ -221,36 +219,38 @@ static void scale_sample(const float *values, size_t count, double size, struct 
     }
 }
 
-/* Adds to CHANGE how the sample differs from the one that was kept AGO calls before. */
+/* Adds to CHANGE how the sample differs from the one that was kept AGO calls before, unless some of
+ * its groups differ by too much for it to count, and by a hundredth more, for what is rounded. */
 static void compare_samples(const struct cgx_kept *kept, unsigned ago, const struct scaled *scaled,
-                            double size, float least, struct change *change)
+                            double size, const struct limits *limits, struct change *change)
 {
     const size_t group = kept->elements / GROUPS;
     const size_t place = (kept->next + CGX_LOOK_KEPT - ago) % CGX_LOOK_KEPT;
     const uint16_t *before = kept->values + place * kept->elements;
+    const double sizes = 1 + kept->sizes[place] / size, near = limits->near * sizes / 2;
+    const double most = 1.01 * (ago > 1 && near < STILL_ALL ? STILL_ALL : near);
     unsigned still = 0;
     float all = 0;
-    double changed, nearness, share;
 
     for (size_t k = 0; k < GROUPS; k++) {
         float one =
             squared_changes(scaled->values + k * group, before + k * group, group, scaled->scale);
 
-        still += one < least * scaled->groups[k];
+        still += one < limits->still * scaled->groups[k];
         all += one;
+        if ((double)all > most * (double)scaled->all)
+            return;
     }
-    changed = (double)(all / scaled->all);
-    nearness = 2 * changed / (1 + kept->sizes[place] / size);
-    share = (double)still / scaled->filled;
-    if (nearness < change->nearest)
-        change->nearest = nearness;
-    if (ago > 1 && changed < STILL_ALL && share > change->still)
-        change->still = share;
+    all /= scaled->all;
+    if (2 * (double)all / sizes < change->nearest)
+        change->nearest = 2 * (double)all / sizes;
+    if (ago > 1 && (double)all < STILL_ALL && (double)still / scaled->filled > change->still)
+        change->still = (double)still / scaled->filled;
 }
 
-/* Compares VALUES, with mean square SIZE, with all samples of KEPT, which may be NULL, and keeps
- * them. */
-static struct change change_of(struct cgx_kept *kept, const float *values, double size, float least)
+/* Compares VALUES, of mean square SIZE, with the samples of KEPT, or NULL, and keeps them. */
+static struct change change_of(struct cgx_kept *kept, const float *values, double size,
+                               const struct limits *limits)
 {
     struct change change = {0, INFINITY};
     struct scaled scaled;
@@ -260,7 +260,7 @@ static struct change change_of(struct cgx_kept *kept, const float *values, doubl
     if (kept->count > 0)
         scale_sample(values, kept->elements, size, &scaled);
     for (unsigned ago = 1; ago <= kept->count; ago++)
-        compare_samples(kept, ago, &scaled, size, least, &change);
+        compare_samples(kept, ago, &scaled, size, limits, &change);
     keep_sample(kept, values, size);
     return change;
 }
@@ -279,12 +279,9 @@ static bool count_odd(struct cgx_window *window, double size)
 {
     struct cgx_range range = range_of(&window->sizes);
 
-    if (!is_odd(&range, size)) {
-        window->odd = 0;
-        return false;
-    }
-    if (++window->odd < ODD_ENOUGH)
-        return true;
+    window->odd = is_odd(&range, size) ? window->odd + 1 : 0;
+    if (window->odd < ODD_ENOUGH)
+        return window->odd > 0;
     window->odd = window->sizes.count = window->sizes.next = window->kept->count = 0;
     return false;
 }
@@ -293,15 +290,15 @@ static bool count_odd(struct cgx_window *window, double size)
 static enum cgx_look judge_sum(struct cgx_window *window, const float *values, double size,
                                bool symmetric)
 {
-    bool blind = window->kept->count < BLIND;
-    struct change change = change_of(window->kept, values, size, STILL);
+    const bool blind = window->kept->count < BLIND;
+    const struct limits limits = {STILL, is_steady(&window->sizes, 0) ? NEAR : 0};
+    const struct change change = change_of(window->kept, values, size, &limits);
 
-    cgx_sizes_add(&window->sizes, size);
     if (symmetric)
         return CGX_LOOK_SYMMETRIC;
-    if (is_still(&change))
+    if (change.still >= STILL_SHARE)
         return CGX_LOOK_STILL;
-    if (is_steady(&window->sizes, 0) && change.nearest < NEAR)
+    if (change.nearest < limits.near)
         return CGX_LOOK_STEADY;
     return blind ? CGX_LOOK_UNKNOWN : CGX_LOOK_GRADIENT;
 }
@@ -320,6 +317,7 @@ enum cgx_look cgx_window_look(struct cgx_window *window, const struct cgx_sample
         if (count_odd(window, size))
             return CGX_LOOK_ODD;
     }
+    cgx_sizes_add(&window->sizes, size);
     look = judge_sum(window, sample->values, size, traits->symmetric);
     window->alike += traits->alike;
     window->gradient += look == CGX_LOOK_GRADIENT;
@@ -381,20 +379,22 @@ enum cgx_look cgx_inputs_look(struct cgx_inputs *inputs, const struct cgx_sample
 {
     double size = cgx_sample_size(input);
     const struct cgx_range own = range_of(&inputs->sizes), *range = traits->range;
+    const struct limits limits = {STILL_INPUT,
+                                  !range && is_steady(&inputs->sizes, size) ? NEAR_INPUT : 0};
     struct change change;
 
     if (!is_usable_size(size))
         return CGX_LOOK_UNKNOWN;
-    change = change_of(inputs->kept, input->values, size, STILL_INPUT);
+    change = change_of(inputs->kept, input->values, size, &limits);
     if (traits->unseen && traits->symmetric)
         return CGX_LOOK_SYMMETRIC;
     if (traits->unseen && is_empty(input))
         return CGX_LOOK_EMPTY;
     if (is_odd(range ? range : &own, size))
         return CGX_LOOK_ODD;
-    if (is_still(&change))
+    if (change.still >= STILL_SHARE)
         return CGX_LOOK_STILL;
-    if (!range && is_steady(&inputs->sizes, size) && change.nearest < NEAR_INPUT)
+    if (change.nearest < limits.near)
         return CGX_LOOK_STEADY;
     return CGX_LOOK_GRADIENT;
 }

@@ -3,51 +3,23 @@
 
 #include "policy/step/recurrence.h"
 
-#include <stddef.h>
+#include <string.h>
 
-#include "policy/step/bursts.h"
-#include "policy/step/pattern.h"
-#include "policy/step/periods.h"
-#include "policy/step/resemblance.h"
-#include "policy/step/sums.h"
+#include "policy/step/recurrence_state.h"
 #include "util/hash.h"
+#include "util/integers.h"
 #include "util/pages.h"
 
 /* How often a sum must have come to be known. */
 #define KNOWN 2
 
-/* Ranks compare their pauses first after so many large sums. A step set by the user is checked
- * first after so many sums and so many steps. */
+/* Ranks compare their pauses first after so many large sums. */
 #define FIRST_COMPARED 4
-#define FIRST_CONTRADICTED 32
-#define STEPS_CONTRADICTED 4
-
-/* An undecided period is reported from this large sum on, after so many repeats. */
-#define FIRST_UNDECIDED 16
-#define REPEATS_UNDECIDED 6
 
 /* A search takes time in proportion to the log. In a log longer than SHORT_LOG it is made once per
  * 1/SEARCH_PART of the length, so that the cost of a call is constant. */
 #define SHORT_LOG 256
 #define SEARCH_PART 32
-
-/* What every call touches comes first and arrays come last, so that few pages are touched early. */
-struct cgx_recurrence {
-    struct cgx_recurrence_rule rule;
-    enum cgx_evidence evidence;
-    uint32_t since_search;
-    uint64_t calls;
-    uint64_t established;
-    uint32_t paced;         /* the step's length as all ranks found it, in large sums; 0: unknown */
-    enum cgx_evidence pace; /* how all ranks found it */
-    /* The total of a step is known, but its sums differ from step to step. */
-    bool has_variable_size;
-    bool logged;                        /* the latest large sum is in the log */
-    struct cgx_resemblance resemblance; /* results of the latest sums in the log */
-    struct cgx_sums sums;
-    struct cgx_sum_log log;
-    struct cgx_pattern pattern;
-};
 
 _Static_assert(sizeof(struct cgx_recurrence) <= 256 * 1024, "a communicator's memory");
 
@@ -74,15 +46,12 @@ void cgx_recurrence_set_step(struct cgx_recurrence *recurrence, size_t step)
 {
     if (step == recurrence->rule.step)
         return;
+    cgx_recurrence_learn(recurrence);
+    recurrence->expected.rest = 0;
     recurrence->rule.step = step;
     if (recurrence->pattern.length > 0)
         recurrence->pattern.generation++;
     cgx_pattern_drop(&recurrence->pattern, &recurrence->sums);
-}
-
-static bool is_established(const struct cgx_recurrence *recurrence)
-{
-    return recurrence->evidence != CGX_EVIDENCE_NONE;
 }
 
 static void establish_steps(struct cgx_recurrence *recurrence, enum cgx_evidence evidence)
@@ -103,7 +72,7 @@ static bool follow_paced(struct cgx_recurrence *recurrence, unsigned warmup)
     period = cgx_period_set(&recurrence->log, recurrence->paced, warmup);
     if (period.length == 0)
         return false;
-    if (!is_established(recurrence))
+    if (!cgx_recurrence_is_established(recurrence))
         establish_steps(recurrence, recurrence->pace);
     cgx_pattern_adopt(pattern, &recurrence->sums, &recurrence->log, &period, CGX_STEP_PACED);
     recurrence->has_variable_size = false;
@@ -115,7 +84,7 @@ static void search_steps(struct cgx_recurrence *recurrence)
     const struct cgx_recurrence_rule *rule = &recurrence->rule;
     struct cgx_sum_log *log = &recurrence->log;
     struct cgx_pattern *pattern = &recurrence->pattern;
-    unsigned warmup = is_established(recurrence) ? 0 : rule->warmup;
+    unsigned warmup = cgx_recurrence_is_established(recurrence) ? 0 : rule->warmup;
     struct cgx_period period;
 
     if (follow_paced(recurrence, warmup) || (recurrence->has_variable_size && rule->step == 0))
@@ -124,7 +93,7 @@ static void search_steps(struct cgx_recurrence *recurrence)
                             : cgx_period_find(log, &recurrence->sums, warmup);
     if (period.length == 0)
         return;
-    if (!is_established(recurrence))
+    if (!cgx_recurrence_is_established(recurrence))
         establish_steps(recurrence, CGX_EVIDENCE_PERIOD);
     else if (pattern->length > 0 &&
              !cgx_pattern_gives_way(pattern, &recurrence->sums, log, &period))
@@ -154,7 +123,7 @@ static uint16_t count_sum(struct cgx_recurrence *recurrence, uint64_t key, bool 
  * well. */
 static bool sum_recurs(const struct cgx_recurrence *recurrence, uint16_t sum)
 {
-    if (!is_established(recurrence))
+    if (!cgx_recurrence_is_established(recurrence))
         return false;
     return recurrence->evidence == CGX_EVIDENCE_USER || recurrence->pattern.length == 0 ||
            recurrence->sums.sums[sum].times > 0 || !cgx_pattern_is_whole(&recurrence->pattern);
@@ -167,13 +136,13 @@ static void learn_sum(struct cgx_recurrence *recurrence, uint16_t sum, bool know
     struct cgx_sum_log *log = &recurrence->log;
 
     /* In the log, new sums would hide the period of the others from later searches. */
-    recurrence->logged = !is_established(recurrence) || known;
+    recurrence->logged = !cgx_recurrence_is_established(recurrence) || known;
     if (recurrence->logged) {
         cgx_sum_log_add(log, &recurrence->sums, sum);
         cgx_resemblance_add(&recurrence->resemblance);
     }
     recurrence->since_search++;
-    if (is_established(recurrence) && pattern->length > 0 && placed && pattern->firm)
+    if (cgx_recurrence_is_established(recurrence) && pattern->length > 0 && placed && pattern->firm)
         return;
     if (log->length < SHORT_LOG || recurrence->since_search > log->length / SEARCH_PART) {
         recurrence->since_search = 0;
@@ -181,8 +150,46 @@ static void learn_sum(struct cgx_recurrence *recurrence, uint16_t sum, bool know
     }
 }
 
-struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uint64_t count,
-                                          unsigned type)
+/* Whether ranks compare their steps after so many large CALLS, as long as pauses are needed. */
+static bool compares_after(uint64_t calls)
+{
+    const uint64_t part = calls % 3 == 0 ? calls / 3 : calls;
+
+    return calls >= FIRST_COMPARED && (part & (part - 1)) == 0;
+}
+
+/* How many sums can come in the order of a step that is not firm before the next search. */
+static uint32_t sums_before_search(const struct cgx_recurrence *recurrence)
+{
+    const size_t least = CGX_HISTORY_MOST - CGX_HISTORY_PART; /* after older entries went */
+    const size_t length = cgx_smaller(recurrence->log.length, least);
+
+    if (length < SHORT_LOG || recurrence->since_search >= length / SEARCH_PART)
+        return 0;
+    return (uint32_t)(length / SEARCH_PART) - recurrence->since_search;
+}
+
+/* The step's sum at POSITION has come: expects the sums after it. */
+static void expect_next(struct cgx_recurrence *recurrence, size_t position)
+{
+    const struct cgx_pattern *pattern = &recurrence->pattern;
+    struct cgx_expected *expected = &recurrence->expected;
+
+    expected->rest = 0;
+    if (position == CGX_POSITION_NONE || !cgx_pattern_is_sure(pattern))
+        return;
+    expected->rest = CGX_EXPECTED_TOGETHER;
+    if (!pattern->firm)
+        expected->rest = (uint32_t)cgx_smaller(expected->rest, sums_before_search(recurrence));
+    if (cgx_recurrence_needs_pauses(recurrence))
+        for (uint32_t i = expected->rest; i > 0; i--)
+            if (compares_after(recurrence->calls + i))
+                expected->rest = i - 1;
+    expected->position = (uint32_t)((position + 1) % pattern->length);
+}
+
+/* Takes the large sum of KEY. */
+static struct cgx_occurrence take_sum(struct cgx_recurrence *recurrence, uint64_t key)
 {
     struct cgx_occurrence occurrence = {.position = CGX_POSITION_NONE};
     struct cgx_pattern *pattern = &recurrence->pattern;
@@ -191,16 +198,8 @@ struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uin
     uint16_t sum;
     bool known;
 
-    if (count < CGX_RECURRENCE_LEAST) {
-        recurrence->log.ignored += count;
-        return occurrence;
-    }
-    if (count < recurrence->rule.minimal_size) {
-        cgx_sum_log_add_small(&recurrence->log, count);
-        return occurrence;
-    }
     recurrence->calls++;
-    sum = count_sum(recurrence, cgx_callsite_word(count, type), &known);
+    sum = count_sum(recurrence, key, &known);
     if (pattern->length > 0)
         place = cgx_pattern_follow(pattern, &recurrence->sums, sum);
     occurrence.recurs = sum_recurs(recurrence, sum);
@@ -211,14 +210,83 @@ struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uin
         occurrence.begins_step = place.begins_step;
         occurrence.position = place.position;
     }
+    expect_next(recurrence, occurrence.position);
     return occurrence;
+}
+
+static uint64_t key_at(const struct cgx_recurrence *recurrence, size_t position)
+{
+    return recurrence->sums.sums[recurrence->pattern.sums[position]].key;
+}
+
+void cgx_recurrence_learn(struct cgx_recurrence *recurrence)
+{
+    const size_t length = recurrence->pattern.length;
+    struct cgx_expected come = recurrence->expected;
+
+    if (come.sums == 0)
+        return;
+    memset(&recurrence->expected, 0, sizeof recurrence->expected);
+    for (size_t i = 0; i < come.sums; i++) {
+        take_sum(recurrence,
+                 key_at(recurrence, (come.position + length - (come.sums - i) % length) % length));
+        cgx_sum_log_wait(&recurrence->log, come.pauses[i + 1]);
+    }
+}
+
+/* Whether the sum of KEY is that which the step expects; it is learnt from later. */
+static bool is_expected(struct cgx_recurrence *recurrence, uint64_t key)
+{
+    struct cgx_expected *expected = &recurrence->expected;
+
+    if (expected->sums > 0 && expected->sums == expected->rest)
+        cgx_recurrence_learn(recurrence);
+    return expected->sums < expected->rest && key == key_at(recurrence, expected->position);
+}
+
+static struct cgx_occurrence take_expected(struct cgx_recurrence *recurrence)
+{
+    struct cgx_expected *expected = &recurrence->expected;
+    const struct cgx_occurrence occurrence = {.recurs = true,
+                                              .expected = true,
+                                              .begins_step = expected->position == 0,
+                                              .position = expected->position};
+
+    expected->sums++;
+    expected->position = (expected->position + 1) % recurrence->pattern.length;
+    return occurrence;
+}
+
+struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uint64_t count,
+                                          unsigned type)
+{
+    const uint64_t key = cgx_callsite_word(count, type);
+    const bool large = count >= recurrence->rule.minimal_size;
+
+    if (count < CGX_RECURRENCE_LEAST) {
+        recurrence->log.ignored += count;
+        return (struct cgx_occurrence){.position = CGX_POSITION_NONE};
+    }
+    if (large && is_expected(recurrence, key))
+        return take_expected(recurrence);
+    cgx_recurrence_learn(recurrence);
+    if (large)
+        return take_sum(recurrence, key);
+    cgx_sum_log_add_small(&recurrence->log, count);
+    return (struct cgx_occurrence){.position = CGX_POSITION_NONE};
 }
 
 /* ---- what ranks compare ---- */
 
 void cgx_recurrence_wait(struct cgx_recurrence *recurrence, int64_t nanoseconds)
 {
-    cgx_sum_log_wait(&recurrence->log, cgx_pause(nanoseconds));
+    uint16_t *last = &recurrence->expected.pauses[recurrence->expected.sums];
+    const uint16_t pause = cgx_pause(nanoseconds);
+
+    if (recurrence->expected.sums == 0)
+        cgx_sum_log_wait(&recurrence->log, pause);
+    else
+        *last = pause > *last ? pause : *last;
 }
 
 bool cgx_recurrence_is_told(const struct cgx_recurrence *recurrence)
@@ -237,27 +305,28 @@ bool cgx_recurrence_needs_pauses(const struct cgx_recurrence *recurrence)
 
 bool cgx_recurrence_should_compare(const struct cgx_recurrence *recurrence)
 {
-    uint64_t calls = recurrence->calls, part = calls % 3 == 0 ? calls / 3 : calls;
-
-    return calls >= FIRST_COMPARED && (part & (part - 1)) == 0 &&
+    return compares_after(cgx_recurrence_sums(recurrence)) &&
            cgx_recurrence_needs_pauses(recurrence);
 }
 
 bool cgx_recurrence_samples(const struct cgx_recurrence *recurrence)
 {
-    return recurrence->logged && recurrence->calls <= CGX_RECURRENCE_RESULTS &&
+    return recurrence->logged && cgx_recurrence_sums(recurrence) <= CGX_RECURRENCE_RESULTS &&
            cgx_recurrence_needs_pauses(recurrence);
 }
 
 void cgx_recurrence_result(struct cgx_recurrence *recurrence, const float *values, size_t count)
 {
+    cgx_recurrence_learn(recurrence);
     cgx_resemblance_take(&recurrence->resemblance, values, count);
 }
 
-struct cgx_burst cgx_recurrence_burst(const struct cgx_recurrence *recurrence)
+struct cgx_burst cgx_recurrence_burst(struct cgx_recurrence *recurrence)
 {
-    const uint32_t length = cgx_resemblance_judge(&recurrence->resemblance, &recurrence->log);
+    uint32_t length;
 
+    cgx_recurrence_learn(recurrence);
+    length = cgx_resemblance_judge(&recurrence->resemblance, &recurrence->log);
     return length > 0 ? (struct cgx_burst){CGX_BURST_RESULTS, length, CGX_HASH_START}
                       : cgx_bursts_judge(&recurrence->log, &recurrence->sums);
 }
@@ -268,7 +337,9 @@ bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, const struct c
     const struct cgx_pattern *pattern = &recurrence->pattern;
     size_t length = burst->length;
 
-    if (burst->kind == CGX_BURST_TOTAL && !is_established(recurrence)) {
+    cgx_recurrence_learn(recurrence);
+    recurrence->expected.rest = 0;
+    if (burst->kind == CGX_BURST_TOTAL && !cgx_recurrence_is_established(recurrence)) {
         establish_steps(recurrence, CGX_EVIDENCE_PAUSES);
         recurrence->has_variable_size = true;
         *latest = (struct cgx_occurrence){.recurs = true, .position = CGX_POSITION_NONE};
@@ -279,44 +350,12 @@ bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, const struct c
     recurrence->paced = burst->length;
     recurrence->pace =
         burst->kind == CGX_BURST_RESULTS ? CGX_EVIDENCE_RESULTS : CGX_EVIDENCE_PAUSES;
-    if (!follow_paced(recurrence, is_established(recurrence) ? 0 : recurrence->rule.warmup))
+    if (!follow_paced(recurrence,
+                      cgx_recurrence_is_established(recurrence) ? 0 : recurrence->rule.warmup))
         return false;
     *latest = (struct cgx_occurrence){.recurs = true,
                                       .position = (pattern->candidates[0] + length - 1) % length};
     return true;
-}
-
-size_t cgx_recurrence_undecided(struct cgx_recurrence *recurrence, size_t *times)
-{
-    struct cgx_sum_log *log = &recurrence->log;
-    struct cgx_period period;
-
-    if (is_established(recurrence) || recurrence->calls < FIRST_UNDECIDED)
-        return 0;
-    period = cgx_period_find(log, &recurrence->sums, 0);
-    if (period.length == 0 || period.run < REPEATS_UNDECIDED * period.length ||
-        4 * period.run < 3 * (size_t)log->length)
-        return 0;
-    *times = period.run / period.length;
-    return period.length;
-}
-
-uint64_t cgx_recurrence_elements(const struct cgx_recurrence *recurrence, size_t ago)
-{
-    return cgx_sum_elements(&recurrence->sums.sums[cgx_sum_log_ago(&recurrence->log, ago)]);
-}
-
-size_t cgx_recurrence_contradicts(struct cgx_recurrence *recurrence)
-{
-    uint64_t calls = recurrence->calls;
-    struct cgx_period period;
-
-    if (recurrence->rule.step == 0 || recurrence->pattern.length > 0 ||
-        calls < FIRST_CONTRADICTED || calls < STEPS_CONTRADICTED * recurrence->rule.step ||
-        (calls & (calls - 1)) != 0)
-        return 0;
-    period = cgx_period_find(&recurrence->log, &recurrence->sums, 0);
-    return period.length;
 }
 
 /* ---- queries ---- */
@@ -334,7 +373,7 @@ uint64_t cgx_recurrence_generation(const struct cgx_recurrence *recurrence)
 struct cgx_callsite_key cgx_recurrence_expects(const struct cgx_recurrence *recurrence,
                                                size_t position)
 {
-    uint64_t word = recurrence->sums.sums[recurrence->pattern.sums[position]].key;
+    const uint64_t word = key_at(recurrence, position);
 
     return (struct cgx_callsite_key){.count = word >> CGX_CALLSITE_TYPE_BITS,
                                      .type = word & ((1u << CGX_CALLSITE_TYPE_BITS) - 1),
@@ -343,7 +382,7 @@ struct cgx_callsite_key cgx_recurrence_expects(const struct cgx_recurrence *recu
 
 uint64_t cgx_recurrence_sums(const struct cgx_recurrence *recurrence)
 {
-    return recurrence->calls;
+    return recurrence->calls + recurrence->expected.sums;
 }
 
 enum cgx_evidence cgx_recurrence_evidence(const struct cgx_recurrence *recurrence, uint64_t *sums)
@@ -351,15 +390,4 @@ enum cgx_evidence cgx_recurrence_evidence(const struct cgx_recurrence *recurrenc
     if (sums)
         *sums = recurrence->established;
     return recurrence->evidence;
-}
-
-const char *cgx_evidence_name(enum cgx_evidence evidence)
-{
-    static const char *const names[] = {
-        [CGX_EVIDENCE_NONE] = "nothing yet", [CGX_EVIDENCE_USER] = "the user",
-        [CGX_EVIDENCE_PAUSES] = "pauses",    [CGX_EVIDENCE_RESULTS] = "results",
-        [CGX_EVIDENCE_PERIOD] = "a period",
-    };
-
-    return names[evidence];
 }

@@ -8,7 +8,11 @@
  * A communicator is established once its sequence shows training steps; from then on large sums
  * recur, except off-step sums of a step that is followed well. Four kinds of evidence establish it
  * (enum cgx_evidence). Pure logic. Memory is constant, allocated at creation and touched when
- * needed. Time per call is constant except for searches, whose cost is spread over the calls. */
+ * needed. Time per call is constant except for searches, whose cost is spread over the calls.
+ *
+ * Where a step is followed well, the sum after the last one is known, and only compared with; what
+ * else there is to learn from such sums is learnt from several together, before anything else
+ * happens. So all answers are those of a recurrence that learns from each sum as it comes. */
 #ifndef CGX_POLICY_STEP_RECURRENCE_H
 #define CGX_POLICY_STEP_RECURRENCE_H
 
@@ -17,26 +21,13 @@
 #include <stdint.h>
 
 #include "policy/step/bursts.h"
+#include "policy/step/evidence.h"
 #include "policy/step/sums.h"
 
 /* Smaller sums are losses and flags, and are ignored. */
 #define CGX_RECURRENCE_LEAST 16
 
-enum cgx_evidence {
-    CGX_EVIDENCE_NONE,
-    CGX_EVIDENCE_USER,    /* CGX_WARMUP=0 */
-    CGX_EVIDENCE_PAUSES,  /* pauses between steps, the same on all ranks */
-    CGX_EVIDENCE_RESULTS, /* results that resemble those of the step before, on all ranks */
-    CGX_EVIDENCE_PERIOD,  /* a period that is no layer's */
-};
-
 struct cgx_recurrence;
-
-struct cgx_recurrence_rule {
-    unsigned warmup; /* CGX_WARMUP: repeats of a period, at least 2; 0: every sum recurs at once */
-    uint64_t minimal_size; /* elements; smaller sums never recur and only indicate structure */
-    size_t step; /* set by the user, in large sums, up to CGX_STEP_LONGEST; 0: to be found */
-};
 
 /* Returns NULL if memory is short. */
 struct cgx_recurrence *cgx_recurrence_create(const struct cgx_recurrence_rule *rule);
@@ -69,10 +60,12 @@ void cgx_recurrence_result(struct cgx_recurrence *recurrence, const float *value
 bool cgx_recurrence_should_compare(const struct cgx_recurrence *recurrence);
 
 /* The step as this rank sees it: by results or, if these show none, by pauses. */
-struct cgx_burst cgx_recurrence_burst(const struct cgx_recurrence *recurrence);
+struct cgx_burst cgx_recurrence_burst(struct cgx_recurrence *recurrence);
 
 struct cgx_occurrence {
     bool recurs;      /* the sum may be compressed, as far as the sequence shows */
+    bool expected;    /* it has the position after that of the sum before, in a step that is
+                         followed well: ranks have nothing to compare */
     bool begins_step; /* the step of the previous positions is over; true once in each step with
                          positions, at the first of them */
     /* Position in the step, or CGX_POSITION_NONE if uncertain; valid for the generation after the
@@ -99,7 +92,7 @@ size_t cgx_recurrence_undecided(struct cgx_recurrence *recurrence, size_t *times
 
 /* The elements of the large sum that came AGO large sums before the latest, which are remembered.
  */
-uint64_t cgx_recurrence_elements(const struct cgx_recurrence *recurrence, size_t ago);
+uint64_t cgx_recurrence_elements(struct cgx_recurrence *recurrence, size_t ago);
 
 /* The length with which the large sums repeat, if the user has set another one that does not fit;
  * otherwise 0. Checked after the 32nd, 64th, 128th ... large sum. */
@@ -133,8 +126,5 @@ uint64_t cgx_recurrence_sums(const struct cgx_recurrence *recurrence);
 
 /* What established the communicator, and after how many large sums (*SUMS; may be NULL). */
 enum cgx_evidence cgx_recurrence_evidence(const struct cgx_recurrence *recurrence, uint64_t *sums);
-
-/* The name of EVIDENCE for people: "nothing yet", "a period", ... */
-const char *cgx_evidence_name(enum cgx_evidence evidence);
 
 #endif
