@@ -194,10 +194,8 @@ static bool has_elements(const struct cgx_work *request)
     return has;
 }
 
-/* Queues the kernels that encode or sum the uniform pieces of REQUEST, in TILES tiles, with ARGS.
- * CGX_ERR_INVALID, as from the host codec: a piece cannot be encoded. */
-static enum cgx_status launch_uniform(struct cgx_cuda_work *work, const struct cgx_work *request,
-                                      uint32_t tiles, struct cgx_kernel_args *args)
+enum cgx_status cgx_cuda_launch_uniform(struct cgx_cuda_work *work, const struct cgx_work *request,
+                                        uint32_t tiles, struct cgx_kernel_args *args)
 {
     const struct cgx_cuda_module *module = work->module;
     enum cgx_status status = CGX_OK;
@@ -232,7 +230,7 @@ static enum cgx_status launch_family(struct cgx_cuda_work *work, const struct cg
     struct cgx_kernel_args args = args_of(slot, table, request, group);
 
     if (family == CGX_FAMILY_UNIFORM && request->operation <= CGX_REDUCE)
-        return launch_uniform(work, request, group->tiles, &args);
+        return cgx_cuda_launch_uniform(work, request, group->tiles, &args);
     return cgx_cuda_launch_kernel(work, cgx_cuda_module_kernel(work->module, family, request),
                                   group->tiles, &args);
 }

@@ -13,6 +13,11 @@
 enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
                                 const struct cgx_work *request, unsigned *launched);
 
+/* Queues the kernels that encode or sum the uniform pieces of REQUEST, in TILES tiles, with ARGS.
+ * CGX_ERR_INVALID, as from the host codec: a piece cannot be encoded. */
+enum cgx_status cgx_cuda_launch_uniform(struct cgx_cuda_work *work, const struct cgx_work *request,
+                                        uint32_t tiles, struct cgx_kernel_args *args);
+
 /* Orders what is queued next on STREAM behind SLOT's work on the previous stream. */
 enum cgx_status cgx_cuda_follow(const struct cgx_cuda_work *work, const struct cgx_cuda_slot *slot,
                                 enum cgx_cuda_stream stream);

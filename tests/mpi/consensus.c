@@ -1,9 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Ranks check data that proves nothing, and communicators that are freed, with the default
- * CGX_CONSENSUS. Buffers are in host memory, or on devices if the argument is "device". Every part
- * has a communicator of its own. */
+/* Ranks check data that proves nothing, and communicators that are freed. Buffers are in host
+ * memory, or on devices if the argument is "device". Every part has a communicator of its own. */
 
 #include <math.h>
 #include <stdlib.h>
