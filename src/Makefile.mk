@@ -39,7 +39,7 @@ libcgxcore_la_SOURCES = \
 	src/codec/packing.c src/codec/packing.h \
 	src/codec/quant.h \
 	src/codec/quantiser.h \
-	src/codec/squares.c \
+	src/codec/squares.c src/codec/squares.h \
 	src/codec/maxmin/host_maxmin.c \
 	src/codec/uniform/host_uniform.c \
 	src/codec/uniform/uniform.c src/codec/uniform/uniform.h \
