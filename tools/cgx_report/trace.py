@@ -11,7 +11,6 @@ from .files import Timeline, Unreadable, items, number, signed, text, whole
 STAGES = {
     "encode": ("encode", "encode"),
     "wait for the encoder": ("wait for the encoder", "wait"),
-    "wait for the decoder": ("wait for the decoder", "wait"),
     "reduce-scatter inside the node": ("reduce-scatter, inside nodes", "scatter-inside"),
     "reduce-scatter between nodes": ("reduce-scatter, between nodes", "scatter"),
     "sum": ("sum", "sum"),
