@@ -25,34 +25,45 @@ static void refuse_device(struct cgx_capability *capability)
                               : CGX_REASON_DEVICE;
 }
 
-void cgx_capability_get_backend(struct cgx_comm *state, struct cgx_capability *capability)
+/* Gets the backend for BUFFER, which is made if needed. */
+static enum cgx_status get_backend(struct cgx_comm *state, const struct cgx_pointer *buffer,
+                                   struct cgx_backend **backend)
 {
-    const struct cgx_pointer *buffer = &capability->request->receive;
     struct cgx_area area;
 
-    if (capability->refusal)
-        return;
     if (buffer->memory == CGX_MEMORY_HOST) {
-        capability->backend = cgx_backend_host();
-        return;
+        *backend = cgx_backend_host();
+        return CGX_OK;
     }
     area = cgx_scratch_area(&state->work->scratch);
     area.exportable = cgx_connect_may_export(state);
     area.shares_processors = !state->places.pace.has_processors;
-    if (cgx_cuda_backend(&state->work->scratch.devices, buffer, &area, &capability->backend) !=
-        CGX_OK)
-        refuse_device(capability);
+    return cgx_cuda_backend(&state->work->scratch.devices, buffer, &area, backend);
 }
 
-/* Whether the driver's answers show that one backend serves both buffers. */
-static bool share_backend(const struct cgx_request *request)
+/* Gets the backend of the output, and whether it is the input's, of which the driver's answers may
+ * be enough: memory of pools names no context. */
+static enum cgx_status get_backends(struct cgx_comm *state, struct cgx_capability *capability)
 {
-    const struct cgx_pointer *send = &request->send, *receive = &request->receive;
+    const struct cgx_pointer *send = &capability->request->send,
+                             *receive = &capability->request->receive;
+    struct cgx_backend *encoder = NULL;
+    enum cgx_status status = get_backend(state, receive, &capability->backend);
 
-    return request->in_place ||
-           (send->memory == CGX_MEMORY_HOST ? receive->memory == CGX_MEMORY_HOST
-                                            : receive->memory != CGX_MEMORY_HOST && send->context &&
-                                                  send->context == receive->context);
+    capability->shared = capability->request->in_place ||
+                         (send->memory != CGX_MEMORY_HOST && send->context &&
+                          receive->memory != CGX_MEMORY_HOST && send->context == receive->context);
+    if (status != CGX_OK || capability->shared)
+        return status;
+    status = get_backend(state, send, &encoder);
+    capability->shared = encoder == capability->backend;
+    return status;
+}
+
+void cgx_capability_get_backend(struct cgx_comm *state, struct cgx_capability *capability)
+{
+    if (!capability->refusal && get_backends(state, capability) != CGX_OK)
+        refuse_device(capability);
 }
 
 /* Copies REQUEST's input to OUTPUT, in other memory; between contexts by way of the host. */
@@ -81,7 +92,7 @@ const void *cgx_capability_input(struct cgx_capability *capability, void *output
 {
     const struct cgx_request *request = capability->request;
 
-    if (capability->refusal || share_backend(request))
+    if (capability->refusal || capability->shared)
         return cgx_request_input(request);
     if (copy_input(request, output) != CGX_OK)
         refuse_device(capability);

@@ -13,6 +13,7 @@ struct cgx_capability {
     const struct cgx_request *request;
     enum cgx_reason refusal;     /* why it cannot compress the call */
     struct cgx_backend *backend; /* of the receive buffer; NULL until obtained */
+    bool shared;                 /* it is the send buffer's too */
 };
 
 /* Obtains the backend, unless there is a refusal; sets one on failure. The scratch memory must be

@@ -80,7 +80,8 @@ static void log_compressed(struct cgx_comm *state, struct cgx_callsite *site,
             (unsigned long long)site->key.count, state->size,
             cgx_config()->enable == CGX_ENABLE_OBSERVE ? "observed" : "compressed",
             schedule->slices, schedule->slices == 1 ? "" : "s",
-            ways[cgx_connect_pull(cgx_comm_kind(state, site), capability->backend)], rows);
+            ways[cgx_connect_pull(cgx_comm_kind(state, site), schedule, capability->backend)],
+            rows);
 }
 
 /* The site after OTHER whose window has ended, as that of SITE, so that ranks judge it too; not one

@@ -47,7 +47,7 @@ static enum cgx_pull pull_of(const struct cgx_kind *kind, const struct cgx_sched
     /* Flat sums have no local peers. */
     if (schedule->program.shape.nodes->most <= 1)
         return CGX_PULL_NONE;
-    pull = cgx_connect_pull(kind, capability->backend);
+    pull = cgx_connect_pull(kind, schedule, capability->backend);
     if (pull == CGX_PULL_DEVICE && !capability->refusal &&
         cgx_cuda_connection(capability->backend) != pull)
         capability->refusal = CGX_REASON_PEERS;
