@@ -41,8 +41,8 @@ static enum cgx_status get_backend(struct cgx_comm *state, const struct cgx_poin
     return cgx_cuda_backend(&state->work->scratch.devices, buffer, &area, backend);
 }
 
-/* Gets the backend of the output, and whether it is the input's, of which the driver's answers may
- * be enough: memory of pools names no context. */
+/* Gets the backend of the output, and whether it is the input's too. Memory of pools names no
+ * context. */
 static enum cgx_status get_backends(struct cgx_comm *state, struct cgx_capability *capability)
 {
     const struct cgx_pointer *send = &capability->request->send,
@@ -50,13 +50,16 @@ static enum cgx_status get_backends(struct cgx_comm *state, struct cgx_capabilit
     struct cgx_backend *encoder = NULL;
     enum cgx_status status = get_backend(state, receive, &capability->backend);
 
-    capability->shared = capability->request->in_place ||
-                         (send->memory != CGX_MEMORY_HOST && send->context &&
-                          receive->memory != CGX_MEMORY_HOST && send->context == receive->context);
-    if (status != CGX_OK || capability->shared)
+    if (send->memory == CGX_MEMORY_HOST || receive->memory == CGX_MEMORY_HOST) {
+        capability->shared = send->memory == receive->memory;
         return status;
-    status = get_backend(state, send, &encoder);
-    capability->shared = encoder == capability->backend;
+    }
+    capability->shared =
+        capability->request->in_place || (send->context && send->context == receive->context);
+    if (status == CGX_OK && !capability->shared) {
+        status = get_backend(state, send, &encoder);
+        capability->shared = encoder == capability->backend;
+    }
     return status;
 }
 
