@@ -41,8 +41,8 @@ static enum cgx_status get_backend(struct cgx_comm *state, const struct cgx_poin
     return cgx_cuda_backend(&state->work->scratch.devices, buffer, &area, backend);
 }
 
-/* Gets the backend of the output, and whether it is the input's too. Memory of pools names no
- * context. */
+/* Gets the backend of the output, and finds whether it is the input's too. The driver names no
+ * context for memory of pools: then both backends are compared. */
 static enum cgx_status get_backends(struct cgx_comm *state, struct cgx_capability *capability)
 {
     const struct cgx_pointer *send = &capability->request->send,

@@ -42,8 +42,8 @@ int cgx_connect(struct cgx_comm *state, struct cgx_connecting *connecting, uint3
                 bool *by_device);
 void cgx_connect_end(struct cgx_connecting *connecting);
 
-/* How DEVICE gets the payloads of local peers in calls of KIND. Only CGX_PULL_DEVICE must be the
- * same on all ranks. */
+/* How DEVICE gets the payloads of local peers in calls of KIND with SCHEDULE. Only CGX_PULL_DEVICE
+ * must be the same on all ranks. */
 enum cgx_pull cgx_connect_pull(const struct cgx_kind *kind, const struct cgx_schedule *schedule,
                                const struct cgx_backend *device);
 

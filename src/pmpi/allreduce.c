@@ -88,7 +88,6 @@ static int serve_agreed(struct cgx_record *record, struct cgx_comm *state,
 
     if (site->worth)
         code = cgx_weigh_next(state, site, &way);
-
     if (code != CGX_MPI_SUCCESS)
         return code;
     if (way == CGX_WAY_EXACT)

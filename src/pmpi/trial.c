@@ -41,10 +41,8 @@ int cgx_trial_begin(struct cgx_comm *state, struct cgx_coll *coll, enum cgx_reas
 
     if (coll->vote == CGX_ABLE) {
         coll->output = take(&state->trial, coll->backend, bytes_of(coll));
-        if (!coll->output) {
-            coll->vote = CGX_DECLINED;
+        if (!coll->output)
             *refusal = CGX_REASON_NO_MEMORY;
-        }
     }
     return cgx_ballot(state, CGX_BALLOT_START, NULL, &together, 1);
 }

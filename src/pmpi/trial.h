@@ -10,8 +10,8 @@
 #include "observe/record.h"
 
 /* Before COLL, complete but for the history, is run: redirects its result. A rank without
- * memory for that declines, with REFUSAL. Ranks begin the sum together, in a ballot, so that its
- * time contains no wait for a late rank. Returns its code. */
+ * memory for that sets REFUSAL, from which its vote follows. Ranks begin the sum together, in a
+ * ballot, so that its time contains no wait for a late rank. Returns its code. */
 int cgx_trial_begin(struct cgx_comm *state, struct cgx_coll *coll, enum cgx_reason *refusal);
 
 /* After COLL was run: serves the call exactly, and compares both sums if there are statistics.
