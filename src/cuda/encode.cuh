@@ -74,8 +74,7 @@ CGX_DEVICE struct cgx_range bucket_range(const struct cgx_place *place, const cg
     else
         range = thread_range<false>(place, values);
 #pragma unroll
-    for (int distance = 1; distance < CGX_MAXMIN_BUCKET / (CGX_GROUPS * CGX_GROUP);
-         distance *= 2) {
+    for (int distance = 1; distance < CGX_MAXMIN_BUCKET / (CGX_GROUPS * CGX_GROUP); distance *= 2) {
         other.min = __shfl_xor_sync(0xFFFFFFFFu, range.min, distance);
         other.max = __shfl_xor_sync(0xFFFFFFFFu, range.max, distance);
         range = range_with(range, other);

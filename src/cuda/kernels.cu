@@ -95,8 +95,7 @@ CGX_DEVICE void decode(const struct cgx_kernel_args &args, uint32_t number = blo
     const struct cgx_tile *tile = find_tile(args, number, sizeof(typename Type::element));
     const struct cgx_alignment alignment = alignment_of<Type>((int64_t)args.buffer);
     const bool is_exact = tile->bits == CGX_BITS_EXACT;
-    const struct cgx_place place =
-        find_place(tile, is_exact ? CGX_KERNEL_TILE : CGX_MAXMIN_BUCKET);
+    const struct cgx_place place = find_place(tile, is_exact ? CGX_KERNEL_TILE : CGX_MAXMIN_BUCKET);
     unsigned char *elements = elements_of<Type>(args, tile, &place);
     struct cgx_scale scale = {true, 0, 0, 0};
     uint32_t words[CGX_GROUPS][Type::WORDS];
@@ -162,23 +161,23 @@ CGX_DEVICE void reduce(const struct cgx_kernel_args &args, uint32_t number = blo
         __VA_ARGS__(args);                                                   \
     }
 
-#define CGX_KERNELS_OF(type)                                                                      \
-    CGX_KERNEL(cgx_encode_##type, CGX_BLOCKS, encode<cgx_type_##type>)                            \
-    CGX_KERNEL(cgx_decode_##type, CGX_BLOCKS, decode<cgx_type_##type>)                            \
-    CGX_KERNEL(cgx_reduce_##type, 4, reduce<cgx_type_##type>)                                     \
-    CGX_KERNEL(cgx_squares_uniform_##type, CGX_BLOCKS_UNIFORM,                                    \
-               squares_uniform<cgx_type_##type, NOTHING>)                                         \
-    CGX_KERNEL(cgx_squares_uniform_##type##_history, CGX_BLOCKS_UNIFORM,                          \
-               squares_uniform<cgx_type_##type, HISTORY>)                                         \
-    CGX_KERNEL(cgx_encode_uniform_##type, CGX_BLOCKS_UNIFORM,                                     \
-               encode_uniform<cgx_type_##type, NOTHING>)                                          \
-    CGX_KERNEL(cgx_encode_uniform_##type##_history, CGX_BLOCKS_UNIFORM,                           \
-               encode_uniform<cgx_type_##type, HISTORY>)                                          \
-    CGX_KERNEL(cgx_decode_uniform_##type, CGX_BLOCKS_DECODING,                                    \
-               decode_uniform<cgx_type_##type, NOTHING>)                                          \
-    CGX_KERNEL(cgx_decode_uniform_##type##_history, CGX_BLOCKS_DECODING,                          \
-               decode_uniform<cgx_type_##type, HISTORY>)                                          \
-    CGX_KERNEL(cgx_reduce_uniform_##type, 4, reduce_uniform<cgx_type_##type, NOTHING>)            \
+#define CGX_KERNELS_OF(type)                                                           \
+    CGX_KERNEL(cgx_encode_##type, CGX_BLOCKS, encode<cgx_type_##type>)                 \
+    CGX_KERNEL(cgx_decode_##type, CGX_BLOCKS, decode<cgx_type_##type>)                 \
+    CGX_KERNEL(cgx_reduce_##type, 4, reduce<cgx_type_##type>)                          \
+    CGX_KERNEL(cgx_squares_uniform_##type, CGX_BLOCKS_UNIFORM,                         \
+               squares_uniform<cgx_type_##type, NOTHING>)                              \
+    CGX_KERNEL(cgx_squares_uniform_##type##_history, CGX_BLOCKS_UNIFORM,               \
+               squares_uniform<cgx_type_##type, HISTORY>)                              \
+    CGX_KERNEL(cgx_encode_uniform_##type, CGX_BLOCKS_UNIFORM,                          \
+               encode_uniform<cgx_type_##type, NOTHING>)                               \
+    CGX_KERNEL(cgx_encode_uniform_##type##_history, CGX_BLOCKS_UNIFORM,                \
+               encode_uniform<cgx_type_##type, HISTORY>)                               \
+    CGX_KERNEL(cgx_decode_uniform_##type, CGX_BLOCKS_DECODING,                         \
+               decode_uniform<cgx_type_##type, NOTHING>)                               \
+    CGX_KERNEL(cgx_decode_uniform_##type##_history, CGX_BLOCKS_DECODING,               \
+               decode_uniform<cgx_type_##type, HISTORY>)                               \
+    CGX_KERNEL(cgx_reduce_uniform_##type, 4, reduce_uniform<cgx_type_##type, NOTHING>) \
     CGX_KERNEL(cgx_reduce_uniform_##type##_history, 4, reduce_uniform<cgx_type_##type, HISTORY>)
 
 CGX_KERNEL(cgx_begin, CGX_BLOCKS, write_step)

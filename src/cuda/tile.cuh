@@ -110,8 +110,8 @@ CGX_DEVICE const struct cgx_tile *find_tile(const struct cgx_kernel_args &args, 
         uint32_t piece = find_entry(args.pieces, args.npieces, number);
 
         if (threadIdx.x == 0)
-            lay_out(&args.pieces[piece], number - args.pieces[piece].tile, CGX_KERNEL_TILE,
-                    size, &found);
+            lay_out(&args.pieces[piece], number - args.pieces[piece].tile, CGX_KERNEL_TILE, size,
+                    &found);
     }
     __syncthreads();
     return &found;
