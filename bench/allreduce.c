@@ -216,14 +216,6 @@ static size_t setting(const char *name, size_t otherwise)
     return text && *text ? strtoul(text, NULL, 10) : otherwise;
 }
 
-/* Buckets are smaller with it, by default. */
-static bool has_history(void)
-{
-    const char *text = getenv("CGX_HISTORY");
-
-    return !text || strcmp(text, "0") != 0;
-}
-
 static int count_hosts(void)
 {
     MPI_Comm host;
@@ -254,7 +246,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &run.ranks);
     run.hosts = count_hosts();
     run.bits = setting("CGX_COMPRESSION_QUANTIZATION_BITS", 4);
-    run.bucket = has_history() ? 128 : 512;
+    run.bucket = 128;
     MPI_Type_contiguous(2, MPI_BYTE, &run.half);
     MPI_Type_commit(&run.half);
     MPI_Op_create(half_sum, 1, &run.half_sum);

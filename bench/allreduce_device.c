@@ -32,7 +32,7 @@
 
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)
-#define BUCKET_SIZE 512
+#define BUCKET_SIZE 128
 #define BUCKET_HEADER_BYTES 4
 enum { REPEATS = 15, WARM_CALLS = 72, LEAST_LAUNCHES = 3, SHIFT = 16, SHIFTS = 61 * SHIFT };
 

@@ -28,7 +28,6 @@
 
 #define REPEATS 21
 #define SOURCES 8
-#define BUCKET_SIZE 512
 
 enum operation { ENCODE, DECODE, DECODE_ADD, REDUCE, OPERATIONS };
 
@@ -39,7 +38,7 @@ static const char *const dtype_names[3] = {"float32", "float16", "bfloat16"};
 struct options {
     const char *bits, *dtypes, *kernels;
     size_t mib;
-    bool history; /* of max-min quantisation, beside what is without */
+    bool history; /* beside what is without */
     const char *csv;
 };
 
@@ -98,8 +97,7 @@ static const char *rounding_name(const struct bench *bench)
 static void add_payload(const struct bench *bench)
 {
     unsigned bits = bench->piece.bits;
-    struct cgx_layout layout =
-        cgx_piece_layout(bench->piece.count, bits, BUCKET_SIZE, bench->coding.dtype);
+    struct cgx_layout layout = cgx_piece_layout(bench->piece.count, bits, bench->coding.dtype);
 
     for (size_t k = 0; k < layout.buckets; k++) {
         const unsigned char *codes[CGX_PLANES];
@@ -107,11 +105,11 @@ static void add_payload(const struct bench *bench)
 
         memcpy(&header, bench->payloads + k * sizeof header, sizeof header);
         for (int i = 0; i < CGX_PLANES; i++)
-            codes[i] =
-                bench->payloads + layout.plane[i] + k * BUCKET_SIZE / 8 * cgx_plane_width(bits, i);
-        bench->set->kernels.decode(codes, BUCKET_SIZE, bits, cgx_header_scale(header),
+            codes[i] = bench->payloads + layout.plane[i] +
+                       k * CGX_MAXMIN_BUCKET / 8 * cgx_plane_width(bits, i);
+        bench->set->kernels.decode(codes, CGX_MAXMIN_BUCKET, bits, cgx_header_scale(header),
                                    cgx_header_zero(header), true,
-                                   bench->accumulators + k * BUCKET_SIZE);
+                                   bench->accumulators + k * CGX_MAXMIN_BUCKET);
     }
 }
 
@@ -200,7 +198,7 @@ static void measure(const struct bench *bench, enum operation operation)
 /* Encode and decode once more, with a history that calls have filled. */
 static void measure_history(struct bench *bench)
 {
-    void *memory = calloc(1, cgx_history_bytes(bench->piece.count, BUCKET_SIZE));
+    void *memory = calloc(1, cgx_history_bytes(bench->piece.count));
 
     if (memory == NULL)
         return;
@@ -222,8 +220,7 @@ static void measure_all(struct bench *bench)
     struct cgx_layout layout;
 
     bench->piece.count = bench->bytes / cgx_dtype_size(bench->coding.dtype);
-    layout =
-        cgx_piece_layout(bench->piece.count, bench->piece.bits, BUCKET_SIZE, bench->coding.dtype);
+    layout = cgx_piece_layout(bench->piece.count, bench->piece.bits, bench->coding.dtype);
     bench->stride = layout.bytes;
     if (is_uniform)
         bench->coding.step_size =
@@ -270,7 +267,7 @@ static void run(struct bench *bench, const struct options *options)
                     if (!bench_is_listed(options->bits, encoding_name(bits)))
                         continue;
                     measure_all(bench);
-                    if (options->history)
+                    if (options->history && cgx_quantisers[family].has_history)
                         measure_history(bench);
                 }
         }
@@ -298,7 +295,7 @@ static void print_heads(const struct bench *bench)
                             "memcpy_gb_per_s,ratio,limit\n");
     print_processor();
     printf("%zu MiB of input, max-min buckets of %d, medians of %d\n", bench->bytes >> 20,
-           BUCKET_SIZE, REPEATS);
+           CGX_MAXMIN_BUCKET, REPEATS);
     printf("%-11s %-9s %4s  %-10s %-10s %8s %8s %8s %7s  %5s\n", "kernels", "dtype", "bits",
            "rounding", "operation", "ns/elem", "GB/s", "memcpy", "ratio", "limit");
 }
@@ -338,7 +335,7 @@ static bool parse(int argc, char *argv[], struct options *options)
 
 int main(int argc, char *argv[])
 {
-    struct bench bench = {.coding = {.bucket_size = BUCKET_SIZE}};
+    struct bench bench = {.coding = {.dtype = CGX_FLOAT32}};
     struct options options;
     int status = 1;
 

@@ -5,7 +5,7 @@
  *
  *   codec_device [--kinds LIST] [--bits LIST] [--dtype LIST] [--size LIST] [--once] [CSV]
  *
- * Prints a row for each kind of kernels (maxmin and uniform, each also with "+history"), type,
+ * Prints a row for each kind of kernels (maxmin, uniform and uniform+history), type,
  * width, operation and size in MiB of elements, and writes it to the file CSV. Bytes are those that
  * an operation cannot do without: elements and payloads, each read or written once; a copy of as
  * many MiB reads and writes them. Both are launched in turn, on so much memory that little of it is
@@ -264,11 +264,10 @@ static bool parse(int argc, char *argv[], struct options *options)
 static void print_heads(const struct bench *bench)
 {
     bench_device_print(&bench->slots.device, stdout);
-    printf("buckets of %d, with history %d, rounding to nearest, medians of %d; required: MiB that "
+    printf("buckets of %d, rounding to nearest, medians of %d; required: MiB that "
            "must be read and "
            "written\n%-9s %4s  %-26s %5s %9s ",
-           BUCKET_SIZE, LEAST_BUCKET_SIZE, REPEATS, "dtype", "bits", "operation", "MiB",
-           "required");
+           CGX_MAXMIN_BUCKET, REPEATS, "dtype", "bits", "operation", "MiB", "required");
     if (!bench->timed)
         printf("\n");
     else
@@ -298,7 +297,7 @@ static bool prepare(struct bench *bench, struct options *options)
 
 int main(int argc, char *argv[])
 {
-    static struct bench bench = {.slots.coding.bucket_size = BUCKET_SIZE};
+    static struct bench bench;
     struct options options;
     int status = 0;
 

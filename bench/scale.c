@@ -76,7 +76,6 @@ static const struct scale_costs lab = {.latency = 50e-6,
 static struct scale_call call = {.run = 3,
                                  .inter = CGX_REDUCTION_AUTO,
                                  .bits = 4,
-                                 .bucket_size = 512,
                                  .staging = (size_t)64 << 20,
                                  .fragment = (size_t)1 << 20};
 static double payload = 1;
@@ -125,7 +124,7 @@ static const char *name_of(const struct scale_result *result)
 static uint64_t least_bytes(unsigned nodes)
 {
     bool grid = call.inter == CGX_REDUCTION_AUTO || call.inter == CGX_REDUCTION_GRID;
-    uint64_t least = cgx_cost_least(&call.network, sizeof(float), call.bits, call.bucket_size,
+    uint64_t least = cgx_cost_least(&call.network, sizeof(float), call.bits, CGX_MAXMIN_BUCKET,
                                     nodes, call.members, grid);
 
     return sizeof(float) * (least > 16384 ? least : 16384);
@@ -135,7 +134,7 @@ static bool run(double gbit, unsigned nodes)
 {
     const struct cgx_network network = network_of(gbit);
     const struct cgx_volume volume =
-        cgx_cost_volume(call.elements, sizeof(float), call.bits, call.bucket_size);
+        cgx_cost_volume(call.elements, sizeof(float), call.bits, CGX_MAXMIN_BUCKET);
     struct scale_result result;
 
     call.costs.rate = payload * gbit * 1e9 / 8;

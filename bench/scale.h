@@ -35,7 +35,7 @@ struct scale_call {
     struct cgx_network network; /* as the library takes it to be */
     bool leaders;
     size_t elements;
-    unsigned bits, bucket_size;
+    unsigned bits;
     size_t staging, fragment;
     struct scale_costs costs;
 };

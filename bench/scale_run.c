@@ -50,8 +50,7 @@ static unsigned char part_of(unsigned rank)
 static struct cgx_schedule schedule_of(unsigned rank)
 {
     const struct scale_call *call = scale_world.call;
-    const struct cgx_settings settings = {
-        .bits = (int)call->bits, .codec = CGX_FAMILY_MAXMIN, .bucket_size = call->bucket_size};
+    const struct cgx_settings settings = {.bits = call->bits, .codec = CGX_FAMILY_MAXMIN};
     const struct cgx_plan plan = cgx_plan_of(&settings, NULL, CGX_FLOAT32, call->elements);
     struct cgx_scheme scheme = scale_world.scheme;
 

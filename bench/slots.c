@@ -22,10 +22,9 @@ const char *const slots_operations[OPERATIONS] = {"encode", "decode", "reduce-8"
 static const enum cgx_operation operations[OPERATIONS] = {CGX_ENCODE, CGX_DECODE, CGX_REDUCE};
 
 const struct slots_kind slots_kinds[SLOTS_KINDS] = {
-    {"maxmin", CGX_FAMILY_MAXMIN, false, BUCKET_SIZE},
-    {"maxmin+history", CGX_FAMILY_MAXMIN, true, LEAST_BUCKET_SIZE},
-    {"uniform", CGX_FAMILY_UNIFORM, false, BUCKET_SIZE},
-    {"uniform+history", CGX_FAMILY_UNIFORM, true, LEAST_BUCKET_SIZE},
+    {"maxmin", CGX_FAMILY_MAXMIN, false},
+    {"uniform", CGX_FAMILY_UNIFORM, false},
+    {"uniform+history", CGX_FAMILY_UNIFORM, true},
 };
 
 /* What SLOT keeps, as the kernels are given it and as WORK, which says which kernel it is. */
@@ -87,7 +86,6 @@ void slots_launch(const struct slots *slots, enum operation operation, unsigned 
         .status = (void *)(uintptr_t)(slots->tables + (size_t)slots->count * TABLE_BYTES),
         .npieces = 1,
         .nsources = operation == REDUCE ? SOURCES : 0,
-        .bucket_size = coding.bucket_size,
         .key = cgx_call_key(coding.call),
         .step_size = coding.step_size};
     struct cgx_work work = {.operation = operations[operation], .coding = &coding};
@@ -151,9 +149,8 @@ void slots_allocate(struct slots *slots)
 {
     size_t count = slots->bytes / cgx_dtype_size(slots->coding.dtype);
     /* No other encoding takes more. */
-    size_t stride = cgx_piece_layout(count, CGX_UNIFORM + CGX_UNIFORM_WIDTHS, LEAST_BUCKET_SIZE,
-                                     slots->coding.dtype)
-                        .bytes;
+    size_t stride =
+        cgx_piece_layout(count, CGX_UNIFORM + CGX_UNIFORM_WIDTHS, slots->coding.dtype).bytes;
 
     slots->elements = bench_allocate(&slots->device, slots->count * slots->bytes);
     slots->results = bench_allocate(&slots->device, slots->count * slots->bytes);
@@ -182,12 +179,10 @@ void slots_release(const struct slots *slots)
 void slots_encode(struct slots *slots, unsigned width)
 {
     slots->width = width;
-    slots->coding.bucket_size = slots->kind->bucket_size;
     slots->coding.step_size = cgx_uniform_step(VARIANCE, 1, cgx_uniform_error(width));
     slots->piece.bits = cgx_quantisers[slots->kind->family].first + width;
-    slots->stride = cgx_piece_layout(slots->piece.count, slots->piece.bits,
-                                     slots->kind->bucket_size, slots->coding.dtype)
-                        .bytes;
+    slots->stride =
+        cgx_piece_layout(slots->piece.count, slots->piece.bits, slots->coding.dtype).bytes;
     bench_must(slots->device.cuda->cuMemsetD8Async(slots->kept, 0,
                                                    slots->count * 2 * slots->piece.count, NULL),
                "cuMemsetD8Async");

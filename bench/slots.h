@@ -12,8 +12,6 @@
 
 #define MIB ((size_t)1 << 20)
 #define SOURCES 8
-#define BUCKET_SIZE 512
-#define LEAST_BUCKET_SIZE 128 /* with history */
 
 enum operation { ENCODE, DECODE, REDUCE, OPERATIONS };
 
@@ -22,9 +20,8 @@ struct slots_kind {
     const char *name;
     enum cgx_family family;
     bool has_history;
-    unsigned bucket_size; /* by default */
 };
-#define SLOTS_KINDS 4
+#define SLOTS_KINDS 3
 extern const struct slots_kind slots_kinds[SLOTS_KINDS];
 
 /* One type, width and size. Each slot has elements, results, payloads and a table of its own. */

@@ -125,9 +125,7 @@ static void time_width(struct bench *bench, int family, unsigned width, struct i
 {
     bench->encoding = cgx_encoding_of((enum cgx_family)family, width);
     bench->coding.error = (float)cgx_uniform_error(width);
-    bench->part_bytes =
-        cgx_piece_layout(PART, bench->encoding, bench->coding.bucket_size, bench->coding.dtype)
-            .bytes;
+    bench->part_bytes = cgx_piece_layout(PART, bench->encoding, bench->coding.dtype).bytes;
     speed->encode = time_of(encode, bench) / ELEMENTS;
     speed->decode = time_of(decode, bench) / ELEMENTS;
     encode_parts(bench);
@@ -137,8 +135,7 @@ static void time_width(struct bench *bench, int family, unsigned width, struct i
 bool info_time_codec(const struct cgx_settings *settings, double *copy,
                      struct info_speed speeds[INFO_WIDTHS])
 {
-    struct bench bench = {.codec = cgx_codec_host(),
-                          .coding = {.dtype = CGX_FLOAT32, .bucket_size = settings->bucket_size}};
+    struct bench bench = {.codec = cgx_codec_host(), .coding = {.dtype = CGX_FLOAT32}};
     size_t bytes = ELEMENTS * sizeof(float);
     bool had;
 

@@ -19,7 +19,7 @@ static void print_heads(const struct cgx_settings *settings, const struct info_m
     if (settings->codec == CGX_FAMILY_UNIFORM)
         printf("uniform\n");
     else
-        printf("max-min, buckets of %u\n", settings->bucket_size);
+        printf("max-min, buckets of %d\n", CGX_MAXMIN_BUCKET);
     printf("memcpy         %.2f GB/s\n", copy);
     printf("link           %s: %g Gbit/s, %g us of latency\n", link, model->bytes_per_ns * 8,
            model->latency_ns / NS_PER_US);
@@ -99,7 +99,7 @@ bool info_measure(const struct cgx_settings *settings, const char *link, double 
     struct info_model model = {
         .bytes_per_ns = bytes_per_second * 1e-9,
         .latency_ns = latency_us * NS_PER_US,
-        .header_bytes = settings->codec == CGX_FAMILY_UNIFORM ? 0 : 4.0 / settings->bucket_size};
+        .header_bytes = settings->codec == CGX_FAMILY_UNIFORM ? 0 : 4.0 / CGX_MAXMIN_BUCKET};
     struct info_speed speeds[INFO_WIDTHS];
     bool device = settings->buffers == CGX_BUFFERS_DEVICE && strcmp(cgx_cuda_build(), "none") != 0;
     double copy;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/format.h"
 #include "policy/cost.h"
 #include "util/parse.h"
 
@@ -58,8 +59,8 @@ static void print_row(const struct cgx_settings *settings, const struct cgx_netw
                       const struct info_job *job, uint64_t bytes, uint64_t least)
 {
     const unsigned nodes = job->ranks / job->members;
-    const struct cgx_volume volume = cgx_cost_volume(bytes / sizeof(float), sizeof(float),
-                                                     settings->bits, settings->bucket_size);
+    const struct cgx_volume volume =
+        cgx_cost_volume(bytes / sizeof(float), sizeof(float), settings->bits, CGX_MAXMIN_BUCKET);
     const struct cgx_arrangement arrangement = {
         nodes, job->members, cgx_cost_rows(network, &volume, nodes, job->members, false)};
     uint64_t exact = cgx_cost_exact(network, &volume, nodes, job->members);

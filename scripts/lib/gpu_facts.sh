@@ -68,7 +68,7 @@ measure_kernels() {
 # Uniform quantisation and kernels with history, at widths and sizes that say enough.
 measure_other_kinds() {
     if [ "$driver" = real ]; then
-        set -- --kinds maxmin+history,uniform,uniform+history \
+        set -- --kinds uniform,uniform+history \
             --dtype float32,float16,bfloat16 --bits 2,4,8 --size 1,16,256
     else
         set -- --kinds uniform+history --dtype bfloat16 --bits 4

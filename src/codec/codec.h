@@ -12,7 +12,6 @@
 /* What all pieces of a call share. */
 struct cgx_coding {
     enum cgx_dtype dtype;
-    unsigned bucket_size; /* power of two, 64 to 4096 */
     /* Number of compressed calls on this communicator so far, from which all ranks draw the same
      * random bits. */
     uint32_t call;
@@ -29,13 +28,12 @@ struct cgx_coding {
 /* History scaling (history.h) of all elements of the buffer, in the memory of the elements. The
  * caller begins with zeros; all ranks must have the same history.
  *
- * Pieces then begin at a multiple of their bucket and of a block, and hold elements divided by
- * their scales. Encode and reduce divide the elements that they read. Decode multiplies,
- * then updates the history with what it writes.
- * After an error some of it has changed. */
+ * Pieces of families that have a history then hold elements divided by their scales. Encode and
+ * reduce divide the elements that they read. Decode multiplies, then updates the history with what
+ * it writes. After an error some of it has changed. */
 struct cgx_history {
     uint8_t *scales; /* one per element, aligned to 16 bytes; NULL: no history */
-    float *fits;     /* one per block */
+    float *fits;     /* one per CGX_BUCKET_MOST elements, a bucket */
     uint32_t age;    /* number of sums that the history has learnt from */
 };
 
@@ -44,11 +42,11 @@ static inline size_t cgx_history_scales_bytes(size_t count)
     return (count + 63) / 64 * 64;
 }
 
-/* Bytes of history for a buffer of COUNT elements: one per element, four per block. */
-static inline size_t cgx_history_bytes(size_t count, unsigned bucket_size)
+/* Bytes of history for a buffer of COUNT elements: one per element, four per bucket. */
+static inline size_t cgx_history_bytes(size_t count)
 {
     return cgx_history_scales_bytes(count) +
-           cgx_bucket_count(count, cgx_history_block(bucket_size)) * sizeof(float);
+           cgx_bucket_count(count, CGX_BUCKET_MOST) * sizeof(float);
 }
 
 /* The history in MEMORY, of cgx_history_bytes, that has learnt from AGE sums. */

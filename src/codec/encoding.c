@@ -7,20 +7,23 @@
 #include "util/integers.h"
 
 const struct cgx_quantiser cgx_quantisers[CGX_FAMILIES] = {
-    [CGX_FAMILY_MAXMIN] = {.mark = "", .kernels = "", .widths = CGX_WIDTHS},
+    [CGX_FAMILY_MAXMIN] = {.mark = "",
+                           .kernels = "",
+                           .widths = CGX_WIDTHS,
+                           .bucket = CGX_MAXMIN_BUCKET},
     [CGX_FAMILY_UNIFORM] = {.mark = "u",
                             .kernels = "uniform_",
                             .first = CGX_UNIFORM,
                             .widths = CGX_UNIFORM_WIDTHS,
                             .bucket = CGX_UNIFORM_GROUP,
+                            .has_history = true,
                             .has_variable_size = true}};
 
-struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, unsigned bucket_size,
-                                   enum cgx_dtype dtype)
+struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, enum cgx_dtype dtype)
 {
     struct cgx_layout layout = {0};
 
-    layout.buckets = cgx_bucket_count(count, cgx_encoding_bucket(encoding, bucket_size));
+    layout.buckets = cgx_bucket_count(count, cgx_encoding_quantiser(encoding)->bucket);
     layout.elements = cgx_codes_padded(count);
     if (cgx_encoding_is_exact(encoding)) {
         layout.bytes = cgx_round_up(count * cgx_dtype_size(dtype), CGX_PIECE_ALIGNMENT);

@@ -44,14 +44,6 @@ static inline unsigned cgx_encoding_width(unsigned encoding)
     return encoding - cgx_encoding_quantiser(encoding)->first;
 }
 
-/* Elements of a bucket. BUCKET_SIZE, here and below, is the one that the user has set. */
-static inline unsigned cgx_encoding_bucket(unsigned encoding, unsigned bucket_size)
-{
-    unsigned bucket = cgx_encoding_quantiser(encoding)->bucket;
-
-    return bucket > 0 ? bucket : bucket_size;
-}
-
 /* Bits per element in plane I (format.h) of a piece; 0: no such plane. */
 static inline unsigned cgx_encoding_plane(unsigned encoding, int i)
 {
@@ -62,20 +54,18 @@ static inline unsigned cgx_encoding_plane(unsigned encoding, int i)
 
 /* The layout of COUNT elements in ENCODING. For CGX_BITS_EXACT only bytes is meaningful; for pieces
  * of variable size (quantiser.h) it is an upper limit. */
-struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, unsigned bucket_size,
-                                   enum cgx_dtype dtype);
+struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, enum cgx_dtype dtype);
 
 /* Bytes of COUNT elements, a multiple of the bucket, with bucket headers and without padding; an
  * upper limit for pieces of variable size. */
-static inline size_t cgx_encoding_bytes(unsigned encoding, unsigned bucket_size,
-                                        enum cgx_dtype dtype, size_t count)
+static inline size_t cgx_encoding_bytes(unsigned encoding, enum cgx_dtype dtype, size_t count)
 {
     if (cgx_encoding_is_exact(encoding))
         return count * cgx_dtype_size(dtype);
     if (cgx_encoding_quantiser(encoding)->has_variable_size)
         return count / CGX_UNIFORM_GROUP * CGX_UNIFORM_GROUP_BYTES;
     return count / 8 * cgx_encoding_width(encoding) +
-           count / cgx_encoding_bucket(encoding, bucket_size) * CGX_BUCKET_HEADER_BYTES;
+           count / CGX_MAXMIN_BUCKET * CGX_BUCKET_HEADER_BYTES;
 }
 
 /* Whether uniform pieces of WORK can be encoded: there is a step size, and the result of a sum

@@ -19,7 +19,7 @@
 #include "util/settings.h"
 #include "util/status.h"
 
-#define CGX_FORMAT_VERSION 11
+#define CGX_FORMAT_VERSION 12
 
 /* Element types. Their values enter the plan hash. */
 enum cgx_dtype { CGX_FLOAT32 = 0, CGX_FLOAT16 = 1, CGX_BFLOAT16 = 2 };
@@ -85,20 +85,20 @@ size_t cgx_message_bytes(const unsigned char *data, size_t filled, size_t most);
 
 /* Consecutive elements of the caller's buffer in one encoding, as they lie in a payload. */
 struct cgx_piece {
-    /* Number of the first element in the caller's buffer; a multiple of the bucket size. */
+    /* Number of the first element in the caller's buffer; a multiple of the bucket. */
     size_t first;
     size_t count; /* elements, at least 1; whole buckets except at the buffer's end */
     unsigned bits;
     size_t offset; /* bytes from the start of the payload area; a multiple of 16 */
 };
 
-static inline size_t cgx_bucket_count(size_t count, unsigned bucket_size)
+static inline size_t cgx_bucket_count(size_t count, unsigned bucket)
 {
-    return (count + bucket_size - 1) / bucket_size;
+    return (count + bucket - 1) / bucket;
 }
 
-#define CGX_BUCKET_SIZE_MIN 64
-#define CGX_BUCKET_SIZE_MAX 4096
+#define CGX_MAXMIN_BUCKET 128  /* elements of a bucket of max-min quantisation */
+#define CGX_BUCKET_MOST 1024   /* elements of a bucket of any family */
 #define CGX_PIECE_ALIGNMENT 16 /* bytes, for pieces and for their planes */
 #define CGX_CODES_MULTIPLE 64  /* a bucket's codes are padded with zeros to a multiple of this */
 #define CGX_WIDTHS 8           /* the most bits of a max-min width */

@@ -17,8 +17,7 @@
  * small in one sum need not be in the next. From CGX_HISTORY_YOUNG sums on a bucket learns from one
  * sum in four.
  *
- * The fit, at most 1, is stored for each block of elements; a bucket has one or more blocks. All
- * zeros: no history yet. */
+ * The fit, at most 1, is stored for each bucket. All zeros: no history yet. */
 #ifndef CGX_CODEC_HISTORY_H
 #define CGX_CODEC_HISTORY_H
 
@@ -28,13 +27,6 @@
 
 /* The scale that all elements have if their sums are equally large. */
 #define CGX_HISTORY_EQUAL 9.0f
-
-/* The most elements of a block; a bucket of any family has one block or several. */
-#define CGX_HISTORY_BLOCK_MAX 1024u
-CGX_QUANT uint32_t cgx_history_block(uint32_t bucket_size)
-{
-    return bucket_size < CGX_HISTORY_BLOCK_MAX ? bucket_size : CGX_HISTORY_BLOCK_MAX;
-}
 
 CGX_QUANT float cgx_history_scale(uint32_t code)
 {
@@ -47,7 +39,7 @@ CGX_QUANT float cgx_history_inverse(uint32_t code)
     return cgx_reciprocal(cgx_history_scale(code));
 }
 
-/* Whether a bucket learns from this call. FIT is that of its first block, AGE the number of sums in
+/* Whether a bucket learns from this call. FIT is its fit, AGE the number of sums in
  * the history, FIRST the number of its first element in the buffer, modulo 2^32, KEY the call's
  * (cgx_call_key). Old buckets learn from one sum in four, drawn at random but equally on all ranks.
  */
@@ -66,7 +58,7 @@ struct cgx_history_lesson {
 };
 
 /* The lesson of a sum of COUNT elements. RESULTS is the sum of their squares, QUOTIENTS that of
- * their squares after division by the scales, FIT that of the bucket's first block. */
+ * their squares after division by the scales, FIT the bucket's fit. */
 CGX_QUANT struct cgx_history_lesson cgx_history_lesson(float fit, uint32_t age, float results,
                                                        float quotients, float count)
 {

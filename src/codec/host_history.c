@@ -44,24 +44,22 @@ void cgx_history_enter(const struct cgx_walk *walk, const struct cgx_work *work,
                        const struct cgx_bucket *bucket, const cgx_float32 *results)
 {
     const struct cgx_host_kernels *kernels = walk->kernels;
-    size_t block = cgx_history_block(walk->coding->bucket_size);
-    float *fits = work->history.fits + bucket->first / block;
+    float *fit = work->history.fits + bucket->first / CGX_BUCKET_MOST;
     uint8_t *scales = scales_of(work, bucket);
     struct cgx_history_lesson lesson;
     cgx_bucket_values values;
     float squares;
 
-    if (!cgx_history_is_due(walk->key, (uint32_t)bucket->first, fits[0], work->history.age))
+    if (!cgx_history_is_due(walk->key, (uint32_t)bucket->first, *fit, work->history.age))
         return;
     memcpy(values, results, bucket->count * sizeof *values);
     memset(values + bucket->count, 0, (walk->size - bucket->count) * sizeof *values);
-    squares = kernels->norm(values, walk->size);
+    squares = kernels->norm(values);
     if (!cgx_history_is_known(squares))
         return;
     kernels->divide(scales, bucket->count, values);
-    lesson = cgx_history_lesson(fits[0], work->history.age, squares,
-                                kernels->norm(values, walk->size), (float)bucket->count);
-    for (size_t i = 0; i * block < bucket->count; i++)
-        fits[i] = lesson.fit;
+    lesson = cgx_history_lesson(*fit, work->history.age, squares, kernels->norm(values),
+                                (float)bucket->count);
+    *fit = lesson.fit;
     kernels->learn(lesson, results, walk->key, bucket->first, bucket->count, scales);
 }

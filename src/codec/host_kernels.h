@@ -40,8 +40,8 @@ struct cgx_host_kernels {
 
     void (*add)(const cgx_float32 *addends, size_t count, float *values);
 
-    /* The sum of squares of all SIZE values of a bucket, in the order of doc/format.md. */
-    float (*norm)(const cgx_float32 *values, size_t size);
+    /* The sum of squares of CGX_BUCKET_MOST values, in the order of doc/format.md. */
+    float (*norm)(const cgx_float32 *values);
 
     /* History scaling: these divide values by their scales, or multiply them. */
     void (*divide)(const uint8_t *scales, size_t count, float *values);

@@ -57,41 +57,31 @@ static void add_elements(const cgx_float32 *addends, size_t count, float *values
         values[i] += addends[i];
 }
 
-/* Sums the columns of a bucket; a column is the sum over four elements a quarter of the bucket
- * apart. Adds eight neighbouring columns, then these sums in pairs within each 32, then the results
- * in order. */
-static float sum_columns(const float *columns, size_t size)
-{
-    float lanes[CGX_BUCKET_SIZE_MAX / 32], sum = 0;
-    size_t nlanes = size / 32, near = nlanes < 32 ? nlanes : 32;
+#define QUARTER (CGX_BUCKET_MOST / 4)
+#define NORM_LANES 32
 
-    for (size_t l = 0; l < nlanes; l++) {
+/* Sums columns of four elements, a quarter of the bucket apart. Adds eight neighbouring columns,
+ * then these sums in pairs. */
+static float bucket_norm(const cgx_float32 *values)
+{
+    float columns[QUARTER], lanes[NORM_LANES];
+
+    for (size_t i = 0; i < QUARTER; i++) {
+        float a = cgx_fma(values[i], values[i], 0);
+
+        a = cgx_fma(values[QUARTER + i], values[QUARTER + i], a);
+        a = cgx_fma(values[2 * QUARTER + i], values[2 * QUARTER + i], a);
+        columns[i] = cgx_fma(values[3 * QUARTER + i], values[3 * QUARTER + i], a);
+    }
+    for (size_t l = 0; l < NORM_LANES; l++) {
         const float *c = columns + 8 * l;
 
         lanes[l] = ((c[0] + c[1]) + (c[2] + c[3])) + ((c[4] + c[5]) + (c[6] + c[7]));
     }
-    for (size_t first = 0; first < nlanes; first += near) {
-        for (size_t d = 1; d < near; d *= 2)
-            for (size_t l = first; l < first + near; l += 2 * d)
-                lanes[l] += lanes[l + d];
-        sum = first == 0 ? lanes[0] : sum + lanes[first];
-    }
-    return sum;
-}
-
-static float bucket_norm(const cgx_float32 *values, size_t size)
-{
-    float columns[CGX_BUCKET_SIZE_MAX / 4];
-    size_t quarter = size / 4;
-
-    for (size_t i = 0; i < quarter; i++) {
-        float a = cgx_fma(values[i], values[i], 0);
-
-        a = cgx_fma(values[quarter + i], values[quarter + i], a);
-        a = cgx_fma(values[2 * quarter + i], values[2 * quarter + i], a);
-        columns[i] = cgx_fma(values[3 * quarter + i], values[3 * quarter + i], a);
-    }
-    return sum_columns(columns, size);
+    for (size_t d = 1; d < NORM_LANES; d *= 2)
+        for (size_t l = 0; l < NORM_LANES; l += 2 * d)
+            lanes[l] += lanes[l + d];
+    return lanes[0];
 }
 
 /* ---- history ---- */

@@ -47,10 +47,10 @@ static void reduce_exact(const struct cgx_walk *walk, const struct cgx_work *wor
     size_t size = element_size(walk);
     unsigned char *out = (unsigned char *)work->out + piece->offset;
 
-    for (size_t start = 0; start < piece->count; start += CGX_BUCKET_SIZE_MAX) {
+    for (size_t start = 0; start < piece->count; start += CGX_BUCKET_MOST) {
         size_t n = piece->count - start;
 
-        n = n < CGX_BUCKET_SIZE_MAX ? n : CGX_BUCKET_SIZE_MAX;
+        n = n < CGX_BUCKET_MOST ? n : CGX_BUCKET_MOST;
         for (size_t p = 0; p < work->nsources; p++) {
             const unsigned char *elements =
                 cgx_walk_unquantised(walk, work, p, piece->first + start);

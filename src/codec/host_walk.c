@@ -10,9 +10,8 @@
 void cgx_walk_piece(struct cgx_walk *walk, const struct cgx_piece *piece)
 {
     walk->piece = piece;
-    walk->layout =
-        cgx_piece_layout(piece->count, piece->bits, walk->coding->bucket_size, walk->coding->dtype);
-    walk->size = cgx_encoding_bucket(piece->bits, walk->coding->bucket_size);
+    walk->layout = cgx_piece_layout(piece->count, piece->bits, walk->coding->dtype);
+    walk->size = cgx_encoding_quantiser(piece->bits)->bucket;
     for (int i = 0; i < CGX_PLANES; i++)
         walk->plane[i] = cgx_encoding_plane(piece->bits, i);
     walk->key = cgx_call_key(walk->coding->call);

@@ -41,7 +41,7 @@ struct cgx_host_family {
     cgx_bucket_operation *operations[CGX_DECODE + 1];
 };
 
-typedef float cgx_bucket_values[CGX_BUCKET_SIZE_MAX] __attribute__((aligned(64)));
+typedef float cgx_bucket_values[CGX_BUCKET_MOST] __attribute__((aligned(64)));
 
 void cgx_walk_piece(struct cgx_walk *walk, const struct cgx_piece *piece);
 

@@ -13,7 +13,6 @@
 struct cgx_extent {
     const struct cgx_piece *pieces; /* in order of offsets */
     size_t npieces;
-    unsigned bucket_size;
     size_t begin, end;
 };
 

@@ -13,7 +13,8 @@ struct cgx_quantiser {
     const char *kernels; /* the family in kernel names (cuda/kernels.h) */
     unsigned first;      /* encodings are FIRST + width */
     unsigned widths;
-    unsigned bucket; /* elements of a bucket; 0: the size that the user has set */
+    unsigned bucket;  /* elements of a bucket */
+    bool has_history; /* elements may be divided by the scales of a history (history.h) */
 
     /* The size of a piece depends on its elements: the layout gives the maximum, and cgx_piece_used
      * the size. Such a piece has no bucket headers. */

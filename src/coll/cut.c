@@ -49,7 +49,7 @@ static size_t lay_pieces(const struct cgx_plan *plan, struct cgx_segment segment
             continue;
         pieces[npieces++] = (struct cgx_piece){
             .first = element, .count = count, .bits = segment.encoding, .offset = *at};
-        *at += cgx_piece_layout(count, segment.encoding, plan->bucket_size, plan->dtype).bytes;
+        *at += cgx_piece_layout(count, segment.encoding, plan->dtype).bytes;
         element += count;
     }
     return npieces;

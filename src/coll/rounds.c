@@ -21,7 +21,6 @@ void cgx_slice_start(const struct cgx_coll *coll, unsigned number, struct cgx_sl
                                 .held = coll->state.held,
                                 .begun = cgx_trace_now(),
                                 .coding = {.dtype = schedule->plan.dtype,
-                                           .bucket_size = schedule->plan.bucket_size,
                                            .call = coll->call,
                                            .turn = coll->turn,
                                            .error = coll->error,

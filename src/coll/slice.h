@@ -80,7 +80,6 @@ static inline struct cgx_extent cgx_slice_extent(const struct cgx_slice *slice,
 
     return (struct cgx_extent){.pieces = cut->piece + cut->part[block.first].piece,
                                .npieces = cgx_cut_pieces(cut, block),
-                               .bucket_size = slice->coding.bucket_size,
                                .begin = at + CGX_MESSAGE_HEADER_BYTES,
                                .end = at + cgx_cut_bytes(cut, block)};
 }

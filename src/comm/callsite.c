@@ -141,7 +141,7 @@ void cgx_callsite_reserve_history(struct cgx_callsite *site, const struct cgx_co
 {
     const struct cgx_plan *plan = &coll->schedule->plan;
     struct cgx_backend *backend = backend_of(coll);
-    const size_t bytes = cgx_history_bytes(plan->count, plan->bucket_size);
+    const size_t bytes = cgx_history_bytes(plan->count);
 
     if (site->history && backend && backend->ops->has_reserved(backend, site->history))
         return;

@@ -64,33 +64,22 @@ CGX_DEVICE struct cgx_range thread_range(const struct cgx_place *place, const cg
 }
 
 /* The range over all threads of the bucket. No thread returns before all of them have finished
- * their earlier reads. All threads of the block must call it. */
+ * their earlier reads. All lanes of the warp must call it. */
 CGX_DEVICE struct cgx_range bucket_range(const struct cgx_place *place, const cgx_values values)
 {
-    __shared__ struct cgx_range warps[CGX_KERNEL_THREADS / 32];
-    uint32_t lanes = place->threads < 32 ? place->threads : 32;
-    uint32_t first = (threadIdx.x - place->thread) / 32; /* first warp of the bucket */
     struct cgx_range range, other;
 
     if (place->is_whole)
         range = thread_range<true>(place, values);
     else
         range = thread_range<false>(place, values);
-    for (uint32_t distance = 1; distance < lanes; distance *= 2) {
-        other.min = __shfl_xor_sync(0xFFFFFFFFu, range.min, (int)distance);
-        other.max = __shfl_xor_sync(0xFFFFFFFFu, range.max, (int)distance);
+#pragma unroll
+    for (int distance = 1; distance < CGX_MAXMIN_BUCKET / (CGX_GROUPS * CGX_GROUP); distance *= 2) {
+        other.min = __shfl_xor_sync(0xFFFFFFFFu, range.min, distance);
+        other.max = __shfl_xor_sync(0xFFFFFFFFu, range.max, distance);
         range = range_with(range, other);
     }
-    if (place->threads <= 32) {
-        __syncwarp();
-        return range;
-    }
-    if (threadIdx.x % 32 == 0)
-        warps[threadIdx.x / 32] = range;
-    __syncthreads();
-#pragma unroll 1
-    for (uint32_t i = 0; i < place->threads / 32; i++)
-        range = range_with(range, warps[first + i]);
+    __syncwarp();
     return range;
 }
 
@@ -207,10 +196,9 @@ CGX_DEVICE void encode_bucket(const struct cgx_kernel_args &args, const struct c
 }
 
 /* Writes zeros after headers and codes, up to a multiple of 16 bytes. */
-CGX_DEVICE void write_padding(const struct cgx_tile *tile, uint32_t bucket_size,
-                              unsigned char *payload)
+CGX_DEVICE void write_padding(const struct cgx_tile *tile, unsigned char *payload)
 {
-    uint32_t buckets = (tile->count + bucket_size - 1) >> (__ffs((int)bucket_size) - 1);
+    uint32_t buckets = (tile->count + CGX_MAXMIN_BUCKET - 1) / CGX_MAXMIN_BUCKET;
     uint32_t elements = (tile->count + CGX_CODES_MULTIPLE - 1) & ~(CGX_CODES_MULTIPLE - 1u);
 
     if (threadIdx.x < tile->header_padding)

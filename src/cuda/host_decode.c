@@ -34,8 +34,7 @@ static enum cgx_status fetch_piece(const struct cgx_cuda_work *work,
                                    const struct cgx_cuda_slot *slot, const struct cgx_work *request,
                                    const struct cgx_piece *piece)
 {
-    struct cgx_layout layout = cgx_piece_layout(
-        piece->count, piece->bits, request->coding->bucket_size, request->coding->dtype);
+    struct cgx_layout layout = cgx_piece_layout(piece->count, piece->bits, request->coding->dtype);
     unsigned char *data = (unsigned char *)(uintptr_t)request->in + piece->offset;
     const struct cgx_cuda_borrowed *borrowed = NULL;
 
@@ -55,9 +54,8 @@ static enum cgx_status copy_history(const struct cgx_cuda_work *work,
                                     const struct decoded *decoded, bool back)
 {
     const struct cgx_history *history = &request->history;
-    size_t block = cgx_history_block(request->coding->bucket_size);
     CUdeviceptr scales = (CUdeviceptr)(uintptr_t)(history->scales + piece->first);
-    CUdeviceptr fits = (CUdeviceptr)(uintptr_t)(history->fits + piece->first / block);
+    CUdeviceptr fits = (CUdeviceptr)(uintptr_t)(history->fits + piece->first / CGX_BUCKET_MOST);
     size_t bytes = decoded->nfits * sizeof(float);
     enum cgx_status status;
 
@@ -74,7 +72,6 @@ static enum cgx_status copy_history(const struct cgx_cuda_work *work,
 static enum cgx_status decode_into(const struct cgx_cuda_work *work, const struct cgx_work *request,
                                    const struct cgx_piece *piece, const struct decoded *decoded)
 {
-    size_t block = cgx_history_block(request->coding->bucket_size);
     size_t before = piece->first * cgx_dtype_size(request->coding->dtype);
     bool has_history = request->history.scales != NULL;
     struct cgx_work alone = *request;
@@ -86,7 +83,7 @@ static enum cgx_status decode_into(const struct cgx_cuda_work *work, const struc
     if (has_history) {
         alone.history.scales = (uint8_t *)((uintptr_t)decoded->scales - piece->first);
         alone.history.fits =
-            (float *)((uintptr_t)decoded->fits - piece->first / block * sizeof(float));
+            (float *)((uintptr_t)decoded->fits - piece->first / CGX_BUCKET_MOST * sizeof(float));
         status = copy_history(work, request, piece, decoded, false);
     }
     if (status == CGX_OK)
@@ -100,13 +97,12 @@ static enum cgx_status decode_piece(const struct cgx_cuda_work *work,
                                     const struct cgx_work *request, const struct cgx_piece *piece)
 {
     size_t size = cgx_dtype_size(request->coding->dtype);
-    uint32_t block = cgx_history_block(request->coding->bucket_size);
     CUdeviceptr to = (CUdeviceptr)(uintptr_t)request->out + piece->first * size;
     struct decoded decoded = {.bytes = piece->count * size};
     enum cgx_status status = CGX_ERR_NOMEM;
 
     decoded.nscales = request->history.scales ? piece->count : 0;
-    decoded.nfits = request->history.scales ? cgx_bucket_count(piece->count, block) : 0;
+    decoded.nfits = request->history.scales ? cgx_bucket_count(piece->count, CGX_BUCKET_MOST) : 0;
     /* One byte more, since malloc of no bytes may return NULL. */
     decoded.elements = malloc(decoded.bytes);
     decoded.scales = calloc(1, cgx_history_scales_bytes(decoded.nscales) + 1);

@@ -34,12 +34,12 @@ CGX_DEVICE void copy_ranges(const struct cgx_kernel_args &args)
 
 /* ---- encode ---- */
 
-template <class Type, enum kept KEPT>
+template <class Type>
 CGX_DEVICE void encode(const struct cgx_kernel_args &args, uint32_t number = blockIdx.x)
 {
     const struct cgx_tile *tile = find_tile(args, number, sizeof(typename Type::element));
     const bool is_exact = tile->bits == CGX_BITS_EXACT;
-    const uint32_t bucket_size = is_exact ? CGX_KERNEL_TILE : args.bucket_size;
+    const uint32_t bucket_size = is_exact ? CGX_KERNEL_TILE : CGX_MAXMIN_BUCKET;
     const struct cgx_place place = find_place(tile, bucket_size);
     uint32_t words[CGX_GROUPS][Type::WORDS];
     cgx_values values;
@@ -53,10 +53,8 @@ CGX_DEVICE void encode(const struct cgx_kernel_args &args, uint32_t number = blo
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS; i++)
         widen_group<Type>(words[i], values[i]);
-    if (KEPT == HISTORY)
-        divide_by_scales(args, tile, &place, values);
     encode_bucket(args, tile, &place, bucket_range(&place, values), values);
-    write_padding(tile, bucket_size, args.payload);
+    write_padding(tile, args.payload);
 }
 
 /* ---- decode ---- */
@@ -91,31 +89,25 @@ CGX_DEVICE bool load_levels(const struct cgx_kernel_args &args, const struct cgx
     return is_good;
 }
 
-template <class Type, enum kept KEPT>
+template <class Type>
 CGX_DEVICE void decode(const struct cgx_kernel_args &args, uint32_t number = blockIdx.x)
 {
     const struct cgx_tile *tile = find_tile(args, number, sizeof(typename Type::element));
     const struct cgx_alignment alignment = alignment_of<Type>((int64_t)args.buffer);
     const bool is_exact = tile->bits == CGX_BITS_EXACT;
-    const struct cgx_place place = find_place(tile, is_exact ? CGX_KERNEL_TILE : args.bucket_size);
+    const struct cgx_place place = find_place(tile, is_exact ? CGX_KERNEL_TILE : CGX_MAXMIN_BUCKET);
     unsigned char *elements = elements_of<Type>(args, tile, &place);
     struct cgx_scale scale = {true, 0, 0, 0};
     uint32_t words[CGX_GROUPS][Type::WORDS];
-    cgx_scales scales;
     cgx_values values;
 
-    if (place.count == 0 && (is_exact || KEPT != HISTORY))
+    if (place.count == 0)
         return;
     if (is_exact)
         load_exact<Type>(tile, &place, args.payload, words);
-    else if (place.count > 0 && !load_levels(args, tile, &place, &scale, values) &&
-             place.thread == 0)
+    else if (!load_levels(args, tile, &place, &scale, values) && place.thread == 0)
         *args.status = CGX_KERNEL_BAD_HEADER;
     if (!is_exact) {
-        if (KEPT == HISTORY) {
-            load_scales(args, tile, &place, scales);
-            multiply_by_scales(scales, values);
-        }
 #pragma unroll
         for (int i = 0; i < CGX_GROUPS; i++)
             narrow_group<Type>(values[i], words[i]);
@@ -127,17 +119,15 @@ CGX_DEVICE void decode(const struct cgx_kernel_args &args, uint32_t number = blo
         }
     }
     store_elements<Type>(&place, elements, alignment, words);
-    if (KEPT == HISTORY && !is_exact)
-        enter_history(args, tile, &place, values);
 }
 
 /* ---- reduce ---- */
 
-template <class Type, enum kept KEPT>
+template <class Type>
 CGX_DEVICE void reduce(const struct cgx_kernel_args &args, uint32_t number = blockIdx.x)
 {
     const struct cgx_tile *tile = find_tile(args, number, sizeof(typename Type::element));
-    uint32_t bucket_size = args.bucket_size;
+    uint32_t bucket_size = CGX_MAXMIN_BUCKET;
     struct cgx_place place = find_place(tile, bucket_size);
     cgx_values sums = {};
 
@@ -146,12 +136,12 @@ CGX_DEVICE void reduce(const struct cgx_kernel_args &args, uint32_t number = blo
         return;
     }
     if (place.count > 0)
-        sum_sources<Type, KEPT>(args, tile, &place, sums);
+        sum_sources<Type>(args, tile, &place, sums);
     /* The place is computed again rather than kept in registers while sources are added. */
     CGX_FORGET(bucket_size);
     place = find_place(tile, bucket_size);
     encode_bucket(args, tile, &place, bucket_range(&place, sums), sums);
-    write_padding(tile, bucket_size, args.payload);
+    write_padding(tile, args.payload);
 }
 
 /* ---- the kernels ---- */
@@ -161,7 +151,6 @@ CGX_DEVICE void reduce(const struct cgx_kernel_args &args, uint32_t number = blo
 /* BLOCKS: how many blocks a multiprocessor must be able to hold at once, which limits the registers
  * of a thread. */
 #define CGX_BLOCKS 8
-#define CGX_BLOCKS_KEEPING 6 /* with scales too; with more blocks registers would spill */
 #define CGX_BLOCKS_UNIFORM 5 /* for kernels that encode uniform pieces */
 #define CGX_BLOCKS_DECODING 6
 
@@ -172,26 +161,23 @@ CGX_DEVICE void reduce(const struct cgx_kernel_args &args, uint32_t number = blo
         __VA_ARGS__(args);                                                   \
     }
 
-#define CGX_KERNELS_OF(type)                                                                      \
-    CGX_KERNEL(cgx_encode_##type, CGX_BLOCKS, encode<cgx_type_##type, NOTHING>)                   \
-    CGX_KERNEL(cgx_encode_##type##_history, CGX_BLOCKS_KEEPING, encode<cgx_type_##type, HISTORY>) \
-    CGX_KERNEL(cgx_reduce_##type##_history, 4, reduce<cgx_type_##type, HISTORY>)                  \
-    CGX_KERNEL(cgx_decode_##type, CGX_BLOCKS, decode<cgx_type_##type, NOTHING>)                   \
-    CGX_KERNEL(cgx_decode_##type##_history, 5, decode<cgx_type_##type, HISTORY>)                  \
-    CGX_KERNEL(cgx_reduce_##type, 4, reduce<cgx_type_##type, NOTHING>)                            \
-    CGX_KERNEL(cgx_squares_uniform_##type, CGX_BLOCKS_UNIFORM,                                    \
-               squares_uniform<cgx_type_##type, NOTHING>)                                         \
-    CGX_KERNEL(cgx_squares_uniform_##type##_history, CGX_BLOCKS_UNIFORM,                          \
-               squares_uniform<cgx_type_##type, HISTORY>)                                         \
-    CGX_KERNEL(cgx_encode_uniform_##type, CGX_BLOCKS_UNIFORM,                                     \
-               encode_uniform<cgx_type_##type, NOTHING>)                                          \
-    CGX_KERNEL(cgx_encode_uniform_##type##_history, CGX_BLOCKS_UNIFORM,                           \
-               encode_uniform<cgx_type_##type, HISTORY>)                                          \
-    CGX_KERNEL(cgx_decode_uniform_##type, CGX_BLOCKS_DECODING,                                    \
-               decode_uniform<cgx_type_##type, NOTHING>)                                          \
-    CGX_KERNEL(cgx_decode_uniform_##type##_history, CGX_BLOCKS_DECODING,                          \
-               decode_uniform<cgx_type_##type, HISTORY>)                                          \
-    CGX_KERNEL(cgx_reduce_uniform_##type, 4, reduce_uniform<cgx_type_##type, NOTHING>)            \
+#define CGX_KERNELS_OF(type)                                                           \
+    CGX_KERNEL(cgx_encode_##type, CGX_BLOCKS, encode<cgx_type_##type>)                 \
+    CGX_KERNEL(cgx_decode_##type, CGX_BLOCKS, decode<cgx_type_##type>)                 \
+    CGX_KERNEL(cgx_reduce_##type, 4, reduce<cgx_type_##type>)                          \
+    CGX_KERNEL(cgx_squares_uniform_##type, CGX_BLOCKS_UNIFORM,                         \
+               squares_uniform<cgx_type_##type, NOTHING>)                              \
+    CGX_KERNEL(cgx_squares_uniform_##type##_history, CGX_BLOCKS_UNIFORM,               \
+               squares_uniform<cgx_type_##type, HISTORY>)                              \
+    CGX_KERNEL(cgx_encode_uniform_##type, CGX_BLOCKS_UNIFORM,                          \
+               encode_uniform<cgx_type_##type, NOTHING>)                               \
+    CGX_KERNEL(cgx_encode_uniform_##type##_history, CGX_BLOCKS_UNIFORM,                \
+               encode_uniform<cgx_type_##type, HISTORY>)                               \
+    CGX_KERNEL(cgx_decode_uniform_##type, CGX_BLOCKS_DECODING,                         \
+               decode_uniform<cgx_type_##type, NOTHING>)                               \
+    CGX_KERNEL(cgx_decode_uniform_##type##_history, CGX_BLOCKS_DECODING,               \
+               decode_uniform<cgx_type_##type, HISTORY>)                               \
+    CGX_KERNEL(cgx_reduce_uniform_##type, 4, reduce_uniform<cgx_type_##type, NOTHING>) \
     CGX_KERNEL(cgx_reduce_uniform_##type##_history, 4, reduce_uniform<cgx_type_##type, HISTORY>)
 
 CGX_KERNEL(cgx_begin, CGX_BLOCKS, write_step)

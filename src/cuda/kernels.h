@@ -5,11 +5,9 @@
  * the kernels are
  *
  *   cgx_encode_TYPE, cgx_reduce_TYPE, cgx_decode_TYPE
- *   cgx_encode_TYPE_history, cgx_reduce_TYPE_history, cgx_decode_TYPE_history
  *
- * for max-min quantisation; other families (codec/quantiser.h) have those that they need, with the
- * family before TYPE. Uniform quantisation also has cgx_squares_uniform_TYPE, with _history too.
- * Three kernels serve all types:
+ * for max-min quantisation. Uniform quantisation has the same with uniform_ before TYPE and
+ * cgx_squares_uniform_TYPE, each with _history too. Three kernels serve all types:
  *
  *   cgx_begin, cgx_heads, cgx_ranges
  *
@@ -98,7 +96,6 @@ struct cgx_kernel_args {
         uint32_t nranges;
     };
     uint32_t nsources;
-    uint32_t bucket_size;
     uint32_t age; /* number of sums in the history */
     uint32_t key; /* key of the call (cgx_call_key) */
     /* For uniform quantisation: */

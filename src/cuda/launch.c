@@ -173,7 +173,6 @@ static struct cgx_kernel_args args_of(const struct cgx_cuda_slot *slot,
                                     .stream = coding->stream,
                                     .npieces = group->entries,
                                     .nsources = (uint32_t)request->nsources,
-                                    .bucket_size = coding->bucket_size,
                                     .key = cgx_call_key(coding->call),
                                     .shown =
                                         shows_bytes(slot, request) ? shown_to(slot, request) : NULL,

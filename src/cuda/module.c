@@ -40,7 +40,7 @@ static enum cgx_status get_variants(struct cgx_cuda_module *module, int family,
     enum cgx_status status = CGX_OK;
     char name[64];
 
-    for (int i = 0; status == CGX_OK && i < CGX_VARIANTS; i++) {
+    for (int i = 0; status == CGX_OK && i <= (int)quantiser->has_history; i++) {
         snprintf(name, sizeof name, "cgx_%s_%s%s%s", operations[operation], quantiser->kernels,
                  types[type], variants[i]);
         status = get_kernel(module->module, name, &module->kernels[family][operation][i][type]);
@@ -202,19 +202,20 @@ void cgx_cuda_module_give(struct cgx_cuda_module *module, bool entered)
     pthread_mutex_unlock(&lock);
 }
 
-static enum cgx_variant variant_of(const struct cgx_work *work)
+static enum cgx_variant variant_of(enum cgx_family family, const struct cgx_work *work)
 {
-    return work->history.scales ? CGX_VARIANT_HISTORY : CGX_VARIANT_PLAIN;
+    return work->history.scales && cgx_quantisers[family].has_history ? CGX_VARIANT_HISTORY
+                                                                      : CGX_VARIANT_PLAIN;
 }
 
 CUfunction cgx_cuda_module_kernel(const struct cgx_cuda_module *module, enum cgx_family family,
                                   const struct cgx_work *work)
 {
-    return module->kernels[family][work->operation][variant_of(work)][work->coding->dtype];
+    return module->kernels[family][work->operation][variant_of(family, work)][work->coding->dtype];
 }
 
 CUfunction cgx_cuda_module_squares(const struct cgx_cuda_module *module,
                                    const struct cgx_work *work)
 {
-    return module->squares[variant_of(work)][work->coding->dtype];
+    return module->squares[variant_of(CGX_FAMILY_UNIFORM, work)][work->coding->dtype];
 }

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The kernels, loaded into a context once in its life, since they are megabytes and take 45
+/* The kernels, loaded into a context once in its life, since they are megabytes and take 36
  * look-ups. */
 #ifndef CGX_CUDA_MODULE_H
 #define CGX_CUDA_MODULE_H

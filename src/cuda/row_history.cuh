@@ -63,8 +63,8 @@ CGX_DEVICE float add_lane(float sum, int distance)
     return sum + __shfl_xor_sync(CGX_WARP, sum, distance);
 }
 
-/* The sum of the values' squares, in the order of a max-min quantised bucket of this size: first
- * columns of elements a quarter of a bucket apart, which are in every other quad of a lane. */
+/* The sum of the values' squares: first columns of elements a quarter of a bucket apart, which are
+ * in every other quad of a lane. */
 CGX_DEVICE float bucket_norm(const float *values)
 {
     float halves[2];
@@ -111,8 +111,8 @@ CGX_DEVICE void enter_history(const struct cgx_kernel_args &args, const struct c
     lesson = cgx_history_lesson(*fit_of(args, first), args.age, squares, bucket_norm(quotients),
                                 (float)place->count);
     __syncwarp(); /* all lanes have read the fit; shuffles do not order memory accesses */
-    if (place->lane * cgx_history_block(args.bucket_size) < place->count)
-        fit_of(args, first)[place->lane] = lesson.fit;
+    if (place->lane == 0)
+        *fit_of(args, first) = lesson.fit;
 #pragma unroll
     for (int k = 0; k < CGX_QUADS; k++)
         find_squares(scales[k], lesson, values + k * CGX_QUAD);

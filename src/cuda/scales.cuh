@@ -49,10 +49,10 @@ CGX_DEVICE uint32_t pack_scales(const float *squares, uint32_t key, uint32_t fir
     return word;
 }
 
-/* The address of the fit of the block that holds element INDEX of the buffer. */
+/* The address of the fit of the bucket that holds element INDEX of the buffer. */
 CGX_DEVICE float *fit_of(const struct cgx_kernel_args &args, uint64_t index)
 {
-    return args.fits + (index >> (__ffs((int)cgx_history_block(args.bucket_size)) - 1));
+    return args.fits + index / CGX_BUCKET_MOST;
 }
 
 /* Whether the bucket that begins at element FIRST of the buffer learns from the call. There must be

@@ -5,20 +5,17 @@
 #ifndef CGX_CUDA_SUMS_CUH
 #define CGX_CUDA_SUMS_CUH
 
-#include "cuda/history.cuh"
+#include "cuda/encode.cuh"
 
-/* Adds the elements WORDS to VALUES, divided by SCALES unless that is NULL. */
+/* Adds the elements WORDS to VALUES. */
 template <class Type>
-CGX_DEVICE void add_elements(const uint32_t words[CGX_GROUPS][Type::WORDS],
-                             const uint32_t (*scales)[2], cgx_values values)
+CGX_DEVICE void add_elements(const uint32_t words[CGX_GROUPS][Type::WORDS], cgx_values values)
 {
     float addends[CGX_GROUP];
 
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS; i++) {
         widen_group<Type>(words[i], addends);
-        if (scales)
-            divide_group(scales[i], addends);
 #pragma unroll
         for (int j = 0; j < CGX_GROUP; j++)
             values[i][j] += addends[j];
@@ -42,7 +39,7 @@ CGX_DEVICE void reduce_exact(const struct cgx_kernel_args &args, const struct cg
                                 alignment_of<Type>((int64_t)args.buffer), words);
         else
             load_exact<Type>(tile, &place, global_memory(args.sources[s]), words);
-        add_elements<Type>(words, NULL, sums);
+        add_elements<Type>(words, sums);
     }
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS; i++)
@@ -136,7 +133,7 @@ CGX_DEVICE bool add_other(const struct cgx_tile *tile, const struct cgx_place *p
 }
 
 /* Adds up all sources of a bucket, which must exist. */
-template <class Type, enum kept KEPT>
+template <class Type>
 CGX_DEVICE void sum_sources(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
                             const struct cgx_place *place, cgx_values sums)
 {
@@ -158,13 +155,10 @@ CGX_DEVICE void sum_sources(const struct cgx_kernel_args &args, const struct cgx
                 is_good = false;
         } else {
             uint32_t words[CGX_GROUPS][Type::WORDS];
-            cgx_scales scales;
 
             load_elements<Type>(place, elements_of<Type>(args, tile, place),
                                 alignment_of<Type>((int64_t)args.buffer), words);
-            if (KEPT == HISTORY)
-                load_scales(args, tile, place, scales);
-            add_elements<Type>(words, KEPT == HISTORY ? scales : NULL, sums);
+            add_elements<Type>(words, sums);
         }
         s++;
     }

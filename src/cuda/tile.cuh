@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The division of work. A block has a tile, 4096 elements of one piece, and a thread four groups of
- * eight elements of one bucket. A bucket of B elements has B/32 consecutive threads; neighbouring
- * threads have neighbouring groups, and a thread's groups are a quarter of a bucket apart. */
+ * eight elements of one bucket. A bucket of max-min quantisation has four consecutive threads, one
+ * of unquantised elements all of the block; neighbouring threads have neighbouring groups, and a
+ * thread's groups are a quarter of a bucket apart. */
 #ifndef CGX_CUDA_TILE_CUH
 #define CGX_CUDA_TILE_CUH
 
@@ -72,13 +73,12 @@ CGX_DEVICE uint32_t find_entry(const Entry *entries, uint32_t count, uint32_t ti
 /* Fills TILE with tile INDEX of a piece in tiles of SPAN elements. The layout is that of
  * cgx_piece_layout. */
 CGX_DEVICE void lay_out(const struct cgx_kernel_piece *piece, uint32_t index, uint32_t span,
-                        uint32_t bucket_size, uint32_t size, struct cgx_tile *tile)
+                        uint32_t size, struct cgx_tile *tile)
 {
     uint64_t start = (uint64_t)index * span;
     uint64_t left = piece->count - start;
     uint64_t elements = round_up(piece->count, CGX_CODES_MULTIPLE);
-    int shift = __ffs((int)bucket_size) - 1;
-    uint64_t buckets = (piece->count + bucket_size - 1) >> shift;
+    uint64_t buckets = (piece->count + CGX_MAXMIN_BUCKET - 1) / CGX_MAXMIN_BUCKET;
     uint32_t bits = piece->bits;
     bool is_last = left <= span;
 
@@ -87,7 +87,7 @@ CGX_DEVICE void lay_out(const struct cgx_kernel_piece *piece, uint32_t index, ui
     tile->bits = bits;
     tile->header_padding = is_last ? (uint32_t)(0 - buckets) % 4 : 0;
     tile->plane_padding = is_last && bits % 2 == 1 ? (uint32_t)(elements / 8) % 16 : 0;
-    tile->headers = piece->offset + (start >> shift) * CGX_BUCKET_HEADER_BYTES;
+    tile->headers = piece->offset + start / CGX_MAXMIN_BUCKET * CGX_BUCKET_HEADER_BYTES;
     tile->planes[0] =
         piece->offset + round_up(buckets * CGX_BUCKET_HEADER_BYTES, CGX_PIECE_ALIGNMENT);
     tile->planes[1] = tile->planes[0] + elements / 8 * (bits & 12);
@@ -110,8 +110,8 @@ CGX_DEVICE const struct cgx_tile *find_tile(const struct cgx_kernel_args &args, 
         uint32_t piece = find_entry(args.pieces, args.npieces, number);
 
         if (threadIdx.x == 0)
-            lay_out(&args.pieces[piece], number - args.pieces[piece].tile, CGX_KERNEL_TILE,
-                    args.bucket_size, size, &found);
+            lay_out(&args.pieces[piece], number - args.pieces[piece].tile, CGX_KERNEL_TILE, size,
+                    &found);
     }
     __syncthreads();
     return &found;
@@ -124,21 +124,14 @@ CGX_DEVICE uint32_t count_within(uint32_t start, uint32_t end, uint32_t most)
     return count < most ? count : most;
 }
 
-/* The number of this thread's bucket in the block. */
-CGX_DEVICE uint32_t find_bucket(uint32_t bucket_size)
-{
-    return threadIdx.x >> (__ffs((int)(bucket_size / (CGX_GROUPS * CGX_GROUP))) - 1);
-}
-
-/* The thread's place in bucket BUCKET of the tile. */
-CGX_DEVICE struct cgx_place place_in(const struct cgx_tile *tile, uint32_t bucket_size,
-                                     uint32_t bucket)
+/* The thread's place, in buckets of BUCKET_SIZE elements. */
+CGX_DEVICE struct cgx_place find_place(const struct cgx_tile *tile, uint32_t bucket_size)
 {
     struct cgx_place place;
 
     place.threads = bucket_size / (CGX_GROUPS * CGX_GROUP);
     place.thread = threadIdx.x & (place.threads - 1);
-    place.bucket = bucket;
+    place.bucket = threadIdx.x >> (__ffs((int)place.threads) - 1);
     place.stride = bucket_size / CGX_GROUPS;
     place.count = bucket_size;
     place.is_whole = tile->count >= (place.bucket + 1) * bucket_size;
@@ -164,11 +157,6 @@ CGX_DEVICE struct cgx_place place_in(const struct cgx_tile *tile, uint32_t bucke
         }
     }
     return place;
-}
-
-CGX_DEVICE struct cgx_place find_place(const struct cgx_tile *tile, uint32_t bucket_size)
-{
-    return place_in(tile, bucket_size, find_bucket(bucket_size));
 }
 
 /* ---- the elements of a place ---- */

@@ -52,7 +52,7 @@ static void count_compressed(struct cgx_stats *stats, const struct cgx_record *r
     struct cgx_callsite_key key = *record->site;
     struct cgx_stats_layer *layer;
 
-    if (!plan->has_history && plan->uniform_width == 0)
+    if (plan->uniform_width == 0)
         key.position = CGX_POSITION_NONE;
     else if (key.position != CGX_POSITION_NONE)
         key.rule = 0;

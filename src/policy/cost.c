@@ -273,7 +273,7 @@ uint64_t cgx_minimal_size(const struct cgx_settings *settings, const struct cgx_
         return settings->minimal_size;
     if (settings->buffers == CGX_BUFFERS_HOST)
         reckoned.element_ps = 0;
-    least = cgx_cost_least(&reckoned, size, settings->bits, settings->bucket_size, nodes,
+    least = cgx_cost_least(&reckoned, size, settings->bits, CGX_MAXMIN_BUCKET, nodes,
                            settings->leaders && nodes > 1 ? 1 : members, grid);
     if (least > MOST)
         return MOST;

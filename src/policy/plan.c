@@ -107,7 +107,7 @@ static void add_segment(struct cgx_plan *plan, const struct cgx_segment *segment
     plan->has_variable_size |= quantiser->has_variable_size;
     if (quantiser->has_variable_size && plan->uniform_width == 0)
         plan->uniform_width = width;
-    plan->has_history |= !cgx_encoding_is_exact(segment->encoding);
+    plan->has_history |= quantiser->has_history;
     plan->hash = hash_word(hash_word(plan->hash, segment->first), segment->encoding);
 }
 
@@ -117,7 +117,6 @@ struct cgx_plan cgx_plan_of(const struct cgx_settings *settings,
     static const struct cgx_override none = {.exact = false};
     const struct cgx_override *said = override ? override : &none;
     struct cgx_plan plan = {.dtype = dtype,
-                            .bucket_size = settings->bucket_size,
                             .family = said->codec != CGX_CODEC_AS_SET
                                           ? (enum cgx_family)(said->codec - CGX_CODEC(0))
                                           : settings->codec,
@@ -130,9 +129,8 @@ struct cgx_plan cgx_plan_of(const struct cgx_settings *settings,
                             .hash = hash_word(CGX_HASH_START, CGX_FORMAT_VERSION)};
     struct cgx_segment segment;
 
-    plan.unit = (unsigned)cgx_larger(cgx_quantisers[plan.family].bucket, plan.bucket_size);
+    plan.unit = cgx_quantisers[plan.family].bucket;
     plan.hash = hash_word(plan.hash, dtype);
-    plan.hash = hash_word(plan.hash, plan.bucket_size);
     plan.hash = hash_word(plan.hash, count);
     segment = cgx_plan_first(&plan);
     do

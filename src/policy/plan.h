@@ -12,7 +12,6 @@
 
 struct cgx_plan {
     enum cgx_dtype dtype;
-    unsigned bucket_size; /* of max-min quantisation */
     /* Elements on whose multiples segments begin: whole buckets of every encoding of the plan. */
     unsigned unit;
     enum cgx_family family;
@@ -62,7 +61,7 @@ bool cgx_plan_next(const struct cgx_plan *plan, struct cgx_segment *segment);
 /* Bytes of a unit in ENCODING, with the headers of its buckets. */
 static inline size_t cgx_plan_unit_bytes(const struct cgx_plan *plan, unsigned encoding)
 {
-    return cgx_encoding_bytes(encoding, plan->bucket_size, plan->dtype, plan->unit);
+    return cgx_encoding_bytes(encoding, plan->dtype, plan->unit);
 }
 
 #endif

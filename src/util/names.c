@@ -39,7 +39,7 @@ static const struct retired {
     {"CGX_ADAPTIVE_BUDGET", BITS_FOLLOW},
     {"CGX_ADAPTIVE_PERIOD", BITS_FOLLOW},
     {"CGX_CHECK", "set CGX_ENABLE=observe"},
-    {"CGX_COMPRESSION_BUCKET_SIZE", "buckets have 128 elements, with CGX_HISTORY=0 512"},
+    {"CGX_COMPRESSION_BUCKET_SIZE", "buckets have 128 elements"},
     {"CGX_CONSENSUS", "for 0, say '-> consensus=off' in the file that CGX_RULES names"},
     {"CGX_ERROR_FEEDBACK", NO_BIAS},
     {"CGX_FRAGMENT_BYTES", "messages through MPI are cut as the network's speed has it"},

@@ -170,7 +170,6 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
         taken[i] = read_row(&rows[i], texts[i], settings);
         settings->valid = settings->valid && taken[i];
     }
-    settings->bucket_size = settings->history == CGX_HISTORY_NEVER ? 512 : 128;
     then = cgx_settings_consequence(settings, "every call is exact");
     for (size_t i = 0; i < NROWS; i++) {
         const char *name = name_in_use(rows[i].about.name, environment);
@@ -182,6 +181,9 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
             report(context, CGX_LOG_WARN, message);
         }
     }
+    if (settings->history == CGX_HISTORY_ALWAYS && settings->codec == CGX_FAMILY_MAXMIN)
+        report(context, CGX_LOG_WARN,
+               "CGX_HISTORY=1: sums with CGX_CODEC=maxmin keep no history, those with uniform do");
     for (size_t i = 0; environment[i]; i++)
         if (cgx_names_explain(environment[i], cgx_settings_row, message, sizeof message))
             report(context, CGX_LOG_WARN, message);

@@ -44,7 +44,6 @@ struct cgx_settings {
     enum cgx_enable enable;
     unsigned bits; /* 1-8 */
     enum cgx_family codec;
-    unsigned bucket_size;  /* of max-min quantisation and of history; fewer with history */
     uint64_t minimal_size; /* elements, at least 1024 */
     enum cgx_minimal minimal_kind;
     enum cgx_buffers buffers;

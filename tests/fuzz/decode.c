@@ -25,17 +25,13 @@ struct scene {
 static struct scene take_scene(struct fuzz_input *input)
 {
     unsigned encoding = fuzz_encoding(input);
-    struct scene scene = {.coding = {.dtype = (enum cgx_dtype)fuzz_take(input, 3),
-                                     .bucket_size = CGX_BUCKET_SIZE_MIN << fuzz_take(input, 7)},
+    struct scene scene = {.coding = {.dtype = (enum cgx_dtype)fuzz_take(input, 3)},
                           .piece = {.bits = encoding}};
     unsigned high = fuzz_take(input, 256), drawn = high * 256 + fuzz_take(input, 256);
 
     scene.piece.count = 1 + (high < SEVERAL ? drawn * STEP : drawn % FEW);
-    scene.buckets = cgx_bucket_count(
-        scene.piece.count, cgx_encoding_bucket(scene.piece.bits, scene.coding.bucket_size));
-    scene.bytes =
-        cgx_piece_layout(scene.piece.count, encoding, scene.coding.bucket_size, scene.coding.dtype)
-            .bytes;
+    scene.buckets = cgx_bucket_count(scene.piece.count, cgx_encoding_quantiser(encoding)->bucket);
+    scene.bytes = cgx_piece_layout(scene.piece.count, encoding, scene.coding.dtype).bytes;
     scene.elements = scene.piece.count * cgx_dtype_size(scene.coding.dtype);
     scene.payload = fuzz_block(input, scene.bytes);
     scene.values = fuzz_block(input, scene.elements);

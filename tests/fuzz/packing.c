@@ -22,7 +22,6 @@ static struct cgx_extent take_extent(struct fuzz_input *input, struct cgx_piece 
 {
     struct cgx_extent extent = {.pieces = pieces,
                                 .npieces = 1 + fuzz_take(input, PIECES),
-                                .bucket_size = CGX_BUCKET_SIZE_MIN << fuzz_take(input, 7),
                                 .begin = 16 * fuzz_take(input, 3)};
 
     extent.end = extent.begin;
@@ -34,8 +33,7 @@ static struct cgx_extent take_extent(struct fuzz_input *input, struct cgx_piece 
         extent.end += 16 * fuzz_take(input, 2);
         pieces[i] =
             (struct cgx_piece){.count = take_count(input), .bits = encoding, .offset = extent.end};
-        extent.end +=
-            cgx_piece_layout(pieces[i].count, encoding, extent.bucket_size, CGX_FLOAT16).bytes;
+        extent.end += cgx_piece_layout(pieces[i].count, encoding, CGX_FLOAT16).bytes;
     }
     extent.end += 4 * fuzz_take(input, 3);
     return extent;

@@ -26,7 +26,7 @@ struct scene {
 static struct scene take_scene(struct fuzz_input *input)
 {
     static const float floors[] = {0, 0.25f, 0.01f, 1e-6f};
-    struct scene scene = {.coding = {.bucket_size = 512, .stream = fuzz_take(input, 8)},
+    struct scene scene = {.coding = {.stream = fuzz_take(input, 8)},
                           .piece = {.bits = CGX_UNIFORM + 1}};
 
     scene.coding.step_size = ldexpf(1, (int)fuzz_take(input, 236) - 109);

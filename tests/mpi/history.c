@@ -2,9 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* CGX_HISTORY with host buffers, in steps of one call. Some elements are large, always the same
- * ones. After some steps their neighbours have an error of their own size, at most a tenth of what
- * it was at first. "history error": only prints that error. "history judged": in steps of two
- * calls, whose data is judged. */
+ * ones. After some steps their neighbours have an error of their own size. "history error": only
+ * prints that error. "history judged": in steps of two calls, whose data is judged. */
 
 #include <math.h>
 #include <string.h>
@@ -94,7 +93,8 @@ static void test_gain(void)
     after = error_of();
     check(right, "the same on all ranks");
     check(first > 0, "it is compressed");
-    check(after > 0 && after < 0.1 * first, "errors are in proportion to elements");
+    /* The first ones have finer steps. At 6 bits and without history this error is .17. */
+    check(after > 0 && after < 0.01, "errors are in proportion to elements");
     check(has_zeros(), "zeros stay zeros");
     check_note("squared error of small elements: %.3g, then %.3g", first, after);
     MPI_Comm_free(&comm);
@@ -147,11 +147,9 @@ static void test_judged(void)
     after = judged_steps(comm, 4, false, false);
     check(before > 0 && other < 1.5 * before,
           "it stays when another sum of the step becomes exact");
-    /* Max-min quantised sums then have more error, and uniform ones, which are young again, less.
-     */
+    /* Sums that are young again have less error. */
     check(redone < 1e-9 && kept < 1.5 * before, "it stays where ranks bring the same once");
-    check(held < 1e-9 && (anew > 4 * before || anew < before / 4),
-          "it is lost where they do three times");
+    check(held < 1e-9 && anew < before / 4, "it is lost where they do three times");
     check(after < 1.5 * before, "and comes back");
     check_note("errors %.3g, %.3g, %.3g, %.3g, %.3g", before, other, redone, anew, after);
     MPI_Comm_free(&comm);

@@ -41,11 +41,11 @@ static void begin(void)
     steps.least = 1;
 }
 
-/* Of Gaussian values in buckets of 512, whose squared range is 38 on average, from their error: P -
- * 1 quantisations of inputs, and one of the sum, whose square is P times theirs. */
+/* Of Gaussian values in buckets of 128, whose squared range is 27.2 on average, from their error: P
+ * - 1 quantisations of inputs, and one of the sum, whose square is P times theirs. */
 static double width_of(size_t part)
 {
-    double squares = 38.0 / 12 * (2 * check_size - 1) * (double)steps.parts[part].count;
+    double squares = 27.2 / 12 * (2 * check_size - 1) * (double)steps.parts[part].count;
 
     return log2(1 + sqrt(squares / steps.found[part].square));
 }

@@ -58,7 +58,7 @@ static softcuda_kernel *kernel_of(const struct kernels_job *job, enum cgx_family
         KERNELS(operation, ), KERNELS(operation, _history) \
     }
     static softcuda_kernel *const kernels[CGX_FAMILIES][CGX_DECODE + 1][2][CGX_BFLOAT16 + 1] = {
-        {VARIANTS(encode), VARIANTS(reduce), VARIANTS(decode)},
+        {{KERNELS(encode, )}, {KERNELS(reduce, )}, {KERNELS(decode, )}},
         {VARIANTS(encode_uniform), VARIANTS(reduce_uniform), VARIANTS(decode_uniform)}};
     const bool has_history = job->history.scales != nullptr;
 
@@ -146,7 +146,6 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size
     args.status = &status;
     args.stream = job->coding->stream;
     args.nsources = (uint32_t)job->nsources;
-    args.bucket_size = job->coding->bucket_size;
     args.key = cgx_call_key(job->coding->call);
     args.shown = job->shown;
     args.step_size = job->coding->step_size;

@@ -11,9 +11,6 @@
     X(cgx_encode_##type)                    \
     X(cgx_reduce_##type)                    \
     X(cgx_decode_##type)                    \
-    X(cgx_encode_##type##_history)          \
-    X(cgx_decode_##type##_history)          \
-    X(cgx_reduce_##type##_history)          \
     X(cgx_squares_uniform_##type)           \
     X(cgx_squares_uniform_##type##_history) \
     X(cgx_encode_uniform_##type)            \

@@ -279,7 +279,6 @@ struct oracle oracle_from_environment(enum element type, MPI_Comm comm)
 
     PMPI_Comm_size(comm, &oracle.ranks);
     find_nodes(&oracle, check_set("CGX_TOPOLOGY", "flat") ? 1 : oracle.scheme.per_node, comm);
-    oracle.scheme.bucket = check_bucket();
     oracle_set(&oracle, oracle.scheme.bits, oracle_families(getenv("CGX_CODEC")));
     return oracle;
 }

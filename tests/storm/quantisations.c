@@ -21,21 +21,15 @@ struct bucket {
 static double maxmin_loss(const struct bucket *bucket, struct operand operand)
 {
     const struct oracle *oracle = bucket->oracle;
-    double min = operand.values[0], max = min, error = operand.error, widest = 1;
+    double min = operand.values[0], max = min, error = operand.error;
 
     for (size_t i = 1; i < bucket->count; i++) {
         min = operand.values[i] < min ? operand.values[i] : min;
         max = operand.values[i] > max ? operand.values[i] : max;
     }
-    /* Elements are divided by up to as much as they are multiplied by again. */
-    if (oracle->history) {
-        widest = 252;
-        min = fmin(min, 0);
-        max = fmax(max, 0);
-    }
     if (max > min || error > 0)
         error += oracle->ranks * 0x1p-23 * fmax(fabs(min), fabs(max));
-    return 0.5 * (1 + 0x1p-8) * widest * bound_step(bucket->scheme, min - error, max + error);
+    return 0.5 * (1 + 0x1p-8) * bound_step(bucket->scheme, min - error, max + error);
 }
 
 /* The step is doubled until elements have at most 126 steps. */
@@ -48,6 +42,7 @@ static double uniform_loss(const struct bucket *bucket, struct operand operand)
             most = fmax(most, fabs(operand.values[i]));
     most += operand.error;
     step = fmax(bucket->scheme->uniform, most / 63) * (1 + 0x1p-8);
+    /* With history elements are divided by up to as much as they are multiplied by again. */
     return (bucket->oracle->history ? 252 : 1) * (step / 2 + most * 0x1p-22);
 }
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/host_history.h"
 #include "codec/host_walk.h"
 
 /* ---- headers and levels ---- */
@@ -113,19 +112,16 @@ static enum cgx_status encode_bucket(const struct cgx_walk *walk, const struct c
     const unsigned char *elements = cgx_walk_element(walk, work->in, bucket->first);
     const cgx_float32 *values = (const cgx_float32 *)elements;
     unsigned char *payload = work->out;
-    bool has_history = work->history.scales != NULL;
 
     cgx_walk_prefetch(elements, bucket->count * cgx_dtype_size(dtype));
     /* Codes of 8 bits are half as many bytes as the elements; with fewer bits, prefetching codes
      * costs more than it gains. */
     if (dtype != CGX_FLOAT32 && walk->piece->bits == 8)
         cgx_walk_prefetch(payload + bucket->codes[0], bucket->count);
-    if (dtype != CGX_FLOAT32 || has_history) {
+    if (dtype != CGX_FLOAT32) {
         walk->kernels->widen[dtype](elements, bucket->count, walk->values);
         values = walk->values;
     }
-    if (has_history)
-        cgx_history_divide(walk, work, bucket, walk->values);
     write_bucket(walk, bucket, walk->kernels->range(values, bucket->count), values, payload);
     return CGX_OK;
 }
@@ -148,33 +144,12 @@ static enum cgx_status decode_bucket(const struct cgx_walk *walk, const struct c
     values =
         dtype == CGX_FLOAT32 && scale.kind != SCALE_POISON ? (cgx_float32 *)elements : walk->values;
     read_levels(walk, bucket, &scale, work->in, false, values);
-    if (work->history.scales) {
-        cgx_history_multiply(walk, work, bucket, values);
-        cgx_history_enter(walk, work, bucket, values);
-    }
     if (values == walk->values)
         walk->kernels->narrow[dtype](values, bucket->count, elements);
     return CGX_OK;
 }
 
 /* ---- sums ---- */
-
-/* Adds unquantised ELEMENTS of BUCKET to the walk's values, or makes them these values if IS_FIRST.
- */
-static void add_elements(const struct cgx_walk *walk, const struct cgx_work *work,
-                         const struct cgx_bucket *bucket, const void *elements, bool is_first)
-{
-    float *values = is_first ? walk->values : walk->addend;
-
-    if (!work->history.scales) {
-        cgx_walk_add(walk, elements, bucket->count, is_first);
-        return;
-    }
-    walk->kernels->widen[walk->coding->dtype](elements, bucket->count, values);
-    cgx_history_divide(walk, work, bucket, values);
-    if (!is_first)
-        walk->kernels->add(values, bucket->count, walk->values);
-}
 
 /* Sums the sources of a bucket into the walk's values. A poisoned source has a NaN scale, which
  * makes its levels and the sum NaN. CGX_ERR_FORMAT as from read_header. */
@@ -187,7 +162,7 @@ static enum cgx_status sum_bucket(const struct cgx_walk *walk, const struct cgx_
         struct bucket_header scale;
 
         if (elements) {
-            add_elements(walk, work, bucket, elements, p == 0);
+            cgx_walk_add(walk, elements, bucket->count, p == 0);
             continue;
         }
         if (read_header(bucket, source, &scale) != CGX_OK)

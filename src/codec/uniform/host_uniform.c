@@ -126,8 +126,8 @@ static double squares_of(const struct cgx_walk *walk, const struct cgx_work *wor
     for (size_t i = 0; i < walk->layout.buckets; i++) {
         const struct cgx_bucket bucket = cgx_walk_bucket(walk, i);
         size_t at = (bucket.first - walk->piece->first) * cgx_dtype_size(walk->coding->dtype);
-        float squares = walk->kernels->norm(
-            cgx_history_widened(walk, work, &bucket, elements + at, room), CGX_UNIFORM_GROUP);
+        float squares =
+            walk->kernels->norm(cgx_history_widened(walk, work, &bucket, elements + at, room));
 
         walk->sums[i % CGX_UNIFORM_SUMS] += squares < INFINITY ? (double)squares : 0;
     }
@@ -237,7 +237,7 @@ static void quantise_group(const struct cgx_walk *walk, const struct cgx_bucket 
                            bool is_sum, unsigned char *payload)
 {
     struct cgx_uniform_head head = cgx_uniform_head_of(payload + place->piece);
-    float squares = walk->kernels->norm(values, CGX_UNIFORM_GROUP), part = walk->coding->floor;
+    float squares = walk->kernels->norm(values), part = walk->coding->floor;
     int32_t least =
         part > 0 ? cgx_uniform_floor(head.step, part, squares, count_of(bucket, values, is_sum))
                  : 0;

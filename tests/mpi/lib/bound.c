@@ -15,14 +15,12 @@ struct scheme scheme_from_environment(enum element type)
     const char *bits = getenv("CGX_COMPRESSION_QUANTIZATION_BITS");
     const char *nodes = getenv("CGX_TOPOLOGY");
     const char *per_node = nodes ? strchr(nodes, 'x') : NULL;
-    bool history = !check_set("CGX_HISTORY", "0");
     struct scheme scheme = {
         .type = type,
         .bits = bits ? (unsigned)atoi(bits) : 4,
-        .bucket = check_bucket(),
+        .bucket = CHECK_BUCKET,
         .grid = check_set("CGX_CROSS_REDUCTION_TYPE", "GRID"),
         .per_node = per_node ? atoi(per_node + 1) : 0,
-        .widest = history ? 252 : 1,
     };
 
     return scheme;
@@ -33,13 +31,11 @@ static void compare(const struct bucket *bucket, size_t i, double result, struct
 {
     double error = fabs(result - bucket->sum[i]);
     double magnitude = bucket->steps;
-    double allowed = bound_share(bucket->scheme) * bucket->steps;
+    double allowed = BOUND_SHARE * bucket->steps;
 
     for (int p = 0; p < bucket->ranks; p++)
         magnitude += fabs(bucket->inputs[(size_t)p * bucket->scheme->bucket + i]);
     allowed += bucket->ranks * 0x1p-24 * magnitude;
-    if (bucket->scheme->widest > 1) /* what subnormal quotients lose */
-        allowed += (bucket->ranks + 1) * bucket->scheme->widest * 0x1p-150;
     allowed += element_half_ulp(bucket->scheme->type, fabs(bucket->sum[i]) + allowed);
     if (!(error <= INFINITY)) /* NaN */
         error = INFINITY;
@@ -54,7 +50,7 @@ static bool is_fragile(const struct bucket *bucket)
 {
     const struct scheme *scheme = bucket->scheme;
     double limit = scheme->type == ELEMENT_FLOAT16 ? 65520 : 0x1p125;
-    double slack = bound_share(scheme) * bucket->steps * (scheme->per_node > 0 ? 4 : 1);
+    double slack = BOUND_SHARE * bucket->steps * (scheme->per_node > 0 ? 4 : 1);
 
     for (size_t i = 0; i < bucket->count; i++) {
         double sum = fabs(bucket->sum[i]), magnitude = 0;
@@ -78,7 +74,7 @@ static void find_laundered(const struct bucket *bucket, size_t first, const void
                            struct outcome *outcome)
 {
     enum element type = bucket->scheme->type;
-    double error = bound_share(bucket->scheme) * bucket->steps;
+    double error = BOUND_SHARE * bucket->steps;
 
     outcome->fragile++;
     for (size_t i = 0; i < bucket->count; i++) {
@@ -154,11 +150,9 @@ static double worst(const struct scheme *scheme, enum data_kind kind, uint64_t s
     return outcome.worst;
 }
 
-/* Bounds of both stages, and what the first may do to the second's steps, are as wide as factors
- * are. */
 static bool is_compressed(const struct scheme *scheme, double error)
 {
-    return scheme->bits < 32 && error <= 1 && error > 0x1p-4 / (scheme->widest * scheme->widest);
+    return scheme->bits < 32 && error <= 1 && error > 0x1p-4;
 }
 
 bool bound_holds(const struct scheme *scheme, enum data_kind kind, uint64_t seed, size_t count,

@@ -27,11 +27,6 @@ double bound_step(const struct scheme *scheme, double min, double max)
     return bf16_up(fmax(fmax((max - min) / codes, magnitude * 0x1.02p-15), 0x1p-126));
 }
 
-double bound_share(const struct scheme *scheme)
-{
-    return scheme->widest * 0.5 * (1 + 0x1p-8);
-}
-
 /* The step of values that lie within ERROR of VALUES, but for float32 rounding. */
 static double step_near(const struct bucket *bucket, const double *values, double error)
 {
@@ -65,7 +60,7 @@ static void study_flat(struct bucket *bucket)
         model += variance(step) * (bucket->ranks - 1) / bucket->ranks;
     }
     total -= least;
-    bucket->steps = total + step_near(bucket, bucket->sum, bound_share(scheme) * total);
+    bucket->steps = total + step_near(bucket, bucket->sum, BOUND_SHARE * total);
     bucket->model = model + variance(step_near(bucket, bucket->sum, 0));
 }
 
@@ -99,9 +94,9 @@ static void study_nodes(struct bucket *bucket)
         double steps = sum_node(bucket, node, &bucket->model);
 
         bucket->model += variance(step_near(bucket, bucket->partial, 0)) * (nodes - 1) / nodes;
-        total += steps + step_near(bucket, bucket->partial, bound_share(scheme) * steps);
+        total += steps + step_near(bucket, bucket->partial, BOUND_SHARE * steps);
     }
-    bucket->steps = total + step_near(bucket, bucket->sum, bound_share(scheme) * total);
+    bucket->steps = total + step_near(bucket, bucket->sum, BOUND_SHARE * total);
     bucket->model += variance(step_near(bucket, bucket->sum, 0));
 }
 
@@ -117,12 +112,12 @@ static double row_steps(struct bucket *bucket, int first, int end, double *model
 
         total += steps;
         if (are_sums)
-            total += step_near(bucket, bucket->partial, bound_share(bucket->scheme) * steps);
+            total += step_near(bucket, bucket->partial, BOUND_SHARE * steps);
         for (size_t i = 0; i < bucket->count; i++)
             bucket->row[i] += bucket->partial[i];
     }
     *model += variance(step_near(bucket, bucket->row, 0));
-    return total + step_near(bucket, bucket->row, bound_share(bucket->scheme) * total);
+    return total + step_near(bucket, bucket->row, BOUND_SHARE * total);
 }
 
 /* The worst grid of nodes. */
@@ -135,7 +130,7 @@ static void study_grid(struct bucket *bucket)
 
         for (int row = 0; row < rows; row++)
             total += row_steps(bucket, row * nodes / rows, (row + 1) * nodes / rows, &model);
-        total += step_near(bucket, bucket->sum, bound_share(bucket->scheme) * total);
+        total += step_near(bucket, bucket->sum, BOUND_SHARE * total);
         model += variance(step_near(bucket, bucket->sum, 0));
         bucket->steps = fmax(bucket->steps, total);
         bucket->model = fmax(bucket->model, model);

@@ -20,7 +20,7 @@ struct bucket {
 };
 
 /* The share of a step that one quantisation may be off. */
-double bound_share(const struct scheme *scheme);
+#define BOUND_SHARE (0.5 * (1 + 0x1p-8))
 
 /* Sets SUM, STEPS and MODEL. */
 void bound_study(struct bucket *bucket);

@@ -58,11 +58,6 @@ bool check_set(const char *name, const char *value)
     return text && strcmp(text, value) == 0;
 }
 
-size_t check_bucket(void)
-{
-    return check_set("CGX_HISTORY", "0") ? 512 : 128;
-}
-
 bool check(bool here, const char *format, ...)
 {
     bool verdict = check_everywhere(here, MPI_COMM_WORLD);

@@ -12,7 +12,7 @@
 
 static void test_message(void)
 {
-    static const unsigned char golden[48] = {11,   0x41, 0x34, 0x12, 0xEF,        0xCD,       0xAB,
+    static const unsigned char golden[48] = {12,   0x41, 0x34, 0x12, 0xEF,        0xCD,       0xAB,
                                              0x89, 0x08, 0x07, 0x06, 0x05,        0x04,       0x03,
                                              0x02, 0x01, 0x5E, 0x7F, [46] = 0x80, [47] = 0x01};
     const struct cgx_message message = {CGX_MESSAGE_DECLINED,
@@ -35,10 +35,10 @@ static void test_message(void)
        "a message header is read back");
     for (unsigned version = 0; version < 256; version++) {
         header[0] = (unsigned char)version;
-        refused = refused && (cgx_message_read(header, &read) == CGX_OK) == (version == 11);
+        refused = refused && (cgx_message_read(header, &read) == CGX_OK) == (version == 12);
     }
     ok(refused, "a message of another version is refused");
-    header[0] = 11;
+    header[0] = 12;
     for (unsigned flags = 0; flags < 256; flags++) {
         header[1] = (unsigned char)flags;
         refused = refused && (cgx_message_read(header, &read) == CGX_OK) ==
@@ -47,19 +47,19 @@ static void test_message(void)
     ok(refused, "a message with unknown flags, or another type, is refused");
 }
 
-/* The codes of a grid of 4 bits, and of a constant bucket, of 64 elements each. */
+/* The codes of a grid of 4 bits, and of a constant bucket. */
 static void test_buckets(void)
 {
-    const struct cgx_coding coding = {.bucket_size = 64};
-    const struct cgx_piece piece = {.count = 128, .bits = 4};
-    unsigned char payload[80] __attribute__((aligned(16))), golden[80] = {0xF8, 0xFF, 0x80, 0x3F};
-    float values[128];
+    const struct cgx_coding coding = {.dtype = CGX_FLOAT32};
+    const struct cgx_piece piece = {.count = 256, .bits = 4};
+    unsigned char payload[144] __attribute__((aligned(16))), golden[144] = {0xF8, 0xFF, 0x80, 0x3F};
+    float values[256];
 
-    for (int i = 0; i < 128; i++)
-        values[i] = i < 64 ? (float)(i % 16 - 8) : -2.5f; /* u = 1, z = -8 */
-    for (int i = 0; i < 32; i++)
+    for (int i = 0; i < 256; i++)
+        values[i] = i < 128 ? (float)(i % 16 - 8) : -2.5f; /* u = 1, z = -8 */
+    for (int i = 0; i < 64; i++)
         golden[16 + i] = (unsigned char)(0x10 + 0x22 * (i % 8));
-    memcpy(golden + 48, (unsigned char[]){0x00, 0x00, 0x20, 0xC0}, 4);
+    memcpy(golden + 80, (unsigned char[]){0x00, 0x00, 0x20, 0xC0}, 4);
     ok(data_code(cgx_codec_host(), CGX_ENCODE, &coding, &piece, values, payload) == CGX_OK &&
            memcmp(payload, golden, sizeof golden) == 0,
        "buckets at 4 bits have their bytes");

@@ -92,7 +92,7 @@ static void mode_reset(void)
 
 static void test(const struct cgx_codec *codec, enum cgx_dtype dtype)
 {
-    const struct cgx_coding coding = {.dtype = dtype, .bucket_size = 256};
+    const struct cgx_coding coding = {.dtype = dtype};
     static struct outcome usual, other;
     static float values[COUNT];
     static unsigned char elements[4 * COUNT];
@@ -139,7 +139,7 @@ static void look(void *state)
 static void test_meanwhile(void)
 {
     enum { MANY = 4 * CGX_MEANWHILE_ELEMENTS };
-    const struct cgx_coding coding = {.dtype = CGX_FLOAT32, .bucket_size = 512};
+    const struct cgx_coding coding = {.dtype = CGX_FLOAT32};
     const struct cgx_piece piece = {.count = MANY, .bits = 4};
     unsigned char *alone = calloc(MANY, 1), *polled = calloc(MANY, 1);
     float *values = calloc(MANY, sizeof *values);

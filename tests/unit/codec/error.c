@@ -31,7 +31,7 @@ static enum cgx_status transmit(const struct cgx_coding *coding, unsigned bits, 
 /* Over all data: whether errors are within half of 1 + 2^-8 steps. */
 static void test_bound(unsigned bits)
 {
-    const struct cgx_coding coding = {.bucket_size = bits % 2 ? 64 : 512};
+    const struct cgx_coding coding = {.dtype = CGX_FLOAT32};
     bool within = true;
 
     for (int kind = 0; kind < DATA_KINDS; kind++) {
@@ -42,7 +42,7 @@ static void test_bound(unsigned bits)
         for (size_t i = 0; i < COUNT; i++) {
             uint32_t header;
 
-            memcpy(&header, payload + 4 * (i / coding.bucket_size), sizeof header);
+            memcpy(&header, payload + 4 * (i / CGX_MAXMIN_BUCKET), sizeof header);
             kind_within = kind_within && fabs((double)decoded[i] - values[i]) <=
                                              0.5 * (1 + 0x1p-8) * (double)cgx_header_scale(header);
         }
@@ -57,7 +57,7 @@ static void test_bound(unsigned bits)
  * stays, and what is far beyond it is no number. */
 static void test_overflow(void)
 {
-    const struct cgx_coding coding = {.dtype = CGX_FLOAT16, .bucket_size = 64};
+    const struct cgx_coding coding = {.dtype = CGX_FLOAT16};
     const struct cgx_piece piece = {.count = 64, .bits = 8};
     const unsigned char *sources[] = {payload, payload};
     static unsigned char sum[128] __attribute__((aligned(16)));
@@ -90,7 +90,7 @@ static void test_bias(void)
     for (size_t i = 0; i < COUNT; i++)
         values[i] = (float)(i / 64) / 1024 - 0.5f;
     for (uint32_t call = 0; call < CALLS; call++) {
-        const struct cgx_coding coding = {.bucket_size = 512, .turn = call, .step_size = 1};
+        const struct cgx_coding coding = {.turn = call, .step_size = 1};
 
         transmit(&coding, CGX_UNIFORM + 2, COUNT);
         for (size_t i = 0; i < COUNT; i++) {
@@ -125,7 +125,7 @@ static void test_steps(void)
     static const float steps[] = {0, -1, NAN, INFINITY, 0x1.fffffep-110f, 0x1p-140f, 0x1.1p126f};
     const struct cgx_piece piece = {.count = 2048, .bits = CGX_UNIFORM + 2};
     const unsigned char *sources[] = {payload, payload};
-    struct cgx_coding coding = {.bucket_size = 512};
+    struct cgx_coding coding = {.dtype = CGX_FLOAT32};
     bool refused = true;
 
     data_fill(DATA_HUGE, 3, values, 2048);

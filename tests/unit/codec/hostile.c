@@ -13,7 +13,7 @@
 
 static size_t bytes_of(const struct cgx_coding *coding, const struct cgx_piece *piece)
 {
-    return cgx_piece_layout(piece->count, piece->bits, coding->bucket_size, coding->dtype).bytes;
+    return cgx_piece_layout(piece->count, piece->bits, coding->dtype).bytes;
 }
 
 /* Whether PAYLOAD is accepted, by decode and by reduce. */
@@ -43,23 +43,23 @@ static const uint32_t accepted_headers[] = {0x00800000u, 0x00808000u, 0x3F807FFF
 static const uint32_t refused_constants[] = {0x7E000000u, 0xFE000000u, 0x7F800000u,
                                              0xFF800000u, 0x7FC00000u, 0xFFFFFFFFu};
 
-/* Three buckets of 64, the second with this HEADER and, in the codes' first bytes, CONSTANT. */
+/* Three buckets, the second with this HEADER and, in the codes' first bytes, CONSTANT. */
 static bool maxmin_accepts(const struct cgx_codec *codec, enum cgx_dtype dtype, unsigned bits,
                            uint32_t header, uint32_t constant)
 {
-    const struct cgx_coding coding = {.dtype = dtype, .bucket_size = 64};
-    const struct cgx_piece piece = {.count = 160, .bits = bits};
+    const struct cgx_coding coding = {.dtype = dtype};
+    const struct cgx_piece piece = {.count = 300, .bits = bits};
     unsigned char *payload = aligned_alloc(16, bytes_of(&coding, &piece));
     unsigned width = bits == 8 ? 8 : bits & 4 ? 4 : bits & 2 ? 2 : 1;
-    float values[160];
+    float values[300];
     bool accepted;
 
-    data_fill(DATA_GAUSSIAN, 1, values, 160);
-    for (size_t i = 0; i < 160; i++)
+    data_fill(DATA_GAUSSIAN, 1, values, 300);
+    for (size_t i = 0; i < 300; i++)
         data_store(dtype, values, i, values[i]);
     data_code(codec, CGX_ENCODE, &coding, &piece, values, payload);
     memcpy(payload + 4, &header, sizeof header);
-    memcpy(payload + 16 + 8 * width, &constant, sizeof constant);
+    memcpy(payload + 16 + 16 * width, &constant, sizeof constant);
     accepted = accepts(codec, &coding, &piece, payload);
     free(payload);
     return accepted;

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Every set of kernels gives the bytes of the specification, and writes nothing else: of both
- * families, with history and without, for every type, width and bucket size, of incomplete buckets
- * and misaligned buffers, encoded, summed from sources of all kinds, and decoded. */
+ * families, with history and without, for every type and width, of incomplete buckets and
+ * misaligned buffers, encoded, summed from sources of all kinds, and decoded. */
 
 #include <string.h>
 
@@ -26,7 +26,6 @@ static const struct family {
     unsigned cases;
     uint32_t calls; /* with what each leaves in the history */
 } families[] = {{"max-min", 0, 441, 1},
-                {"max-min with history", 0, 56, CALLS},
                 {"uniform", CGX_UNIFORM, 300, 1},
                 {"uniform with history", CGX_UNIFORM, 24, CALLS}};
 
@@ -43,7 +42,7 @@ struct scene {
 /* As specified before and after an operation, and as kernels leave it. */
 static struct kept {
     uint8_t scales[ALL + 64] __attribute__((aligned(64)));
-    float fits[ALL / 64 + 2];
+    float fits[ALL / 1024 + 2];
 } before, after, kept;
 
 static float values[ALL], levels[MOST + 64], sums[MOST];
@@ -52,11 +51,10 @@ static unsigned char payloads[SOURCES + 1][PAYLOAD] __attribute__((aligned(64)))
 static unsigned char result[4 * ALL + 3 * GUARD] __attribute__((aligned(64)));
 static bool right[DATA_SETS];
 
-static size_t count_of(const struct family *family, unsigned bucket, unsigned number)
+static size_t count_of(const struct family *family, unsigned number)
 {
     static const size_t groups[] = {1, 63, 64, 65, 1023, 1024, 1025, 4 * 1024 + 100, 7 * 1024};
-    const size_t around[] = {1,           bucket - 1,      bucket,         bucket + 1,
-                             bucket + 31, 2 * bucket + 65, 4 * bucket - 64};
+    static const size_t around[] = {1, 127, 128, 129, 159, 321, 448};
 
     if (family->calls > 1)
         return 2 * 4096 + 700;
@@ -68,9 +66,8 @@ static size_t count_of(const struct family *family, unsigned bucket, unsigned nu
 static struct scene scene_of(const struct family *family, enum cgx_dtype dtype, unsigned number)
 {
     static const float steps[] = {.01f, 1.25f, 40, 1, 0}, floors[] = {0, .25f, .01f};
-    unsigned bucket = 64u << number % 7, width = number / 7 % (family->calls > 1 ? 8 : 9);
+    unsigned width = number / 7 % (family->calls > 1 ? 8 : 9);
     struct scene scene = {.coding = {.dtype = dtype,
-                                     .bucket_size = bucket,
                                      .call = 17,
                                      .stream = number % 5,
                                      .turn = 1000003 * number,
@@ -82,7 +79,7 @@ static struct scene scene_of(const struct family *family, enum cgx_dtype dtype, 
                           .own = number / 2 % (SOURCES + 1),
                           .seed = 100 * number};
 
-    scene.piece.count = count_of(family, bucket, number);
+    scene.piece.count = count_of(family, number);
     scene.piece.bits = family->first > 0 ? family->first + 1 + number % 8
                        : width < 8       ? width + 1
                                          : CGX_BITS_EXACT;
@@ -90,8 +87,7 @@ static struct scene scene_of(const struct family *family, enum cgx_dtype dtype, 
         scene.own = scene.nsources;
     scene.has_history = family->calls > 1;
     scene.age = 22; /* it ceases to be young */
-    scene.bytes =
-        cgx_piece_layout(scene.piece.count, scene.piece.bits, bucket, scene.coding.dtype).bytes;
+    scene.bytes = cgx_piece_layout(scene.piece.count, scene.piece.bits, scene.coding.dtype).bytes;
     return scene;
 }
 
@@ -113,7 +109,7 @@ static void fill_groups(uint64_t state, size_t end)
 static void make_elements(const struct scene *scene, uint64_t seed)
 {
     static const float limits[] = {NAN, -INFINITY, 0x1p125f, -0x1p125f, 0x1.fffffep124f, -NAN};
-    size_t end = FIRST + scene->piece.count, part = scene->coding.bucket_size / 2;
+    size_t end = FIRST + scene->piece.count, part = 64;
     enum cgx_dtype dtype = scene->coding.dtype;
 
     if (scene->piece.count == MOST) {
@@ -149,7 +145,7 @@ static void expect_levels(const struct scene *scene, unsigned char *piece)
     for (size_t i = 0; i < count && bits == CGX_BITS_EXACT; i++)
         levels[i] = data_load(scene->coding.dtype, piece, i);
     for (size_t i = 0; i < count && bits <= 8; i++)
-        levels[i] = reference_decode(piece, count, bits, scene->coding.bucket_size, i);
+        levels[i] = reference_decode(piece, count, bits, i);
 }
 
 /* Encodes X to PAYLOAD. Returns how many bytes it has. */
@@ -164,7 +160,7 @@ static size_t expect_encoded(const struct scene *scene, const struct cgx_coding 
     if (is_uniform(scene))
         return uniform_encode(coding, x, FIRST, count, from, payload + GUARD);
     if (bits <= 8)
-        reference_encode(x, count, bits, coding->bucket_size, payload + GUARD);
+        reference_encode(x, count, bits, payload + GUARD);
     for (size_t i = 0; i < count && bits == CGX_BITS_EXACT; i++)
         data_store(coding->dtype, payload + GUARD, i, x[i]);
     return scene->bytes;
@@ -183,8 +179,7 @@ static void expect_added(const struct scene *scene, size_t p, const float *x)
 /* Decodes PIECE to elements, at OUT, and enters them in the history. */
 static void expect_decoded(const struct scene *scene, unsigned char *piece, unsigned char *out)
 {
-    size_t count = scene->piece.count, bucket = scene->coding.bucket_size;
-    size_t size = is_uniform(scene) ? 1024 : bucket;
+    size_t count = scene->piece.count;
     struct cgx_history history = {after.scales, after.fits, scene->age};
 
     expect_levels(scene, piece);
@@ -192,9 +187,9 @@ static void expect_decoded(const struct scene *scene, unsigned char *piece, unsi
         levels[i] *= scene->has_history ? reference_size(before.scales[FIRST + i]) : 1;
         data_store(scene->coding.dtype, out, i, levels[i]);
     }
-    for (size_t i = 0; i < count && scene->has_history; i += size)
-        reference_learn(history, scene->coding.call, bucket < 1024 ? bucket : 1024, levels + i,
-                        size, FIRST + i, count - i < size ? count - i : size);
+    for (size_t i = 0; i < count && scene->has_history; i += 1024)
+        reference_learn(history, scene->coding.call, levels + i, FIRST + i,
+                        count - i < 1024 ? count - i : 1024);
     if (scene->piece.bits == CGX_BITS_EXACT)
         memcpy(out, piece, count * cgx_dtype_size(scene->coding.dtype));
 }

@@ -38,7 +38,7 @@ static bool is_same(const struct cgx_codec *codec, const unsigned char *payload,
     static float decoded[MOST];
     static unsigned char sums[2][16 * MOST] __attribute__((aligned(64)));
     const struct cgx_codec *portable = cgx_codec_host_named("portable");
-    const struct cgx_coding coding = {.bucket_size = 512, .step_size = 1};
+    const struct cgx_coding coding = {.step_size = 1};
     const struct cgx_piece piece = {.count = count, .bits = ENCODING};
     const unsigned char *sources[] = {payload, NULL, payload};
     enum cgx_status wants = CGX_ERR_FORMAT, status, reduced[2];
@@ -151,7 +151,7 @@ static void test_made(const struct cgx_codec *codec)
 
 static void transmit(size_t count, uint64_t seed, unsigned char *payload)
 {
-    const struct cgx_coding coding = {.bucket_size = 512, .step_size = 1, .turn = (uint32_t)seed};
+    const struct cgx_coding coding = {.step_size = 1, .turn = (uint32_t)seed};
     const struct cgx_piece piece = {.count = count, .bits = ENCODING};
 
     uniform_fill(seed, 1, values, count);

@@ -82,10 +82,8 @@ static double search(const struct cgx_codec *codec, uint64_t seed, unsigned roun
                                   CGX_UNIFORM_MOST_STEP};
     static const float floors[] = {0, 0.25f, 1e-6f};
     static const size_t counts[] = {1024, 1, 64, 700};
-    const struct cgx_coding coding = {.bucket_size = 512,
-                                      .turn = (uint32_t)seed,
-                                      .step_size = steps[seed % 5],
-                                      .floor = floors[seed / 5 % 3]};
+    const struct cgx_coding coding = {
+        .turn = (uint32_t)seed, .step_size = steps[seed % 5], .floor = floors[seed / 5 % 3]};
     size_t count = counts[seed / 15 % 4];
     float best[1024] = {0}, values[1024];
     double most;

@@ -8,13 +8,13 @@
 #include "lib/tap.h"
 #include "util/integers.h"
 
-static const struct cgx_settings fixed = {.bits = 4, .bucket_size = 512};
+static const struct cgx_settings fixed = {.bits = 4};
 
 /* A plan of NSEGMENTS segments of SEGMENT buckets, widths in turn from 1 to 8, and a last bucket of
  * TAIL elements. */
 static struct cgx_plan mixed_plan(size_t nsegments, size_t segment, size_t tail)
 {
-    static const struct cgx_settings settings = {.bits = 4, .bucket_size = 64};
+    static const struct cgx_settings settings = {.bits = 4};
     static struct {
         struct cgx_layer_list list;
         struct cgx_layer_size layers[64];
@@ -194,7 +194,7 @@ static void test_shape(void)
  * units of another width. */
 static void test_slots(void)
 {
-    const struct cgx_settings settings = {.bits = 2, .bucket_size = 2048};
+    const struct cgx_settings settings = {.bits = 2};
     const int keys[] = {0, 0, 1, 1};
     struct cgx_plan plan = cgx_plan_of(&settings, NULL, CGX_FLOAT32, 387890);
     struct cgx_nodes *nodes = cgx_nodes_create(keys, 4), *flat = cgx_nodes_create(NULL, 4);

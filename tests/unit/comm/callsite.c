@@ -149,8 +149,7 @@ static void take(struct rank *rank, int r, const struct cgx_site_note *event)
  * the same on all. */
 static void run(struct rank *rank, int r, enum cgx_outcome outcome)
 {
-    static const struct cgx_schedule schedule = {
-        .plan = {.count = 1024, .bucket_size = 1024, .has_history = true}};
+    static const struct cgx_schedule schedule = {.plan = {.count = 1024, .has_history = true}};
     struct cgx_coll coll = {.schedule = &schedule, .backend = cgx_backend_host(), .vote = r == 1};
 
     coll.has_history = rank->site.shared.history.agreed;

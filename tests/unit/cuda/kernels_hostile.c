@@ -13,9 +13,9 @@
 
 static const enum cgx_operation readers[] = {CGX_DECODE, CGX_REDUCE};
 
-static struct scene_plan make_plan(enum cgx_dtype dtype, unsigned bucket_size, unsigned i)
+static struct scene_plan make_plan(enum cgx_dtype dtype, unsigned i)
 {
-    struct scene_plan plan = {.coding = {.dtype = dtype, .bucket_size = bucket_size, .call = i},
+    struct scene_plan plan = {.coding = {.dtype = dtype, .call = i},
                               .npieces = 8,
                               .nsources = 2 + i % 2,
                               .buffer_source = i % 3 == 0 ? 1 : SCENE_NO_SOURCE,
@@ -23,30 +23,26 @@ static struct scene_plan make_plan(enum cgx_dtype dtype, unsigned bucket_size, u
 
     for (unsigned p = 0; p < 8; p++) {
         plan.bits[p] = 1 + (p + i) % 8;
-        plan.counts[p] = (size_t)bucket_size * 3;
+        plan.counts[p] = (size_t)CGX_MAXMIN_BUCKET * 3;
     }
-    plan.counts[7] -= i % bucket_size;
+    plan.counts[7] -= i % CGX_MAXMIN_BUCKET;
     return plan;
 }
 
 static size_t headers_of(const struct scene *scene, size_t piece)
 {
-    size_t bucket_size = scene->plan.coding.bucket_size;
-
-    return (scene->pieces[piece].count + bucket_size - 1) / bucket_size;
+    return cgx_bucket_count(scene->pieces[piece].count, CGX_MAXMIN_BUCKET);
 }
 
 /* The place of the value of a constant bucket. */
 static size_t constant_at(const struct scene *scene, size_t piece, size_t bucket)
 {
     const struct cgx_piece *p = &scene->pieces[piece];
-    unsigned bucket_size = scene->plan.coding.bucket_size;
-    struct cgx_layout layout =
-        cgx_piece_layout(p->count, p->bits, bucket_size, scene->plan.coding.dtype);
+    struct cgx_layout layout = cgx_piece_layout(p->count, p->bits, scene->plan.coding.dtype);
     int slice = p->bits >= 4 ? 0 : p->bits >= 2 ? 1 : 2;
 
     return p->offset + layout.plane[slice] +
-           bucket * bucket_size / 8 * cgx_plane_width(p->bits, slice);
+           bucket * CGX_MAXMIN_BUCKET / 8 * cgx_plane_width(p->bits, slice);
 }
 
 static void set_header(const struct scene *scene, size_t source, size_t piece, size_t bucket,
@@ -98,7 +94,7 @@ static void test_any_codes(enum cgx_dtype dtype)
     bool same = true;
 
     for (unsigned i = 0; i < 21 && same; i++) {
-        struct scene_plan plan = make_plan(dtype, 64u << i % 7, i);
+        struct scene_plan plan = make_plan(dtype, i);
 
         scene_make(&scene, &plan);
         for (size_t source = 0; source < plan.nsources; source++)
@@ -113,7 +109,7 @@ static void test_any_codes(enum cgx_dtype dtype)
 static void test_infinite_levels(enum cgx_dtype dtype)
 {
     static struct scene scene;
-    const struct scene_plan plan = {.coding = {.dtype = dtype, .bucket_size = 64},
+    const struct scene_plan plan = {.coding = {.dtype = dtype},
                                     .npieces = 1,
                                     .counts = {64},
                                     .bits = {8},
@@ -135,7 +131,7 @@ static void test_refused(enum cgx_dtype dtype, uint32_t header, uint32_t constan
     bool same = true;
 
     for (unsigned i = 0; i < 3 && same; i++) {
-        struct scene_plan plan = make_plan(dtype, 64u << 3 * i, i);
+        struct scene_plan plan = make_plan(dtype, i);
 
         scene_make(&scene, &plan);
         /* In the last bucket of a piece; in the payload that is decoded, or the last source. */

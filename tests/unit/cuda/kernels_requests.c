@@ -44,7 +44,7 @@ static void open_backend(void)
 
 static size_t piece_bytes(const struct cgx_piece *piece)
 {
-    return cgx_piece_layout(piece->count, piece->bits, 512, CGX_FLOAT32).bytes;
+    return cgx_piece_layout(piece->count, piece->bits, CGX_FLOAT32).bytes;
 }
 
 /* Returns how many kernels encode them. */
@@ -173,7 +173,7 @@ static void test_request(const struct cgx_coding *coding, int number)
 
 int main(void)
 {
-    const struct cgx_coding coding = {.bucket_size = 512, .call = 1, .error = 0x1p-8f};
+    const struct cgx_coding coding = {.call = 1, .error = 0x1p-8f};
 
     if (!device_open(0)) {
         skip("requests", "no device");

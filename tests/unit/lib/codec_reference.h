@@ -71,9 +71,9 @@ static inline float reference_scale(float min, float max, unsigned steps)
 
 /* Encodes COUNT values to PIECE, which has zeros. */
 static inline void reference_encode(const float *values, size_t count, unsigned width,
-                                    size_t bucket, unsigned char *piece)
+                                    unsigned char *piece)
 {
-    size_t buckets = (count + bucket - 1) / bucket;
+    const size_t bucket = 128, buckets = (count + bucket - 1) / bucket;
 
     for (size_t at = 0; at < count; at += bucket) {
         size_t end = count - at < bucket ? count : at + bucket;
@@ -106,10 +106,9 @@ static inline void reference_encode(const float *values, size_t count, unsigned 
 }
 
 /* The value of element I of such a piece. */
-static inline float reference_decode(unsigned char *piece, size_t count, unsigned width,
-                                     size_t bucket, size_t i)
+static inline float reference_decode(unsigned char *piece, size_t count, unsigned width, size_t i)
 {
-    size_t buckets = (count + bucket - 1) / bucket;
+    const size_t bucket = 128, buckets = (count + bucket - 1) / bucket;
     uint32_t header, code = 0;
     float constant;
 
@@ -124,30 +123,28 @@ static inline float reference_decode(unsigned char *piece, size_t count, unsigne
 
 /* ---- history ---- */
 
-/* The sum of the squares of a bucket of SIZE elements. */
-static inline float reference_squares(const float *x, size_t size)
+/* The sum of the squares of a bucket of 1024 elements. */
+static inline float reference_squares(const float *x)
 {
-    size_t columns = size / 4, eights = columns / 8, most = eights < 32 ? eights : 32;
-    float sums[1024], next[1024], sum = 0;
+    enum { COLUMNS = 256, EIGHTS = 32 };
+    float sums[COLUMNS], next[EIGHTS];
 
-    for (size_t c = 0; c < columns; c++) {
+    for (size_t c = 0; c < COLUMNS; c++) {
         sums[c] = 0;
         for (size_t r = 0; r < 4; r++)
-            sums[c] = fmaf(x[r * columns + c], x[r * columns + c], sums[c]);
+            sums[c] = fmaf(x[r * COLUMNS + c], x[r * COLUMNS + c], sums[c]);
     }
-    for (size_t e = 0; e < eights; e++) {
+    for (size_t e = 0; e < EIGHTS; e++) {
         const float *a = sums + 8 * e;
 
         next[e] = ((a[0] + a[1]) + (a[2] + a[3])) + ((a[4] + a[5]) + (a[6] + a[7]));
     }
-    for (size_t bit = 1; bit < most; bit *= 2) {
-        memcpy(sums, next, eights * sizeof *sums);
-        for (size_t e = 0; e < eights; e++)
+    for (size_t bit = 1; bit < EIGHTS; bit *= 2) {
+        memcpy(sums, next, sizeof next);
+        for (size_t e = 0; e < EIGHTS; e++)
             next[e] = sums[e] + sums[e ^ bit];
     }
-    for (size_t e = 0; e < eights; e += most)
-        sum = e == 0 ? next[e] : sum + next[e];
-    return sum;
+    return next[0];
 }
 
 static inline float reference_size(unsigned code)
@@ -155,11 +152,11 @@ static inline float reference_size(unsigned code)
     return ldexpf(1 + (float)(code % 32) / 32, (int)(code / 32));
 }
 
-/* Enters OUT, the COUNT elements of a bucket of SIZE from element FIRST of the buffer on. */
-static inline void reference_learn(struct cgx_history history, uint32_t call, size_t block,
-                                   const float *out, size_t size, size_t first, size_t count)
+/* Enters OUT, the COUNT elements of a bucket from element FIRST of the buffer on. */
+static inline void reference_learn(struct cgx_history history, uint32_t call, const float *out,
+                                   size_t first, size_t count)
 {
-    float o[4096] = {0}, q[4096] = {0}, *m = &history.fits[first / block];
+    float o[1024] = {0}, q[1024] = {0}, *m = &history.fits[first / 1024];
     float w = history.age < 24 ? 2 / ((float)history.age + 5) : .04f, l, k, sum;
     uint32_t key = reference_key(call);
 
@@ -169,10 +166,10 @@ static inline void reference_learn(struct cgx_history history, uint32_t call, si
         o[i] = out[i];
         q[i] = out[i] * (1 / reference_size(history.scales[first + i]));
     }
-    sum = reference_squares(o, size);
+    sum = reference_squares(o);
     if (!(sum > 0x1p-100f && sum < 0x1p126f))
         return;
-    l = *m == 0 ? 2 : .75f * *m + .25f * (81 * (reference_squares(q, size) / sum));
+    l = *m == 0 ? 2 : .75f * *m + .25f * (81 * (reference_squares(q) / sum));
     w = *m == 0 ? 1 : w;
     k = fminf(l, 1) / l;
     for (size_t i = 0; i < count; i++) {
@@ -184,8 +181,7 @@ static inline void reference_learn(struct cgx_history history, uint32_t call, si
 
         history.scales[first + i] = (uint8_t)(code < 255 ? code : 255);
     }
-    for (size_t i = 0; i < count; i += block)
-        m[i / block] = fminf(l, 1);
+    *m = fminf(l, 1);
 }
 
 #endif

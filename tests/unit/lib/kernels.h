@@ -81,8 +81,7 @@ struct scene_plan {
     size_t nsources;
     size_t buffer_source; /* which of the sources is the buffer, or SCENE_NO_SOURCE */
     size_t own_source;    /* which of them is overwritten with the sum */
-    bool has_history;
-    uint64_t seed; /* of the data */
+    uint64_t seed;        /* of the data */
 };
 
 struct scene {

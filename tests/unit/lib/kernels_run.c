@@ -148,7 +148,6 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
                                    .status = &device_tables->status,
                                    .stream = job->coding->stream,
                                    .nsources = (uint32_t)job->nsources,
-                                   .bucket_size = job->coding->bucket_size,
                                    .key = cgx_call_key(job->coding->call),
                                    .marks = device_tables->marks,
                                    .step_size = job->coding->step_size,

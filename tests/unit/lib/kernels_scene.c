@@ -13,7 +13,7 @@
 #define BUFFER_BYTES (1u << 20)
 #define PAYLOAD_BYTES (1u << 19)
 #define PAYLOADS (GUARD + BUFFER_BYTES)
-#define MEMORY_BYTES (PAYLOADS + SCENE_SOURCES * PAYLOAD_BYTES + ELEMENTS * 2 + GUARD)
+#define MEMORY_BYTES (PAYLOADS + SCENE_SOURCES * PAYLOAD_BYTES)
 #define ELEMENTS (BUFFER_BYTES / 4 - 64)
 
 /* As made; where the host codec works; where the kernels do. */
@@ -38,27 +38,9 @@ static unsigned char *payload_in(unsigned char *memory, size_t source)
     return memory + PAYLOADS + source * PAYLOAD_BYTES;
 }
 
-/* Behind the payloads. */
-static unsigned char *kept_in(const struct scene *scene, unsigned char *memory)
-{
-    return payload_in(memory, scene->plan.nsources > 0 ? scene->plan.nsources : 1);
-}
-
-static struct cgx_history history_in(const struct scene *scene, unsigned char *memory)
-{
-    uint32_t age = scene->elements % 3 == 0 ? 2 : 40; /* young, or not */
-
-    return cgx_history_in(kept_in(scene, memory), scene->elements, age);
-}
-
 static size_t used_bytes(const struct scene *scene)
 {
-    size_t kept = 0;
-
-    if (scene->plan.has_history)
-        kept = cgx_history_bytes(scene->elements, scene->plan.coding.bucket_size);
-    return (size_t)(kept_in(scene, made) - made) +
-           (kept > 0 ? (kept + 255) / 256 * 256 + GUARD : 0);
+    return PAYLOADS + (scene->plan.nsources > 0 ? scene->plan.nsources : 1) * PAYLOAD_BYTES;
 }
 
 unsigned char *scene_payload(const struct scene *scene, size_t source)
@@ -103,7 +85,7 @@ static float strange_value(uint64_t *state)
 static void make_elements(const struct scene *scene, uint64_t *state)
 {
     enum cgx_dtype dtype = scene->plan.coding.dtype;
-    size_t half = scene->plan.coding.bucket_size / 2;
+    size_t half = CGX_MAXMIN_BUCKET / 2;
 
     for (size_t i = 0; i < scene->elements; i += half) {
         size_t n = scene->elements - i < half ? scene->elements - i : half;
@@ -125,43 +107,20 @@ static void make_elements(const struct scene *scene, uint64_t *state)
 static void make_pieces(struct scene *scene)
 {
     const struct scene_plan *plan = &scene->plan;
-    size_t unit = plan->coding.bucket_size, first = unit, offset = 32;
+    const size_t unit = CGX_MAXMIN_BUCKET;
+    size_t first = unit, offset = 32;
 
     for (size_t i = 0; i < plan->npieces; i++) {
         scene->pieces[i] = (struct cgx_piece){
             .first = first, .count = plan->counts[i], .bits = plan->bits[i], .offset = offset};
         scene->elements = first + plan->counts[i];
         first = (scene->elements + unit - 1) / unit * unit + unit;
-        offset += cgx_piece_layout(plan->counts[i], plan->bits[i], plan->coding.bucket_size,
-                                   plan->coding.dtype)
-                      .bytes +
+        offset += cgx_piece_layout(plan->counts[i], plan->bits[i], plan->coding.dtype).bytes +
                   (i % 2 ? 0 : 16);
     }
     scene->payload_bytes = (offset + 15) / 16 * 16;
     if (scene->elements > ELEMENTS || scene->payload_bytes + GUARD > PAYLOAD_BYTES)
         bail_out("a scene of %zu elements is too large", scene->elements);
-}
-
-/* Some blocks have none yet. What lies behind the elements of a piece is zero, and
- * becomes that. */
-static void make_history(const struct scene *scene, uint64_t *state)
-{
-    struct cgx_history history = history_in(scene, made);
-    unsigned bucket_size = scene->plan.coding.bucket_size, block = cgx_history_block(bucket_size);
-
-    memset(history.scales, 0, cgx_history_bytes(scene->elements, bucket_size));
-    for (size_t i = 0; i < scene->plan.npieces; i++) {
-        const struct cgx_piece *piece = &scene->pieces[i];
-
-        for (size_t j = piece->first; j < piece->first + piece->count; j++) {
-            float *fit = &history.fits[j / block];
-            uint64_t r = data_random(state);
-
-            if (j % block == 0 && r % 4 > 0)
-                *fit = (float)(1 + (r >> 8) % 1000) / 1000;
-            history.scales[j] = *fit > 0 ? (uint8_t)(r >> 32) : 0;
-        }
-    }
 }
 
 void scene_all_widths(struct scene_plan *plan, unsigned i)
@@ -170,7 +129,7 @@ void scene_all_widths(struct scene_plan *plan, unsigned i)
         unsigned bits = 1 + (p + i) % (unsigned)plan->npieces;
 
         plan->bits[p] = bits > 8 ? CGX_BITS_EXACT : bits;
-        plan->counts[p] = (size_t)plan->coding.bucket_size * (1 + (p + i) % 3);
+        plan->counts[p] = (size_t)CGX_MAXMIN_BUCKET * (1 + (p + i) % 3);
     }
 }
 
@@ -195,8 +154,6 @@ void scene_make(struct scene *scene, const struct scene_plan *plan)
     }
     if (payloads > 1)
         make_elements(scene, &state);
-    if (plan->has_history)
-        make_history(scene, &state);
 }
 
 /* ---- what the host codec does ---- */
@@ -207,7 +164,7 @@ static enum cgx_status run_on_host(const struct kernels_job *job)
 
     return cgx_codec_run(cgx_codec_host(),
                          &(struct cgx_work){job->operation, job->coding, job->pieces, job->npieces,
-                                            job->sources, job->nsources, .history = job->history,
+                                            job->sources, job->nsources,
                                             .in = decodes ? job->payload : job->buffer,
                                             .out = decodes ? job->buffer : job->payload});
 }
@@ -224,9 +181,7 @@ static void forgive_destination(const struct scene *scene, const struct kernels_
 
         if (job->operation == CGX_REDUCE) {
             at = (size_t)(job->payload - expected) + piece->offset;
-            bytes = cgx_piece_layout(piece->count, piece->bits, job->coding->bucket_size,
-                                     job->coding->dtype)
-                        .bytes;
+            bytes = cgx_piece_layout(piece->count, piece->bits, job->coding->dtype).bytes;
         }
         memcpy(expected + at, actual + at, bytes);
     }
@@ -239,10 +194,10 @@ static void tell_difference(const struct scene *scene, const struct kernels_job 
 
     while (at < bytes && expected[at] == actual[at])
         at++;
-    diag("operation %d, %s, buckets of %u, misalignment %zu, seed %llu: status %d for "
+    diag("operation %d, %s, misalignment %zu, seed %llu: status %d for "
          "%d, byte %zu of %zu",
-         job->operation, data_dtypes[job->coding->dtype], job->coding->bucket_size,
-         scene->plan.misalignment, (unsigned long long)scene->plan.seed, got, wanted, at, bytes);
+         job->operation, data_dtypes[job->coding->dtype], scene->plan.misalignment,
+         (unsigned long long)scene->plan.seed, got, wanted, at, bytes);
     if (at == bytes)
         return;
     if (at < PAYLOADS)
@@ -274,8 +229,6 @@ static struct kernels_job job_in(const struct scene *scene, enum cgx_operation o
         sources[i] = i == plan->buffer_source ? NULL : payload_in(memory, i);
     if (operation == CGX_REDUCE)
         job.payload = payload_in(memory, plan->own_source);
-    if (plan->has_history)
-        job.history = history_in(scene, memory);
     return job;
 }
 

@@ -29,7 +29,6 @@ struct scene scene_of(const char *nodes, enum cgx_dtype dtype, size_t count)
                           .grid = grid,
                           .dtype = dtype,
                           .bits = 4,
-                          .bucket_size = 64,
                           .count = count,
                           .fragment = 16384,
                           .declined = -1,
@@ -54,7 +53,7 @@ bool scene_has_local_peers(const struct scene *scene)
 
 static size_t buckets(const struct scene *scene)
 {
-    return (scene->count + scene->bucket_size - 1) / scene->bucket_size;
+    return cgx_bucket_count(scene->count, CGX_MAXMIN_BUCKET);
 }
 
 /* Layers of one more bit each, and 1 after the most that the family has. */
@@ -73,8 +72,7 @@ static struct cgx_layer_list *layers_of(const struct scene *scene)
 
 void scene_prepare(struct scene *scene)
 {
-    const struct cgx_settings settings = {
-        .bits = (int)scene->bits, .codec = scene->codec, .bucket_size = scene->bucket_size};
+    const struct cgx_settings settings = {.bits = scene->bits, .codec = scene->codec};
     struct cgx_override override = {.layers = NULL};
     struct cgx_plan plan;
     struct cgx_scheme scheme = {.leaders = scene->leaders,
@@ -153,15 +151,13 @@ static bool fails(int what)
 /* Adds the scales of the payloads that WORK has written to those of this rank. */
 static void add_scales(const struct cgx_work *work)
 {
-    unsigned size = work->coding->bucket_size;
-
     for (size_t i = 0; i < work->npieces; i++) {
         const struct cgx_piece *piece = &work->pieces[i];
-        unsigned bucket = cgx_encoding_bucket(piece->bits, size);
+        unsigned bucket = cgx_encoding_quantiser(piece->bits)->bucket;
         size_t n = cgx_bucket_count(piece->count, bucket);
 
         for (size_t k = 0; k < n && !cgx_encoding_is_exact(piece->bits); k++)
-            scene_now->scales[rank_now][(piece->first + k * bucket) / size] +=
+            scene_now->scales[rank_now][(piece->first + k * bucket) / CGX_MAXMIN_BUCKET] +=
                 data_scale(piece, (const unsigned char *)work->out + piece->offset, k);
     }
 }
@@ -251,9 +247,7 @@ static void run_rank(void *context, unsigned rank)
     struct cgx_backend_ops ops = *cgx_backend_host()->ops;
     struct cgx_backend backend = {.ops = &ops};
     struct cgx_scratch scratch = {0};
-    void *history = scene->has_history
-                        ? need(calloc(1, cgx_history_bytes(scene->count, scene->bucket_size)))
-                        : NULL;
+    void *history = scene->has_history ? need(calloc(1, cgx_history_bytes(scene->count))) : NULL;
     struct cgx_inputs inputs = inputs_of(scene, rank);
     struct cgx_mpi mpi = loopback_mpi;
     struct cgx_coll coll = {.transports = {.mpi = &mpi, .pace = {.fragment = scene->fragment}},
@@ -375,6 +369,6 @@ double scene_scales(const struct scene *scene, size_t index)
     double sum = 0;
 
     for (unsigned r = 0; r < scene->ranks; r++)
-        sum += (double)scene->scales[r][index / scene->bucket_size];
+        sum += (double)scene->scales[r][index / CGX_MAXMIN_BUCKET];
     return sum;
 }

@@ -32,7 +32,7 @@ struct scene {
     bool mirrored; /* and their payloads go from mirror to mirror (mirror.h) */
     bool grid;     /* nodes stand in one */
     enum cgx_dtype dtype;
-    unsigned bits, bucket_size;
+    unsigned bits;
     enum cgx_family codec;
     size_t count;
     bool in_place;
@@ -60,7 +60,7 @@ struct scene {
     bool fault_came; /* there was an operation or a message to which the fault applied */
 };
 
-/* A scene of ranks whose keys are the digits of NODES, at 4 bits in buckets of 64. With + before
+/* A scene of ranks whose keys are the digits of NODES, at 4 bits. With + before
  * these the nodes stand in a grid. */
 struct scene scene_of(const char *nodes, enum cgx_dtype dtype, size_t count);
 

@@ -128,7 +128,7 @@ static inline bool uniform_group(const float *x, size_t first, size_t n, float s
 /* The exponent of a group of N elements before it is known whether it fits. */
 static inline int uniform_floor(const float x[1024], size_t n, float step, float part, bool is_sum)
 {
-    double squares = (double)reference_squares(x, 1024), others = 0, h = (double)step;
+    double squares = (double)reference_squares(x), others = 0, h = (double)step;
     int e;
 
     for (size_t i = 0; i < n; i++)
@@ -169,7 +169,7 @@ static inline double uniform_squares(const float *values, size_t count)
         float x[1024] = {0}, squares;
 
         memcpy(x, values + 1024 * g, (count - 1024 * g < 1024 ? count - 1024 * g : 1024) * 4);
-        squares = reference_squares(x, 1024);
+        squares = reference_squares(x);
         sums[g % 128] += isfinite(squares) ? (double)squares : 0;
     }
     return uniform_total(sums, 128);
@@ -266,7 +266,7 @@ static inline size_t uniform_encode(const struct cgx_coding *coding, const float
         piece[layout.exponents + g] = (unsigned char)(e + 24);
         end = (uint32_t)(bits.at / 64);
         memcpy(piece + layout.ends + 4 * g, &end, 4);
-        own = (double)reference_squares(x, 1024) - (double)n * before->noise;
+        own = (double)reference_squares(x) - (double)n * before->noise;
         sums[g % 128] += own < 0 ? 0 : own;
     }
     energy = before->energy + uniform_total(sums, 128);

@@ -13,7 +13,7 @@
 #include "unit/lib/codec_data.h"
 #include "unit/lib/kernels.h"
 
-enum { PIECES = 3, BUCKET_SIZE = 512, MOST_SOURCES = 35, ELEMENTS = 40 * 4096 };
+enum { PIECES = 3, MOST_SOURCES = 35, ELEMENTS = 40 * 4096 };
 enum { GUARD = 256, PAYLOAD_BYTES = 1 << 19 };
 enum { BUFFER_BYTES = ELEMENTS * 4 + GUARD, HISTORY_BYTES = ELEMENTS + ELEMENTS / 128 };
 enum { PAYLOADS = BUFFER_BYTES + HISTORY_BYTES };
@@ -58,7 +58,7 @@ static void lay_out(struct plan *plan)
         plan->pieces[i] = (struct cgx_piece){
             .first = first, .count = plan->counts[i], .bits = plan->encoding, .offset = offset};
         first += (plan->counts[i] + 1023) / 1024 * 1024;
-        offset += cgx_piece_layout(plan->counts[i], plan->encoding, BUCKET_SIZE, 0).bytes + 16;
+        offset += cgx_piece_layout(plan->counts[i], plan->encoding, 0).bytes + 16;
     }
     plan->each = (offset + 255) / 256 * 256;
     plan->bytes = PAYLOADS + (plan->nsources + 2) * plan->each;
@@ -122,9 +122,9 @@ static void make_history(const struct plan *plan, uint64_t *state)
     struct cgx_history history = history_in(plan, made);
 
     for (size_t i = 0; plan->has_history && i < ELEMENTS; i++) {
-        float *fit = &history.fits[i / BUCKET_SIZE];
+        float *fit = &history.fits[i / CGX_BUCKET_MOST];
 
-        if (i % BUCKET_SIZE == 0)
+        if (i % CGX_BUCKET_MOST == 0)
             *fit = data_random(state) % 4 ? 1 : 0;
         history.scales[i] = *fit > 0 ? (uint8_t)data_random(state) : 0;
     }
@@ -265,7 +265,6 @@ static struct plan plan_of(unsigned i, enum cgx_dtype dtype)
         {1024, 4096, 63}, {5000, 1024, 64 * 17}, {2048, 1024, 1}, {9 * 1024, 4096, 4096 + 65}};
     static const float steps[] = {0, 0.5f, 0.06f, 1.3f, 0.01f}, floors[] = {0, 0.25f, 0.01f};
     struct plan plan = {.coding = {.dtype = dtype,
-                                   .bucket_size = BUCKET_SIZE,
                                    .call = i,
                                    .turn = 250 + i,
                                    .stage = i % 4,

@@ -5,6 +5,8 @@
  * any network. A link of 8 Gbit/s carries a byte in a ns. */
 #include "policy/cost.h"
 
+#include "codec/format.h"
+
 #include <stddef.h>
 
 #include "lib/tap.h"
@@ -184,14 +186,13 @@ static void test_minimal(void)
     const struct cgx_settings automatic = {.minimal_kind = CGX_MINIMAL_AUTO,
                                            .minimal_size = 1024,
                                            .bits = 4,
-                                           .bucket_size = 512,
                                            .buffers = CGX_BUFFERS_ALL};
     struct cgx_settings settings = automatic;
     struct cgx_network network = plain;
     uint64_t least;
 
     network.message_ns = 20000;
-    least = cgx_cost_least(&network, 4, 4, 512, 8, 1, false);
+    least = cgx_cost_least(&network, 4, 4, CGX_MAXMIN_BUCKET, 8, 1, false);
     ok(least > 1024 && minimal(&settings, &network) == least,
        "as many elements as take less time, %llu", (unsigned long long)least);
     settings.minimal_size = least + 1;

@@ -8,7 +8,7 @@
 #include "lib/tap.h"
 #include "unit/lib/codec_data.h"
 
-static const struct cgx_settings settings = {.bits = 4, .bucket_size = 512};
+static const struct cgx_settings settings = {.bits = 4};
 
 /* The segments in order, without gaps, each but the last of whole units, and none like the next. */
 static bool covers(const struct cgx_plan *plan)
@@ -89,25 +89,25 @@ static struct cgx_plan plan_of(const struct cgx_layer_size *layers, size_t nlaye
 
 static void test_layers(void)
 {
-    static const struct cgx_layer_size aligned[] = {{512, 32}, {70144, 0}, {1024, 8}};
-    static const struct cgx_layer_size odd[] = {{100, 32}, {1000, 0}, {10, 32}, {5, 2}, {2000, 2}};
-    static const struct cgx_layer_size tiny[] = {{1, 3}, {1, 8}, {1, 3}, {600, 5}};
+    static const struct cgx_layer_size aligned[] = {{128, 32}, {70144, 0}, {1024, 8}};
+    static const struct cgx_layer_size odd[] = {{100, 32}, {200, 0}, {10, 32}, {5, 2}, {2000, 2}};
+    static const struct cgx_layer_size tiny[] = {{1, 3}, {1, 8}, {1, 3}, {200, 5}};
     struct cgx_plan plan = plan_of(aligned, 3);
 
-    ok(covers(&plan) && plan.nsegments == 3 && segment_is(&plan, 0, 512, 32) &&
+    ok(covers(&plan) && plan.nsegments == 3 && segment_is(&plan, 0, 128, 32) &&
            segment_is(&plan, 1, 70144, 4) && segment_is(&plan, 2, 1024, 8),
        "layers that are said are followed");
 
-    /* Elements 0-99 exact, 100-1099 as set, 1100-1109 exact, 1110-3114 2 bits. */
+    /* Elements 0-99 exact, 100-299 as set, 300-309 exact, 310-2314 2 bits. */
     plan = plan_of(odd, 5);
-    ok(covers(&plan) && plan.nsegments == 4 && segment_is(&plan, 0, 512, 32) &&
-           segment_is(&plan, 1, 512, 4) && segment_is(&plan, 2, 512, 32) &&
-           segment_is(&plan, 3, 3115 - 1536, 2),
+    ok(covers(&plan) && plan.nsegments == 4 && segment_is(&plan, 0, 128, 32) &&
+           segment_is(&plan, 1, 128, 4) && segment_is(&plan, 2, 128, 32) &&
+           segment_is(&plan, 3, 2315 - 384, 2),
        "a bucket of several layers has the most bits of them, and layers alike become one segment");
 
     plan = plan_of(tiny, 4);
-    ok(covers(&plan) && plan.nsegments == 2 && segment_is(&plan, 0, 512, 8) &&
-           segment_is(&plan, 1, 603 - 512, 5),
+    ok(covers(&plan) && plan.nsegments == 2 && segment_is(&plan, 0, 128, 8) &&
+           segment_is(&plan, 1, 203 - 128, 5),
        "layers within one bucket do not make segments of their own");
 }
 
@@ -172,12 +172,9 @@ static void test_families(void)
        "a uniform plan is cut at buckets of 1024");
     ok(plan.uniform_width == 4 && plain.uniform_width == 0, "and has a step");
     plan = cgx_plan_of(&other, &maxmin, CGX_FLOAT32, 150000);
-    ok(plan.hash == plain.hash && plan.unit == 512, "what is said of a call counts");
+    ok(plan.hash == plain.hash && plan.unit == 128, "what is said of a call counts");
     plan = cgx_plan_of(&settings, &uniform, CGX_FLOAT32, 150000);
     ok(segment_is(&plan, 0, 150000, CGX_UNIFORM + 4) && plan.unit == 1024, "of either");
-    other.bucket_size = 4096;
-    plan = cgx_plan_of(&other, NULL, CGX_FLOAT32, 150000);
-    ok(plan.unit == 4096, "larger buckets of max-min quantisation are not cut");
 }
 
 int main(void)
