@@ -171,7 +171,7 @@ device_tests = $(device_units) $(device_scripts) $(device_mpi_tests:=.test)
 further_tests = $(sanitized) $(further_scripts)
 all_tests = $(core_tests) $(device_tests) $(further_tests)
 
-# Other MPIs and their clients, hosts of a lab, packages, a browser.
+# Other MPIs and their clients, hosts of a lab, packages.
 further_scripts = \
 	tests/mpi/abis.test \
 	tests/mpi/lab.test \
@@ -180,8 +180,7 @@ further_scripts = \
 	tests/mpi/python.test \
 	tests/mpi/recipes.test \
 	tests/mpi/ulfm.test \
-	tests/ptx/kernels.test \
-	tests/unit/tools/report_page.test
+	tests/ptx/kernels.test
 
 check_LTLIBRARIES = tests/lib/libtap.la tests/lib/yield.la tests/unit/lib/libunit.la tests/mpi/lib/libmpitest.la
 # What the lab and scripts/gpu-check run is for their tests too, and what says how many messages there are.
@@ -197,7 +196,7 @@ tests/mpi/demo.log: $(filter tests/mpi/lab.log tests/mpi/lab_vanish.log,$(TEST_L
 # Headers, data, and what scripts run or compile.
 EXTRA_DIST += $(wildcard $(foreach name,data/*/* fuzz/corpus/*/* */*.h */*/*.h */*.py */*/*.py */*.sh */*/*.sh, \
 		$(srcdir)/tests/$(name))) \
-	tests/lib/measure-page.js tests/lib/run-mpi tests/lib/unjudged.rules tests/mpi/lib/on-rank tests/mpi/lib/own-shm \
+	tests/lib/run-mpi tests/lib/unjudged.rules tests/mpi/lib/on-rank tests/mpi/lib/own-shm \
 	tests/mpi/lib/together tests/mpi/lib/watch-launcher tests/mpi/abi_constants.c \
 	tests/mpi/abi_split.c tests/mpi/pmpi_tool.c tests/mpi/ulfm.c tests/ptx/translate
 
