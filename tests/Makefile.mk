@@ -130,7 +130,6 @@ mpi_tests = \
 	tests/mpi/stall \
 	tests/mpi/state \
 	tests/mpi/stats \
-	tests/mpi/streams \
 	tests/mpi/surroundings \
 	tests/mpi/trace \
 	tests/mpi/times \
@@ -276,9 +275,7 @@ tests_mpi_transport_faults_SOURCES = tests/mpi/transport_faults.c $(call_faults)
 device_sum = tests/mpi/lib/device_sum.c
 tests_mpi_device_faults_SOURCES = tests/mpi/device_faults.c $(device_sum)
 tests_mpi_device_input_SOURCES = tests/mpi/device_input.c $(device_sum)
-player = tests/mpi/lib/player.c
-tests_mpi_state_SOURCES = tests/mpi/state.c $(player)
-tests_mpi_streams_SOURCES = tests/mpi/streams.c $(player)
+tests_mpi_state_SOURCES = tests/mpi/state.c tests/mpi/lib/player.c
 # These count collectives, below the library.
 steps = tests/mpi/lib/collectives.c tests/mpi/lib/steps.c tests/mpi/lib/steps_judge.c
 tests_mpi_first_SOURCES = tests/mpi/first.c tests/mpi/lib/collectives.c
