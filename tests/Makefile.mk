@@ -71,7 +71,6 @@ unit_programs = \
 	tests/unit/topo/room \
 	tests/unit/topo/speed \
 	tests/unit/topo/topo \
-	tests/unit/tree/man \
 	tests/unit/util/backoff \
 	tests/unit/util/log \
 	tests/unit/util/output \
