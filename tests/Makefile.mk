@@ -23,7 +23,6 @@ unit_programs = \
 	tests/unit/codec/bytes \
 	tests/unit/codec/environment \
 	tests/unit/codec/error \
-	tests/unit/codec/history \
 	tests/unit/codec/hostile \
 	tests/unit/codec/quant \
 	tests/unit/codec/sets \

@@ -1,12 +1,13 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Bytes of the format that are written out by hand from doc/format.md: a message, and two buckets.
- * sets.c compares all else with a reference. */
+/* Bytes of the format that are written out by hand from doc/format.md: a message, two buckets, and
+ * what histories learn from. sets.c compares all else with a reference. */
 
 #include <string.h>
 
 #include "codec/encoding.h"
+#include "codec/history.h"
 #include "lib/tap.h"
 #include "unit/lib/codec_data.h"
 
@@ -65,9 +66,44 @@ static void test_buckets(void)
        "buckets at 4 bits have their bytes");
 }
 
+/* Whether the history of a bucket of 512 elements learns from a sum of COUNT that have this SIZE,
+ * and of zeros. At one bit of max-min quantisation these are what they were. */
+static bool learns(float size, size_t count)
+{
+    static float values[512], fits[512 / 64];
+    static uint8_t scales[512] __attribute__((aligned(64)));
+    static unsigned char payload[1024] __attribute__((aligned(16)));
+    const struct cgx_coding coding = {.bucket_size = 512};
+    const struct cgx_piece piece = {.count = 512, .bits = 1};
+    struct cgx_work work = {
+        CGX_ENCODE, &coding, &piece, 1, .in = values, .out = payload, .history = {scales, fits}};
+
+    memset(scales, 0, sizeof scales);
+    memset(fits, 0, sizeof fits);
+    for (size_t i = 0; i < 512; i++)
+        values[i] = i < count ? size : 0;
+    if (cgx_codec_run(cgx_codec_host(), &work) != CGX_OK)
+        bail_out("nothing is encoded");
+    work.operation = CGX_DECODE;
+    work.in = payload;
+    work.out = values;
+    return cgx_codec_run(cgx_codec_host(), &work) == CGX_OK && fits[0] > 0;
+}
+
+/* From those whose squares add up to more than 2^-100 and less than 2^126. */
+static void test_history(void)
+{
+    ok(learns(0x1p59f, 255) && !learns(0x1p59f, 256) && !learns(0x1p-54f, 256) &&
+           learns(0x1p-54f, 257),
+       "a bucket learns from sums that are neither too small nor too large");
+    /* Up to a multiple of 64 elements, and four bytes for each of 157 buckets. */
+    ok(cgx_history_bytes(20011, 128) == 20032 + 4 * 157, "a history has a byte for each element");
+}
+
 int main(void)
 {
     test_message();
     test_buckets();
+    test_history();
     return done_testing();
 }
