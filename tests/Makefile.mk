@@ -143,7 +143,6 @@ mpi_scripts = \
 	tests/mpi/demo.test \
 	tests/mpi/bitwise.test \
 	tests/mpi/bound.test \
-	tests/mpi/bytes.test \
 	tests/mpi/find_mpi.test \
 	tests/mpi/fortran.test \
 	tests/mpi/life.test \

@@ -4,7 +4,6 @@
 /* Compressed sums, under the settings in the environment:
  *   sums [bound] [TYPE [COUNT...]]   within their bounds and the same on all ranks
  *   sums bitwise [TYPE]              the same bytes in every shape of a call, with a digest
- *   sums bytes [COUNT]               the busiest rank sends no more than the contract allows
  *   sums nonfinite [TYPE]            NaN, infinities and overflow never become finite numbers
  *   sums many COUNT...               what all ranks send */
 
@@ -188,43 +187,6 @@ static void play_bitwise(void)
     free(again);
 }
 
-/* ---- bytes ---- */
-
-/* The contract: 1 % above the share 2(P-1)/P of K buckets of B*b/8 + 4 bytes, with chunks rounded
- * up to a bucket. */
-
-static void test_bytes(size_t count)
-{
-    struct scheme scheme = scheme_from_environment(ELEMENT_FLOAT32);
-    struct sum sum = {DATA_GAUSSIAN, ELEMENT_FLOAT32, 1, count, SUM_IN_PLACE};
-    float *result = check_memory(count * sizeof(float));
-    size_t buckets = (count + scheme.bucket - 1) / scheme.bucket;
-    size_t chunk = (buckets + (size_t)check_size - 1) / (size_t)check_size;
-    double each = (double)(scheme.bucket * scheme.bits) / 8 + 4;
-    double allowed = 2.0 * (check_size - 1) * (double)chunk * each;
-    double plain = 2.0 * (check_size - 1) / check_size * 4 * (double)count;
-    uint64_t before = traffic_bytes(), sent, most;
-
-    sum_reduce(&sum, MPI_COMM_WORLD, result);
-    sent = traffic_bytes() - before;
-    PMPI_Allreduce(&sent, &most, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
-    check(most > 0, "%zu elements: compressed", count);
-    check((double)most <= 1.01 * allowed, "%zu elements: the busiest rank sends what is allowed",
-          count);
-    check_note("sent %llu bytes, %.4f of the allowed, %.2f times less than 32-bit sums need",
-               (unsigned long long)most, (double)most / allowed, plain / (double)most);
-    free(result);
-}
-
-static void play_bytes(void)
-{
-    static const size_t usual[] = {1000003, 1 << 20, 5000011};
-    const char *count = scene_argument(1);
-
-    for (int i = 0; i < (count ? 1 : 3); i++)
-        test_bytes(count ? strtoul(count, NULL, 10) : usual[i]);
-}
-
 /* ---- nonfinite ---- */
 
 #define ROUNDS 3
@@ -298,8 +260,9 @@ static void play_many(void)
 int main(int argc, char **argv)
 {
     static const struct scene scenes[] = {
-        {"bound", play_bound, NULL, false}, {"bitwise", play_bitwise, NULL, false},
-        {"bytes", play_bytes, NULL, false}, {"nonfinite", play_nonfinite, NULL, false},
+        {"bound", play_bound, NULL, false},
+        {"bitwise", play_bitwise, NULL, false},
+        {"nonfinite", play_nonfinite, NULL, false},
         {"many", play_many, NULL, false},
     };
 
