@@ -110,7 +110,6 @@ mpi_tests = \
 	tests/mpi/forward \
 	tests/mpi/freed \
 	tests/mpi/history \
-	tests/mpi/irregular \
 	tests/mpi/long_run \
 	tests/mpi/memory_faults \
 	tests/mpi/missing \
@@ -276,7 +275,6 @@ tests_mpi_state_SOURCES = tests/mpi/state.c tests/mpi/lib/player.c
 # These count collectives, below the library.
 steps = tests/mpi/lib/collectives.c tests/mpi/lib/steps.c tests/mpi/lib/steps_judge.c
 tests_mpi_first_SOURCES = tests/mpi/first.c tests/mpi/lib/collectives.c
-tests_mpi_irregular_SOURCES = tests/mpi/irregular.c $(steps)
 tests_mpi_rules_SOURCES = tests/mpi/rules.c $(steps)
 tests_mpi_device_steps_SOURCES = tests/mpi/device_steps.c $(steps)
 
