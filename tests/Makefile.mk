@@ -116,7 +116,6 @@ mpi_tests = \
 	tests/mpi/observe \
 	tests/mpi/ops \
 	tests/mpi/pace \
-	tests/mpi/pass_through \
 	tests/mpi/rank_faults \
 	tests/mpi/reasons \
 	tests/mpi/rules \
