@@ -133,7 +133,7 @@ mpi_tests = \
 	tests/mpi/types_classify \
 	tests/mpi/uniform
 # ... what other scripts run, and these.
-mpi_programs = tests/mpi/lab_vanish tests/mpi/connect tests/mpi/find_foreign tests/mpi/find_none \
+mpi_programs = tests/mpi/lab_vanish tests/mpi/find_foreign tests/mpi/find_none \
 	tests/mpi/find_private tests/mpi/find_sum tests/mpi/held tests/mpi/keyval \
 	tests/mpi/leave tests/mpi/life tests/mpi/session \
 	tests/mpi/spawn tests/mpi/sums tests/mpi/trace_memory
