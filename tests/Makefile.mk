@@ -227,16 +227,15 @@ tests_lib_yield_la_SOURCES = tests/lib/yield.c
 tests_lib_yield_la_LDFLAGS = -module -avoid-version -rpath $(abs_top_builddir)/tests/lib
 tests_unit_lib_libunit_la_SOURCES = tests/unit/lib/fake_mpi.c tests/unit/lib/loopback.c \
 	tests/unit/lib/mirror.c tests/unit/lib/scene.c
-tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/bound.c tests/mpi/lib/bound_study.c \
+tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/bound.c \
 	tests/mpi/lib/check.c tests/mpi/lib/comms.c tests/mpi/lib/data.c tests/mpi/lib/device.c \
-	tests/mpi/lib/elements.c tests/mpi/lib/first.c tests/mpi/lib/placed.c \
-	tests/mpi/lib/scenes.c tests/mpi/lib/sum.c tests/mpi/lib/traffic.c
+	tests/mpi/lib/elements.c tests/mpi/lib/first.c tests/mpi/lib/oracle.c tests/mpi/lib/placed.c \
+	tests/mpi/lib/quantisations.c tests/mpi/lib/scenes.c tests/mpi/lib/sum.c tests/mpi/lib/traffic.c
 tests_unit_coll_program_SOURCES = tests/unit/coll/program.c tools/info_program.c
 tests_unit_tools_info_link_SOURCES = tests/unit/tools/info_link.c tools/info_link.c
 tests_unit_tools_info_model_SOURCES = tests/unit/tools/info_model.c tools/info_model.c
 tests_storm_storm_SOURCES = tests/storm/storm.c tests/storm/draw.c tests/storm/episode.c tests/storm/hint.c \
-	tests/storm/kinds.c tests/storm/loudness.c tests/storm/make.c tests/storm/oracle.c \
-	tests/storm/quantisations.c tests/storm/rule.c
+	tests/storm/kinds.c tests/storm/loudness.c tests/storm/make.c tests/storm/rule.c
 
 # Functions that programs have in the place of the library's or the system's (tests/lib/wrap.h).
 tests_unit_coll_exchange_wraps = nanosleep sched_yield
