@@ -37,7 +37,6 @@ unit_programs = \
 	tests/unit/coll/shared_hostile \
 	tests/unit/coll/sketch \
 	tests/unit/coll/stages \
-	tests/unit/coll/stages_empty \
 	tests/unit/coll/stages_faults \
 	tests/unit/coll/staging \
 	tests/unit/comm/callsite \
