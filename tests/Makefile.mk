@@ -150,7 +150,6 @@ mpi_scripts = \
 	tests/mpi/preload_order.test \
 	tests/mpi/strict.test \
 	tests/mpi/report.test \
-	tests/mpi/training.test \
 	tests/mpi/traps.test \
 	tests/mpi/versions.test
 # What is tested of devices, in builds with CUDA: tests/softcuda/Makefile.mk.
