@@ -78,8 +78,6 @@ unit_programs = \
 	tests/unit/util/settings_values \
 	tests/unit/util/trace
 unit_scripts = \
-	tests/unit/bench/plot.test \
-	tests/unit/bench/results.test \
 	tests/unit/bench/scale.test \
 	tests/unit/bench/train_table.test \
 	tests/unit/pmpi/exports.test \
