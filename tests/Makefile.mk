@@ -142,13 +142,11 @@ mpi_scripts = \
 	tests/mpi/fortran.test \
 	tests/mpi/life.test \
 	tests/mpi/many.test \
-	tests/mpi/nonfinite.test \
 	tests/mpi/no_dev_shm.test \
 	tests/mpi/notices.test \
 	tests/mpi/preload_order.test \
 	tests/mpi/strict.test \
 	tests/mpi/report.test \
-	tests/mpi/traps.test \
 	tests/mpi/versions.test
 # What is tested of devices, in builds with CUDA: tests/softcuda/Makefile.mk.
 device_units =
