@@ -23,7 +23,6 @@ unit_programs = \
 	tests/unit/codec/bytes \
 	tests/unit/codec/environment \
 	tests/unit/codec/error \
-	tests/unit/codec/history \
 	tests/unit/codec/hostile \
 	tests/unit/codec/quant \
 	tests/unit/codec/sets \
@@ -38,7 +37,6 @@ unit_programs = \
 	tests/unit/coll/shared_hostile \
 	tests/unit/coll/sketch \
 	tests/unit/coll/stages \
-	tests/unit/coll/stages_empty \
 	tests/unit/coll/stages_faults \
 	tests/unit/coll/staging \
 	tests/unit/comm/callsite \
@@ -71,7 +69,6 @@ unit_programs = \
 	tests/unit/topo/room \
 	tests/unit/topo/speed \
 	tests/unit/topo/topo \
-	tests/unit/tree/man \
 	tests/unit/util/backoff \
 	tests/unit/util/log \
 	tests/unit/util/output \
@@ -81,8 +78,6 @@ unit_programs = \
 	tests/unit/util/settings_values \
 	tests/unit/util/trace
 unit_scripts = \
-	tests/unit/bench/plot.test \
-	tests/unit/bench/results.test \
 	tests/unit/bench/scale.test \
 	tests/unit/bench/train_table.test \
 	tests/unit/pmpi/exports.test \
@@ -112,14 +107,12 @@ mpi_tests = \
 	tests/mpi/forward \
 	tests/mpi/freed \
 	tests/mpi/history \
-	tests/mpi/irregular \
 	tests/mpi/long_run \
 	tests/mpi/memory_faults \
 	tests/mpi/missing \
 	tests/mpi/observe \
 	tests/mpi/ops \
 	tests/mpi/pace \
-	tests/mpi/pass_through \
 	tests/mpi/rank_faults \
 	tests/mpi/reasons \
 	tests/mpi/rules \
@@ -130,7 +123,6 @@ mpi_tests = \
 	tests/mpi/stall \
 	tests/mpi/state \
 	tests/mpi/stats \
-	tests/mpi/streams \
 	tests/mpi/surroundings \
 	tests/mpi/trace \
 	tests/mpi/times \
@@ -138,7 +130,7 @@ mpi_tests = \
 	tests/mpi/types_classify \
 	tests/mpi/uniform
 # ... what other scripts run, and these.
-mpi_programs = tests/mpi/lab_vanish tests/mpi/connect tests/mpi/find_foreign tests/mpi/find_none \
+mpi_programs = tests/mpi/lab_vanish tests/mpi/find_foreign tests/mpi/find_none \
 	tests/mpi/find_private tests/mpi/find_sum tests/mpi/held tests/mpi/keyval \
 	tests/mpi/leave tests/mpi/life tests/mpi/session \
 	tests/mpi/spawn tests/mpi/sums tests/mpi/trace_memory
@@ -146,19 +138,15 @@ mpi_scripts = \
 	tests/mpi/demo.test \
 	tests/mpi/bitwise.test \
 	tests/mpi/bound.test \
-	tests/mpi/bytes.test \
 	tests/mpi/find_mpi.test \
 	tests/mpi/fortran.test \
 	tests/mpi/life.test \
 	tests/mpi/many.test \
-	tests/mpi/nonfinite.test \
 	tests/mpi/no_dev_shm.test \
 	tests/mpi/notices.test \
 	tests/mpi/preload_order.test \
 	tests/mpi/strict.test \
 	tests/mpi/report.test \
-	tests/mpi/training.test \
-	tests/mpi/traps.test \
 	tests/mpi/versions.test
 # What is tested of devices, in builds with CUDA: tests/softcuda/Makefile.mk.
 device_units =
@@ -171,7 +159,7 @@ device_tests = $(device_units) $(device_scripts) $(device_mpi_tests:=.test)
 further_tests = $(sanitized) $(further_scripts)
 all_tests = $(core_tests) $(device_tests) $(further_tests)
 
-# Other MPIs and their clients, hosts of a lab, packages, a browser.
+# Other MPIs and their clients, hosts of a lab, packages.
 further_scripts = \
 	tests/mpi/abis.test \
 	tests/mpi/lab.test \
@@ -180,8 +168,7 @@ further_scripts = \
 	tests/mpi/python.test \
 	tests/mpi/recipes.test \
 	tests/mpi/ulfm.test \
-	tests/ptx/kernels.test \
-	tests/unit/tools/report_page.test
+	tests/ptx/kernels.test
 
 check_LTLIBRARIES = tests/lib/libtap.la tests/lib/yield.la tests/unit/lib/libunit.la tests/mpi/lib/libmpitest.la
 # What the lab and scripts/gpu-check run is for their tests too, and what says how many messages there are.
@@ -197,7 +184,7 @@ tests/mpi/demo.log: $(filter tests/mpi/lab.log tests/mpi/lab_vanish.log,$(TEST_L
 # Headers, data, and what scripts run or compile.
 EXTRA_DIST += $(wildcard $(foreach name,data/*/* fuzz/corpus/*/* */*.h */*/*.h */*.py */*/*.py */*.sh */*/*.sh, \
 		$(srcdir)/tests/$(name))) \
-	tests/lib/measure-page.js tests/lib/run-mpi tests/lib/unjudged.rules tests/mpi/lib/on-rank tests/mpi/lib/own-shm \
+	tests/lib/run-mpi tests/lib/unjudged.rules tests/mpi/lib/on-rank tests/mpi/lib/own-shm \
 	tests/mpi/lib/together tests/mpi/lib/watch-launcher tests/mpi/abi_constants.c \
 	tests/mpi/abi_split.c tests/mpi/pmpi_tool.c tests/mpi/ulfm.c tests/ptx/translate
 
@@ -234,16 +221,15 @@ tests_lib_yield_la_SOURCES = tests/lib/yield.c
 tests_lib_yield_la_LDFLAGS = -module -avoid-version -rpath $(abs_top_builddir)/tests/lib
 tests_unit_lib_libunit_la_SOURCES = tests/unit/lib/fake_mpi.c tests/unit/lib/loopback.c \
 	tests/unit/lib/mirror.c tests/unit/lib/scene.c
-tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/bound.c tests/mpi/lib/bound_study.c \
+tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/bound.c \
 	tests/mpi/lib/check.c tests/mpi/lib/comms.c tests/mpi/lib/data.c tests/mpi/lib/device.c \
-	tests/mpi/lib/elements.c tests/mpi/lib/first.c tests/mpi/lib/placed.c \
-	tests/mpi/lib/scenes.c tests/mpi/lib/sum.c tests/mpi/lib/traffic.c
+	tests/mpi/lib/elements.c tests/mpi/lib/first.c tests/mpi/lib/oracle.c tests/mpi/lib/placed.c \
+	tests/mpi/lib/quantisations.c tests/mpi/lib/scenes.c tests/mpi/lib/sum.c tests/mpi/lib/traffic.c
 tests_unit_coll_program_SOURCES = tests/unit/coll/program.c tools/info_program.c
 tests_unit_tools_info_link_SOURCES = tests/unit/tools/info_link.c tools/info_link.c
 tests_unit_tools_info_model_SOURCES = tests/unit/tools/info_model.c tools/info_model.c
 tests_storm_storm_SOURCES = tests/storm/storm.c tests/storm/draw.c tests/storm/episode.c tests/storm/hint.c \
-	tests/storm/kinds.c tests/storm/loudness.c tests/storm/make.c tests/storm/oracle.c \
-	tests/storm/quantisations.c tests/storm/rule.c
+	tests/storm/loudness.c tests/storm/make.c tests/storm/rule.c
 
 # Functions that programs have in the place of the library's or the system's (tests/lib/wrap.h).
 tests_unit_coll_exchange_wraps = nanosleep sched_yield
@@ -277,13 +263,10 @@ tests_mpi_transport_faults_SOURCES = tests/mpi/transport_faults.c $(call_faults)
 device_sum = tests/mpi/lib/device_sum.c
 tests_mpi_device_faults_SOURCES = tests/mpi/device_faults.c $(device_sum)
 tests_mpi_device_input_SOURCES = tests/mpi/device_input.c $(device_sum)
-player = tests/mpi/lib/player.c
-tests_mpi_state_SOURCES = tests/mpi/state.c $(player)
-tests_mpi_streams_SOURCES = tests/mpi/streams.c $(player)
+tests_mpi_state_SOURCES = tests/mpi/state.c tests/mpi/lib/player.c
 # These count collectives, below the library.
 steps = tests/mpi/lib/collectives.c tests/mpi/lib/steps.c tests/mpi/lib/steps_judge.c
 tests_mpi_first_SOURCES = tests/mpi/first.c tests/mpi/lib/collectives.c
-tests_mpi_irregular_SOURCES = tests/mpi/irregular.c $(steps)
 tests_mpi_rules_SOURCES = tests/mpi/rules.c $(steps)
 tests_mpi_device_steps_SOURCES = tests/mpi/device_steps.c $(steps)
 

@@ -46,7 +46,6 @@ list_missing() {
         header) has_header "$name" ;;
         mpi) [ -n "${MPICC:-}" ] || command -v "$name" ;;
         python-venv) has_python_venv ;;
-        browser) command -v chromium || command -v chromium-browser || command -v "$name" ;;
         fuzzer) has_fuzzer ;;
         esac >/dev/null || echo "$kind $name $package"
     done
@@ -109,7 +108,6 @@ command dpkg-buildpackage dpkg-dev
 command lintian lintian
 command mpicc.openmpi libopenmpi-dev
 command mpiexec.openmpi openmpi-bin
-browser chromium-headless-shell chromium-headless-shell
 python-venv - python3-venv
 END
 }

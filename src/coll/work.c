@@ -127,8 +127,9 @@ void cgx_slice_settle(struct cgx_slice *slice)
     const struct cgx_block block = cgx_program_sum(program, slice->round);
 
     /* Before the first messages even a rank that has nothing to send waits: the device may still
-     * read what the slice before has received in this memory. */
-    if (cgx_block_is_empty(block) && slice->round != program->start)
+     * read what the slice before has received in this memory. Later a rank without messages could
+     * tell no other that it failed. */
+    if (cgx_cut_pieces(&slice->slot->cut, block) == 0 && slice->round != program->start)
         return;
     /* Waits even if the slice was declined after its start: queued work still writes where headers
      * go. */

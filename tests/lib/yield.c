@@ -6,7 +6,7 @@
  * that is not running lasts until the kernel takes the processor away: an all-reduce of 1024
  * elements on 8 ranks and 2 processors takes 47 ms, and 0.1 ms with this. A rank that has yielded
  * in vain for a while sleeps: beside another program that computes, each yield costs it a time
- * slice (3 ranks of tests/mpi/irregular on 2 processors: 43 to 60 s, 11 s when they sleep, 11 s
+ * slice (3 ranks with many small sums on 2 processors: 43 to 60 s, 11 s when they sleep, 11 s
  * alone). */
 #define _GNU_SOURCE
 #include <dlfcn.h>

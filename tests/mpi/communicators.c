@@ -30,26 +30,6 @@ static bool sum_is_right(MPI_Comm comm, size_t count, uint64_t seed, bool *compr
     return judged.right && judged.same;
 }
 
-static void test_split(void)
-{
-    MPI_Comm part, reversed, nested;
-    bool good = true, compressed = false;
-
-    MPI_Comm_split(MPI_COMM_WORLD, check_rank % 2, 0, &part);
-    MPI_Comm_split(MPI_COMM_WORLD, 0, -check_rank, &reversed);
-    MPI_Comm_dup(part, &nested);
-    for (uint64_t i = 0; i < 6; i++) {
-        good = sum_is_right(part, 5000, i, &compressed) && good;
-        good = sum_is_right(reversed, 7000, i, &compressed) && good;
-        good = sum_is_right(nested, 3000, i, &compressed) && good;
-    }
-    check(good, "parts, reversed order and duplicates: right");
-    check(compressed, "parts, reversed order and duplicates: compressed");
-    MPI_Comm_free(&nested);
-    MPI_Comm_disconnect(&reversed);
-    MPI_Comm_free(&part);
-}
-
 /* Calls that never repeat a count, and calls that always do. */
 static void test_memory(void)
 {
@@ -381,11 +361,10 @@ static void test_errors(void)
 
 int main(int argc, char **argv)
 {
-    static const struct check_part parts[] = {{"split", test_split},       {"memory", test_memory},
-                                              {"handler", test_handler},   {"many", test_many},
-                                              {"all", test_all},           {"cheap", test_cheap},
-                                              {"threaded", test_threaded}, {"late", test_late},
-                                              {"segments", test_segments}, {"errors", test_errors}};
+    static const struct check_part parts[] = {
+        {"memory", test_memory}, {"handler", test_handler},   {"many", test_many},
+        {"all", test_all},       {"cheap", test_cheap},       {"threaded", test_threaded},
+        {"late", test_late},     {"segments", test_segments}, {"errors", test_errors}};
     int level;
 
     if (strcmp(argv[1], "threaded") == 0)

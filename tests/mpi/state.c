@@ -176,13 +176,6 @@ static void play_factors(struct player *player, unsigned step)
     sum_factor(player);
 }
 
-static void play_factors_alike(struct player *player, unsigned step)
-{
-    (void)step;
-    sum_noise(player, WIDTH * WIDTH, 1e-3f);
-    sum_factor(player);
-}
-
 /* Weights on which all ranks but the last nearly agree; that one is as far away as they are long.
  */
 static void play_straggler(struct player *player, unsigned step)
@@ -209,14 +202,7 @@ static void sum_parts(struct player *player, size_t count, int ranks)
     player_sum_input(player, PLAYER_WEIGHTS, count);
 }
 
-static void play_gather_last(struct player *player, unsigned step)
-{
-    (void)step;
-    sum_noise(player, 2 * COUNT, 1);
-    sum_parts(player, 2 * COUNT, player->ranks);
-}
-
-static void play_gather_first(struct player *player, unsigned step)
+static void play_gather(struct player *player, unsigned step)
 {
     (void)step;
     sum_parts(player, 2 * COUNT, player->ranks);
@@ -291,32 +277,23 @@ static void play_noise(struct player *player, unsigned step)
     sum_noise(player, COUNT, 1);
 }
 
-static void sum_softmax(struct player *player, unsigned step, unsigned batch)
+static void play_softmax(struct player *player, unsigned step)
 {
+    enum { BATCH = 64 };
     static float weights[COUNT];
     float *gradient = player_input(player, COUNT), values[INPUTS];
     const float *sum;
 
     memset(gradient, 0, sizeof weights);
-    for (uint64_t s = 0; s < batch; s++) {
+    for (uint64_t s = 0; s < BATCH; s++) {
         size_t class = data_random(10, (uint64_t)player->rank + 100 * step, s) % CLASSES;
 
         draw_sample(player, s, class, values);
-        learn(weights, values, class, 1 / (float)batch, gradient);
+        learn(weights, values, class, 1.0f / BATCH, gradient);
     }
     sum = player_sum_input(player, PLAYER_GRADIENT, COUNT);
     for (size_t i = 0; i < COUNT; i++)
         weights[i] -= 0.5f * sum[i] / (float)player->ranks;
-}
-
-static void play_softmax_64(struct player *player, unsigned step)
-{
-    sum_softmax(player, step, 64);
-}
-
-static void play_softmax_1024(struct player *player, unsigned step)
-{
-    sum_softmax(player, step, 1024);
 }
 
 /* Of a large batch: noise is a sixth of the sum's square, of which the rest becomes smaller. */
@@ -339,15 +316,6 @@ static void play_experts(struct player *player, unsigned step)
     for (size_t i = 0; i < COUNT; i++)
         input[i] = mine ? own_gauss(player, 1, i) : 0;
     player_sum_input(player, PLAYER_GRADIENT, COUNT);
-}
-
-/* ... in every fourth step. */
-static void play_few_experts(struct player *player, unsigned step)
-{
-    if (step % 4 == 0)
-        play_experts(player, step / 4);
-    else
-        sum_noise(player, COUNT, 1);
 }
 
 static void play_decaying(struct player *player, unsigned step)
@@ -375,20 +343,16 @@ static const struct player_stream scenes[] = {
     {"federated", play_federated, STEPS, 0, 0, 0},
     {"broadcast", play_broadcast, 2 * STEPS, WATCHED_FROM, 90, 100},
     {"factors", play_factors, STEPS, WATCHED_FROM, 90, 100},
-    {"factors_alike", play_factors_alike, STEPS, WATCHED_FROM, 0, 100},
     {"straggler", play_straggler, STEPS, 0, 0, 0},
-    {"gather_last", play_gather_last, STEPS, WATCHED_FROM, 0, 100},
-    {"gather_first", play_gather_first, STEPS, WATCHED_FROM, 0, 100},
+    {"gather", play_gather, STEPS, WATCHED_FROM, 0, 100},
     {"gather_varied", play_gather_varied, 5 * STEPS, WATCHED_FROM, 30, 100},
     {"rest", play_rest, STEPS + 40, WATCHED_FROM, 90, 100},
     {"in_turn", play_in_turn, 2 * STEPS, 2 * WATCHED_FROM, 0, 100},
     {"zeros", play_zeros, 2 * STEPS, STEPS / 2 + WATCHED_FROM, 90, 100},
     {"noise", play_noise, STEPS, WATCHED_FROM, 95, 100},
-    {"softmax_64", play_softmax_64, STEPS, WATCHED_FROM, 95, 100},
-    {"softmax_1024", play_softmax_1024, STEPS / 2, WATCHED_FROM, 95, 100},
+    {"softmax", play_softmax, STEPS, WATCHED_FROM, 95, 100},
     {"large_batch", play_large_batch, STEPS, WATCHED_FROM, 95, 100},
     {"experts", play_experts, 2 * STEPS, WATCHED_FROM, 90, 100},
-    {"few_experts", play_few_experts, STEPS, WATCHED_FROM, 90, 100},
     {"decaying", play_decaying, STEPS, WATCHED_FROM, 95, 100},
     {"fused", play_fused, STEPS, WATCHED_FROM, 95, 100},
 };

@@ -7,7 +7,7 @@
 #define TESTS_STORM_EPISODE_H
 
 #include "make.h"
-#include "oracle.h"
+#include "mpi/lib/oracle.h"
 
 /* On this rank; calls of several communicators that were made together count once. */
 struct episode_tally {
@@ -28,9 +28,5 @@ void episode_end(struct episode *episode);
 /* The next call. If its result is not right that is said, and the job ends. False: there is none.
  */
 bool episode_call(struct episode *episode, struct episode_tally *tally);
-
-/* Blocks of uniform pieces in messages that kinds_count has seen, by kind (doc/format.md). */
-extern uint64_t kinds_sent[16];
-void kinds_count(const unsigned char *message, size_t bytes);
 
 #endif

@@ -7,7 +7,7 @@
 #ifndef TESTS_STORM_LOUDNESS_H
 #define TESTS_STORM_LOUDNESS_H
 
-#include "oracle.h"
+#include "mpi/lib/oracle.h"
 
 /* SUM, of which this rank of COMM looks at a share. Collective. LOUDEST is the mean square of the
  * loudest sum of COMM so far, and becomes that with SUM. */

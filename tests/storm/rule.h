@@ -7,7 +7,7 @@
 #define TESTS_STORM_RULE_H
 
 #include "hint.h"
-#include "oracle.h"
+#include "mpi/lib/oracle.h"
 
 /* Before MPI_Init: draws rules, and makes CGX_RULES a file that has them, of this process alone.
  * LIMITS has a count more then. */

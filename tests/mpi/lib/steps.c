@@ -171,7 +171,6 @@ static bool settle(struct steps *steps, struct verdict *verdict, int rank)
         steps->found[i].square = verdict->squares[i];
         steps->found[i].exact = steps->type == ELEMENT_FLOAT32 && verdict->differs[i] == 0;
         steps->found[i].ordered = verdict->disorder[i] == 0;
-        steps->square += verdict->squares[i];
     }
     if (rank == 0 && verdict->laundered + verdict->beyond > 0)
         fprintf(stderr, "step %llu: %g elements finite where the sum is not, %g beyond the bound\n",
@@ -187,7 +186,6 @@ bool steps_take(struct steps *steps)
 
     PMPI_Comm_rank(steps->comm, &rank);
     PMPI_Comm_size(steps->comm, &ranks);
-    steps->square = 0;
     steps->failed = false;
     steps->messages = steps->bytes = steps->collectives = 0;
     for (size_t i = 0; i < steps->nparts;) {
@@ -219,20 +217,6 @@ bool steps_take_both(struct steps *steps, struct steps *other, int n)
         good &= steps_take(steps);
         good &= steps_take(other);
     }
-    return good;
-}
-
-bool steps_stray(struct steps *steps, size_t count)
-{
-    struct steps once = *steps;
-    bool good;
-
-    once.nparts = 1;
-    once.parts[0] = (struct steps_part){count, DATA_GAUSSIAN, 1, 0, false};
-    good = steps_take(&once);
-    steps->digest = once.digest;
-    steps->messages = once.messages;
-    steps->found[0] = once.found[0];
     return good;
 }
 

@@ -42,7 +42,6 @@ struct steps {
     size_t nparts;
     struct steps_part parts[STEPS_PARTS];
     struct steps_found found[STEPS_PARTS];
-    double square; /* of all parts */
     bool failed;   /* a rank was returned an error, or its input was changed */
     uint64_t messages, bytes;
     uint64_t collectives;        /* see collectives.h */
@@ -62,9 +61,6 @@ bool steps_take(struct steps *steps);
 /* N of them; of both, in turn. */
 bool steps_take_all(struct steps *steps, int n);
 bool steps_take_both(struct steps *steps, struct steps *other, int n);
-
-/* A call that is not of the step: the sum of COUNT elements. True as above. */
-bool steps_stray(struct steps *steps, size_t count);
 
 /* Parts in all calls of the last step that were exact. */
 size_t steps_exact(const struct steps *steps);

@@ -1,12 +1,13 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Bytes of the format that are written out by hand from doc/format.md: a message, and two buckets.
- * sets.c compares all else with a reference. */
+/* Bytes of the format that are written out by hand from doc/format.md: a message, two buckets, and
+ * what histories learn from. sets.c compares all else with a reference. */
 
 #include <string.h>
 
 #include "codec/encoding.h"
+#include "codec/history.h"
 #include "lib/tap.h"
 #include "unit/lib/codec_data.h"
 
@@ -65,9 +66,22 @@ static void test_buckets(void)
        "buckets at 4 bits have their bytes");
 }
 
+/* Buckets learn from sums whose squares add up to more than 2^-100 and less than 2^126. */
+static void test_history(void)
+{
+    ok(cgx_history_is_known(0x1.fffffep125f) && cgx_history_is_known(0x1.000002p-100f) &&
+           !cgx_history_is_known(0x1p126f) && !cgx_history_is_known(0x1p-100f) &&
+           !cgx_history_is_known(0) && !cgx_history_is_known(INFINITY) &&
+           !cgx_history_is_known(NAN),
+       "a bucket learns from sums that are neither too small nor too large");
+    /* Up to a multiple of 64 elements, and four bytes for each of 20 buckets. */
+    ok(cgx_history_bytes(20011) == 20032 + 4 * 20, "a history has a byte for each element");
+}
+
 int main(void)
 {
     test_message();
     test_buckets();
+    test_history();
     return done_testing();
 }

@@ -234,23 +234,19 @@ static void test_turns(void)
 
 static void test_crossing(void)
 {
-    static const struct {
-        const char *nodes;
-        double limit;
-    } cases[] = {{"0011", 1.01},     {"0101", 1.01},      {"00001111", 1.01},
-                 {"00112233", 1.01}, {"+00112233", 1.01}, {"+0123456789abcdef", 1.01}};
+    static const char *const cases[] = {"01",       "012",      "0011",      "0101",
+                                        "00001111", "00112233", "+00112233", "+0123456789abcdef"};
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct scene scene = scene_of(cases[i].nodes, CGX_FLOAT32, 1 << 18);
+        struct scene scene = scene_of(cases[i], CGX_FLOAT32, 1 << 18);
         double least, nodes;
 
         scene_fill(&scene, 3);
         scene_run(&scene);
         nodes = scene.nodes->nodes;
         least = 2 * (nodes - 1) / nodes * (double)scene.schedule.plan.bytes;
-        ok(scene_all_are(&scene, CGX_OUTCOME_DONE) &&
-               (double)scene.busiest <= cases[i].limit * least,
-           "nodes %s: a node sends %.4f of the least bytes to others", cases[i].nodes,
+        ok(scene_all_are(&scene, CGX_OUTCOME_DONE) && (double)scene.busiest <= 1.01 * least,
+           "nodes %s: a node sends %.4f of the least bytes to others", cases[i],
            (double)scene.busiest / least);
         scene_free(&scene);
     }

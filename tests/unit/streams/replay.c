@@ -5,12 +5,10 @@
  *
  * Runs policy/step/recurrence.h over streams of sums as zoo.py writes them, one sum right after the
  * other or with PAUSES between steps. Prints a line a stream, '|' between: kind, name; of the
- * gradient's elements %, that recurred after step 50; the first step in which any sum did, and the
- * first large sum; of the gradient's sums that recurred %, with a right position, and with a wrong
- * one; of the elements that are no gradient %, and of late passes %, that recurred; generations;
- * the evidence.
+ * gradient's elements %, that recurred after step 50; of the gradient's sums that recurred %, with
+ * a right position, and with a wrong one; of the elements that are no gradient %, that recurred.
+ * Late passes over weights are not counted.
  * '-' where there is nothing that it could be of. Right is what a position is most often. */
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,12 +46,9 @@ struct part {
 };
 
 struct score {
-    struct part late, other, passes;
-    long first, told_first;    /* steps; -1: none */
-    size_t large, first_large; /* large sums, and up to the first that recurred */
+    struct part late, other;
     size_t compressed, placed, right;
     struct told *told;
-    uint64_t generations;
 };
 
 static void fail(const char *why)
@@ -126,16 +121,10 @@ static void score_gradient(struct score *score, const struct call *call,
 static void score_call(struct score *score, const struct call *call,
                        const struct cgx_occurrence *occurrence, uint64_t generation)
 {
-    score->large++;
-    if (occurrence->recurs && score->first < 0) {
-        score->first = call->step;
-        score->first_large = score->large;
-    }
     if (call->label == 'g')
         score_gradient(score, call, occurrence, generation);
-    else
-        add_part(call->label == 'w' ? &score->passes : &score->other, call->count,
-                 occurrence->recurs);
+    else if (call->label != 'w')
+        add_part(&score->other, call->count, occurrence->recurs);
 }
 
 static int compare_told(const void *a, const void *b)
@@ -186,13 +175,12 @@ static int64_t draw_pause(const struct call *call, size_t n, uint32_t *step)
     return between ? 20000000 + drawn * 100000 : 5000 + drawn * 200;
 }
 
-static void replay(const struct stream *stream, bool pauses, struct score *score,
-                   const char **evidence)
+static void replay(const struct stream *stream, bool pauses, struct score *score)
 {
     struct cgx_recurrence *made = create(2, 0);
     uint32_t step = 0;
 
-    *score = (struct score){.first = -1};
+    *score = (struct score){.right = 0};
     score->told = malloc((stream->ncalls + 1) * sizeof *score->told);
     if (!score->told)
         fail("memory is short");
@@ -208,8 +196,6 @@ static void replay(const struct stream *stream, bool pauses, struct score *score
     }
     score->right = count_right(score->told, score->placed);
     free(score->told);
-    score->generations = cgx_recurrence_generation(made);
-    *evidence = cgx_evidence_name(cgx_recurrence_evidence(made, NULL));
     cgx_recurrence_free(made);
 }
 
@@ -223,23 +209,16 @@ static void print_part(double part, double all)
         printf("|-");
 }
 
-static void print_score(const struct stream *stream, const struct score *score,
-                        const char *evidence)
+static void print_score(const struct stream *stream, const struct score *score)
 {
     double compressed = (double)score->compressed;
 
     printf("%c|%s", stream->kind, stream->name);
     print_part((double)score->late.part, (double)score->late.all);
-    if (score->first < 0)
-        printf("|-|-");
-    else
-        printf("|%ld|%zu", score->first, score->first_large);
     print_part((double)score->right, compressed);
     print_part((double)(score->placed - score->right), compressed);
     print_part((double)score->other.part, (double)score->other.all);
-    print_part((double)score->passes.part, (double)score->passes.all);
-    printf("|%" PRIu64, score->generations);
-    printf("|%s\n", evidence);
+    putchar('\n');
 }
 
 int main(int argc, char **argv)
@@ -247,14 +226,13 @@ int main(int argc, char **argv)
     bool pauses = argc > 1 && strcmp(argv[1], "pauses") == 0;
     struct stream stream = {0};
     struct score score;
-    const char *evidence;
     char line[128] = "";
 
     if (!fgets(line, sizeof line, stdin))
         fail("there are no streams");
     while (read_stream(&stream, line, sizeof line)) {
-        replay(&stream, pauses, &score, &evidence);
-        print_score(&stream, &score, evidence);
+        replay(&stream, pauses, &score);
+        print_score(&stream, &score);
     }
     free(stream.calls);
     return 0;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi/lib/check.h"
+#include "check.h"
 
 enum { UNIT = 4096 }; /* whole buckets of any size */
 
@@ -254,6 +254,9 @@ static void find_nodes(struct oracle *oracle, int per_node, MPI_Comm comm)
     int ranks[ORACLE_RANKS], world[ORACLE_RANKS];
     MPI_Group all, group;
 
+    oracle->nodes = per_node == 0;
+    if (per_node == 0) /* there may be no world */
+        return;
     PMPI_Comm_group(MPI_COMM_WORLD, &all);
     PMPI_Comm_group(comm, &group);
     for (int i = 0; i < oracle->ranks; i++)
@@ -264,8 +267,7 @@ static void find_nodes(struct oracle *oracle, int per_node, MPI_Comm comm)
     for (int i = 0; i < oracle->ranks; i++) {
         int like = 0;
 
-        while (like < i && (per_node == 0 ? 0 : world[like] / per_node) !=
-                               (per_node == 0 ? 0 : world[i] / per_node))
+        while (like < i && world[like] / per_node != world[i] / per_node)
             like++;
         oracle->node[i] = like < i ? oracle->node[like] : oracle->nodes++;
     }

@@ -6,17 +6,17 @@
  * quantisations on its way allow, those with a history of sums included; where the
  * exact sum is not finite the result is not finite; and it is not finite elsewhere only in a bucket
  * that has or nearly has such an element. */
-#ifndef TESTS_STORM_ORACLE_H
-#define TESTS_STORM_ORACLE_H
+#ifndef TESTS_MPI_LIB_ORACLE_H
+#define TESTS_MPI_LIB_ORACLE_H
 
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "mpi/lib/bound.h"
-#include "mpi/lib/placed.h"
+#include "bound.h"
+#include "placed.h"
 
-enum { ORACLE_RANKS = 8 };
+enum { ORACLE_RANKS = 64 };
 
 /* How a sum may have been formed. */
 struct oracle {
@@ -56,7 +56,7 @@ struct oracle_verdict {
 };
 
 /* RESULT of SUM, of which this rank of the communicator judges a share. The steps of uniform
- * quantisation are at most STEP (loudness.h). */
+ * quantisation are at most STEP (storm/loudness.h). */
 struct oracle_verdict oracle_judge(const struct oracle *oracle, const struct placed *sum, int rank,
                                    double step, const void *result);
 
