@@ -125,7 +125,6 @@ libcgxcore_la_SOURCES = \
 	src/comm/comm.c src/comm/comm.h \
 	src/comm/connect.c src/comm/connect.h \
 	src/comm/decide.c src/comm/decide.h \
-	src/comm/freeing.c src/comm/freeing.h \
 	src/comm/placement.c src/comm/placement.h \
 	src/comm/positions.c src/comm/positions.h \
 	src/comm/private_comm.c src/comm/private_comm.h \

@@ -10,7 +10,6 @@
 #include "comm/agreement.h"
 #include "comm/attribute.h"
 #include "comm/ballot.h"
-#include "comm/freeing.h"
 #include "comm/private_comm.h"
 #include "comm/tables.h"
 #include "mpi/config.h"
