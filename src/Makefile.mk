@@ -126,7 +126,6 @@ libcgxcore_la_SOURCES = \
 	src/comm/connect.c src/comm/connect.h \
 	src/comm/decide.c src/comm/decide.h \
 	src/comm/placement.c src/comm/placement.h \
-	src/comm/positions.c src/comm/positions.h \
 	src/comm/private_comm.c src/comm/private_comm.h \
 	src/comm/resources.c src/comm/resources.h \
 	src/comm/state.h \

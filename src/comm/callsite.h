@@ -14,6 +14,9 @@
 #include "policy/widths/step_size.h"
 #include "policy/worth.h"
 #include "util/backoff.h"
+#include "util/trace.h"
+
+struct cgx_comm;
 
 enum cgx_site_state {
     CGX_SITE_NEW,        /* nothing is known of its data */
@@ -104,6 +107,22 @@ static inline bool cgx_callsite_waits(const struct cgx_site_shared *site)
 /* Whether ranks must ask each other in this call; otherwise counts the call. */
 bool cgx_callsite_due(struct cgx_callsite *site);
 
+/* Records that SITE's last sum was formed in WAY since BEGUN (cgx_trace_clock). */
+static inline void cgx_callsite_took(const struct cgx_callsite *site, enum cgx_way way,
+                                     int64_t begun)
+{
+    if (site->worth)
+        cgx_worth_took(site->worth, way, site->key.count, cgx_trace_clock_since(begun) - begun);
+}
+
+/* A call of SITE was exact since that is faster: its step size is not known any more when it is
+ * compressed again. */
+void cgx_callsite_left(struct cgx_callsite *site);
+
+/* How old the next compressed call of SITE is (policy/widths/step_size.h): it counts the compressed
+ * ones, and those that were exact since that is faster. */
+uint32_t cgx_callsite_age(const struct cgx_comm *state, const struct cgx_callsite *site);
+
 /* ---- histories ---- */
 
 /* The history (codec/history.h) of a sum with a position in the step, whatever its plan: it begins
@@ -118,15 +137,25 @@ void cgx_callsite_reserve_history(struct cgx_callsite *site, const struct cgx_co
 /* Ranks have the memory: ALL, or some have not, and all free theirs. The history is empty. */
 void cgx_callsite_agree_history(struct cgx_callsite *site, bool all);
 
-/* Gives the history of SITE, if ranks have agreed on it, to the next call, COLL, which is otherwise
- * complete. A rank that has lost the history declines the call. */
-void cgx_callsite_attach_history(const struct cgx_callsite *site, struct cgx_coll *coll);
+/* ---- what follows for a compressed call from the sums before, and from it for the next ones ----
+ */
 
-/* After the call. If it failed on all ranks, the history would be of a sum that was not used, and
- * is forgotten. A rank that has lost the call has no history, and the others do not know: it
- * declines the next call, after which no rank has one. */
-void cgx_callsite_conclude_history(struct cgx_callsite *site, const struct cgx_coll *coll,
-                                   enum cgx_outcome outcome);
+/* A step begins: call it before its first call with a position is served. */
+void cgx_callsite_begin_step(struct cgx_comm *state);
+
+/* Gives the next call of SITE, COLL, which is otherwise complete, the history of the site, if ranks
+ * have agreed on it: a rank that has lost it declines the call. And the error and the floor of
+ * uniform quantisation, and its steps: the training step's, or the site's until there are any.
+ * These stay 0 if unknown, or while sums are young; and all if the plan has no uniform segments. */
+void cgx_callsite_attach(const struct cgx_comm *state, const struct cgx_callsite *site,
+                         struct cgx_coll *coll);
+
+/* After the call: records what it has quantised, the same on all ranks that did not fail. If it
+ * failed on all ranks, the history would be of a sum that was not used, and is forgotten. A rank
+ * that has lost the call has no history, and the others do not know: it declines the next call,
+ * after which no rank has one. */
+void cgx_callsite_conclude(struct cgx_comm *state, struct cgx_callsite *site,
+                           const struct cgx_coll *coll, enum cgx_outcome outcome);
 
 /* Frees all of SITE and empties its place. */
 void cgx_callsite_drop(struct cgx_callsite *site);

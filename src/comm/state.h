@@ -118,7 +118,7 @@ struct cgx_comm_shared {
     struct cgx_kind kinds[CGX_KINDS]; /* written by resources.c; calls count its back-offs */
 };
 
-/* Of the present step; written by positions.c. */
+/* Of the present step; written by callsite.c. */
 struct cgx_step {
     struct cgx_step_size size; /* of uniform quantisation, for steps of ... */
     uint64_t generation;       /* ... these positions */

@@ -5,7 +5,6 @@
 
 #include "comm/ballot.h"
 #include "comm/callsites.h"
-#include "comm/positions.h"
 #include "observe/notices.h"
 
 /* Rank 0 says that sums like SITE's are formed in another way from now on. */
@@ -48,6 +47,6 @@ int cgx_weigh_next(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_w
     if (code == CGX_MPI_SUCCESS)
         *way =
             cgx_worth_next(worth, worth->begun ? NULL : cgx_callsites_neighbour(state, &site->key),
-                           cgx_positions_age(state, site));
+                           cgx_callsite_age(state, site));
     return code;
 }

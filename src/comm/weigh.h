@@ -8,18 +8,10 @@
 
 #include "comm/state.h"
 #include "policy/worth.h"
-#include "util/trace.h"
 
 /* Sets *WAY to that of the next sum of SITE, of those that ranks have agreed to compress, if times
  * decide that. Collective on the caller's communicator where times are compared. Returns MPI's
  * code. */
 int cgx_weigh_next(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_way *way);
-
-/* Records that SITE's last sum was formed in WAY since BEGUN (cgx_trace_clock). */
-static inline void cgx_weigh_took(const struct cgx_callsite *site, enum cgx_way way, int64_t begun)
-{
-    if (site->worth)
-        cgx_worth_took(site->worth, way, site->key.count, cgx_trace_clock_since(begun) - begun);
-}
 
 #endif

@@ -7,7 +7,6 @@
 #include "comm/comm.h"
 #include "comm/decide.h"
 #include "comm/placement.h"
-#include "comm/positions.h"
 #include "comm/private_comm.h"
 #include "comm/tables.h"
 #include "comm/weigh.h"
@@ -59,8 +58,8 @@ static int leave_faster(struct cgx_record *record, struct cgx_callsite *site)
     int64_t begun = cgx_trace_clock();
     int code = cgx_exact(record, CGX_REASON_SLOWER);
 
-    cgx_weigh_took(site, CGX_WAY_EXACT, begun);
-    cgx_positions_left(site);
+    cgx_callsite_took(site, CGX_WAY_EXACT, begun);
+    cgx_callsite_left(site);
     return code;
 }
 
@@ -257,7 +256,7 @@ static int reduce(struct cgx_record *record, struct cgx_comm **state)
     if (comm->stats)
         cgx_stats_step(comm->stats, comm->stream.recurrence, occurrence.begins_step);
     if (occurrence.begins_step)
-        cgx_positions_step(comm);
+        cgx_callsite_begin_step(comm);
     if (!cgx_tables_serve(count))
         return cgx_exact(record, CGX_REASON_SMALL);
     site = find_expected(comm, request, &occurrence);

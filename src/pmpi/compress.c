@@ -8,9 +8,7 @@
 #include "comm/callsites.h"
 #include "comm/connect.h"
 #include "comm/decide.h"
-#include "comm/positions.h"
 #include "comm/private_comm.h"
-#include "comm/weigh.h"
 #include "cuda/peers.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
@@ -79,11 +77,10 @@ static void note(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_rea
 {
     struct cgx_site_note note = {.event = CGX_EVENT_RAN, .reason = refusal};
 
-    cgx_callsite_conclude_history(site, coll, outcome);
+    cgx_callsite_conclude(state, site, coll, outcome);
     if (outcome == CGX_OUTCOME_DONE) {
-        cgx_positions_quantised(state, site, coll);
         cgx_look_ran(coll, state, site);
-        cgx_weigh_took(site, CGX_WAY_COMPRESSED, entered);
+        cgx_callsite_took(site, CGX_WAY_COMPRESSED, entered);
     } else if (outcome == CGX_OUTCOME_HELD) {
         note.event = CGX_EVENT_HELD;
     } else if (outcome == CGX_OUTCOME_DECLINED || outcome == CGX_OUTCOME_HALFWAY) {
@@ -152,10 +149,9 @@ int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
         code = cgx_decide_histories(state, site, &coll);
     if (code != CGX_MPI_SUCCESS)
         return code;
-    cgx_callsite_attach_history(site, &coll);
+    cgx_callsite_attach(state, site, &coll);
     if (site->guarded && !cgx_config_observes())
         cgx_look_prepare(record->request, state, site, &coll);
-    cgx_positions_set_steps(state, site, &coll);
     cgx_backoff_due(&kind->p2p_suspended);
     run(&coll, record);
     note(state, site, capability->refusal, &coll, record->outcome, entered);

@@ -7,7 +7,6 @@
 
 #include "codec/codec.h"
 #include "comm/callsites.h"
-#include "comm/weigh.h"
 #include "cuda/memory.h"
 #include "cuda/pinned_pool.h"
 #include "mpi/config.h"
@@ -198,7 +197,7 @@ int cgx_look_exact(struct cgx_record *record, struct cgx_comm *state, enum cgx_r
         cgx_worth_begin_exact(site->worth);
     begun = cgx_trace_clock();
     code = cgx_exact(record, reason);
-    cgx_weigh_took(site, CGX_WAY_EXACT, begun);
+    cgx_callsite_took(site, CGX_WAY_EXACT, begun);
     cgx_float_enter(&caller);
     if (can && !in_place && code == CGX_MPI_SUCCESS)
         see_input(&own, &input);

@@ -152,10 +152,11 @@ static void run(struct rank *rank, int r, enum cgx_outcome outcome)
     static const struct cgx_schedule schedule = {
         .plan = {.count = 1024, .bucket_size = 1024, .has_history = true}};
     struct cgx_coll coll = {.schedule = &schedule, .backend = cgx_backend_host(), .vote = r == 1};
+    static struct cgx_comm state;
 
     coll.has_history = rank->site.shared.history.agreed;
-    cgx_callsite_conclude_history(
-        &rank->site, &coll, outcome == CGX_OUTCOME_DONE && r == 2 ? CGX_OUTCOME_LOST : outcome);
+    cgx_callsite_conclude(&state, &rank->site, &coll,
+                          outcome == CGX_OUTCOME_DONE && r == 2 ? CGX_OUTCOME_LOST : outcome);
 }
 
 /* What the sequence of calls and ballots say, the same to all ranks. */
