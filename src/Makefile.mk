@@ -130,7 +130,6 @@ libcgxcore_la_SOURCES = \
 	src/comm/resources.c src/comm/resources.h \
 	src/comm/state.h \
 	src/comm/tables.c src/comm/tables.h \
-	src/comm/weigh.c src/comm/weigh.h \
 	src/pmpi/allreduce.c src/pmpi/allreduce.h \
 	src/pmpi/bounce.c src/pmpi/bounce.h \
 	src/pmpi/compress.c src/pmpi/compress.h \

@@ -27,6 +27,11 @@ bool cgx_decide_is_due(struct cgx_comm *state, struct cgx_callsite *site);
 int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site,
                struct cgx_capability *capability);
 
+/* Sets *WAY to that of the next sum of SITE, of those that ranks have agreed to compress, if times
+ * decide that (policy/worth.h); ranks compare them in a ballot where that is due. Returns the
+ * ballot's code. */
+int cgx_decide_way(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_way *way);
+
 /* Whether this call of SITE, COLL, and others of the step whose turn it is have a history from now
  * on: ranks agree on that, in one ballot. COLL is complete but for that. Returns the ballot's code.
  */

@@ -9,7 +9,6 @@
 #include "comm/placement.h"
 #include "comm/private_comm.h"
 #include "comm/tables.h"
-#include "comm/weigh.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "mpi/stall.h"
@@ -86,7 +85,7 @@ static int serve_agreed(struct cgx_record *record, struct cgx_comm *state,
     int code = CGX_MPI_SUCCESS;
 
     if (site->worth)
-        code = cgx_weigh_next(state, site, &way);
+        code = cgx_decide_way(state, site, &way);
     if (code != CGX_MPI_SUCCESS)
         return code;
     if (way == CGX_WAY_EXACT)
