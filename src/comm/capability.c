@@ -3,10 +3,6 @@
 
 #include "comm/capability.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "codec/codec.h"
 #include "comm/connect.h"
 #include "cuda/pinned_pool.h"
 
@@ -106,35 +102,4 @@ bool cgx_capability_is_on_host(const struct cgx_capability *capability)
 {
     return !capability->refusal && capability->request->send.memory == CGX_MEMORY_HOST &&
            capability->request->receive.memory == CGX_MEMORY_HOST;
-}
-
-/* ---- elements of the caller's buffers ---- */
-
-struct cgx_input_sample cgx_input_spread(size_t elements, size_t most)
-{
-    size_t stride = elements / most;
-
-    if (stride < 2)
-        return (struct cgx_input_sample){.stride = 1, .count = elements < most ? elements : most};
-    return (struct cgx_input_sample){.stride = (stride - 1) | 1, .count = most};
-}
-
-bool cgx_input_gather(const struct cgx_pointer *where, const void *buffer, enum cgx_dtype dtype,
-                      const struct cgx_input_sample *sample, float *values)
-{
-    size_t size = cgx_dtype_size(dtype), stride = sample->stride * size;
-    const char *from = buffer;
-    char *elements = malloc(sample->count * size);
-    bool ok = elements != NULL;
-
-    if (ok && where->memory != CGX_MEMORY_HOST)
-        ok = cgx_pinned_gather(where, elements,
-                               &(struct cgx_strided){from, size, stride, sample->count}) == CGX_OK;
-    else
-        for (size_t i = 0; ok && i < sample->count; i++)
-            memcpy(elements + i * size, from + i * stride, size);
-    if (ok)
-        cgx_peek_elements(dtype, elements, sample->count, values);
-    free(elements);
-    return ok;
 }

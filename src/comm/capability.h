@@ -5,7 +5,6 @@
 #ifndef CGX_COMM_CAPABILITY_H
 #define CGX_COMM_CAPABILITY_H
 
-#include "codec/format.h"
 #include "comm/state.h"
 #include "mpi/request.h"
 
@@ -26,22 +25,5 @@ const void *cgx_capability_input(struct cgx_capability *capability, void *output
 
 /* Whether it can compress the call, from and to host memory. */
 bool cgx_capability_is_on_host(const struct cgx_capability *capability);
-
-/* ---- elements of the caller's buffers, copied to the host ---- */
-
-/* COUNT elements: the first, and every STRIDE-th from there. */
-struct cgx_input_sample {
-    size_t stride, count;
-};
-
-/* A sample of at most MOST of the ELEMENTS of a buffer, spread over it at an odd distance so that
- * columns of a matrix do not alias. */
-struct cgx_input_sample cgx_input_spread(size_t elements, size_t most);
-
-/* Copies the elements SAMPLE of BUFFER, which is at WHERE, converted from DTYPE to float32. Device
- * memory is read after all earlier work of the legacy default stream and of streams that
- * synchronise with it. False: they cannot be read. */
-bool cgx_input_gather(const struct cgx_pointer *where, const void *buffer, enum cgx_dtype dtype,
-                      const struct cgx_input_sample *sample, float *values);
 
 #endif

@@ -7,10 +7,8 @@
 
 #include "comm/ballot.h"
 #include "comm/callsites.h"
-#include "comm/capability.h"
 #include "mpi/config.h"
 #include "observe/notices.h"
-#include "policy/step/resemblance.h"
 #include "util/float_state.h"
 #include "util/log.h"
 #include "util/trace.h"
@@ -91,22 +89,6 @@ static void warn_of_step(struct cgx_comm *state)
         CGX_LOG_WARN,
         "step=%zu was set, but large sums repeat themselves after %zu: set step=%zu, or remove it",
         state->stream.step_set, length, length);
-}
-
-void cgx_tables_result(struct cgx_comm *state, const struct cgx_pointer *where, const void *sums,
-                       const struct cgx_callsite *site)
-{
-    const struct cgx_input_sample sample =
-        cgx_input_spread(site->key.count, CGX_RESEMBLANCE_SAMPLE);
-    float values[CGX_RESEMBLANCE_SAMPLE];
-    union cgx_float_state caller;
-
-    if (!cgx_recurrence_samples(state->stream.recurrence))
-        return;
-    cgx_float_enter(&caller);
-    if (cgx_input_gather(where, sums, site->dtype, &sample, values))
-        cgx_recurrence_result(state->stream.recurrence, values, sample.count);
-    cgx_float_leave(&caller);
 }
 
 /* Rank 0 says what would decide whether the sums are of steps. */

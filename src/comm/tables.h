@@ -31,11 +31,6 @@ void cgx_tables_wait(struct cgx_comm *state, int64_t begun, bool taken);
 /* The sum has ended: a pause begins. */
 void cgx_tables_pause(struct cgx_comm *state);
 
-/* Samples the SUMS, which are at WHERE, of the latest large sum, an exact one of SITE, as long as
- * that may reveal the step. */
-void cgx_tables_result(struct cgx_comm *state, const struct cgx_pointer *where, const void *sums,
-                       const struct cgx_callsite *site);
-
 /* After a large sum was taken: ranks compare the steps that they have found if it is time for that,
  * and follow a step that all have found; *OCCURRENCE is then updated for that sum. Returns the code
  * of the communicator's error handler. */

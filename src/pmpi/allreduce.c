@@ -201,7 +201,7 @@ static int serve_large(struct cgx_record *record, struct cgx_comm *state,
         return serve(record, state, site);
     code = cgx_exact(record, reason);
     if (code == CGX_MPI_SUCCESS && reason == CGX_REASON_NOT_RECURRING)
-        cgx_tables_result(state, &request->receive, request->recvbuf, site);
+        cgx_look_result(request, state, site);
     return code;
 }
 
