@@ -121,7 +121,6 @@ libcgxcore_la_SOURCES = \
 	src/comm/ballot.c src/comm/ballot.h \
 	src/comm/callsite.c src/comm/callsite.h \
 	src/comm/callsites.c src/comm/callsites.h \
-	src/comm/capability.c src/comm/capability.h \
 	src/comm/comm.c src/comm/comm.h \
 	src/comm/connect.c src/comm/connect.h \
 	src/comm/decide.c src/comm/decide.h \

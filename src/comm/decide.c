@@ -9,7 +9,6 @@
 
 #include "comm/ballot.h"
 #include "comm/callsites.h"
-#include "comm/connect.h"
 #include "comm/placement.h"
 #include "comm/resources.h"
 #include "mpi/config.h"

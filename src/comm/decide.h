@@ -9,7 +9,7 @@
 #ifndef CGX_COMM_DECIDE_H
 #define CGX_COMM_DECIDE_H
 
-#include "comm/capability.h"
+#include "comm/connect.h"
 
 /* Whether a window of exact calls is looked at before calls are compressed. */
 bool cgx_decide_looks(const struct cgx_callsite *site);

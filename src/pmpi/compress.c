@@ -6,7 +6,6 @@
 #include "codec/history.h"
 #include "coll/coll.h"
 #include "comm/callsites.h"
-#include "comm/connect.h"
 #include "comm/decide.h"
 #include "comm/private_comm.h"
 #include "cuda/peers.h"
@@ -36,20 +35,12 @@ static enum cgx_vote vote_of(const struct cgx_capability *capability)
     return capability->refusal ? CGX_DECLINED : CGX_ABLE;
 }
 
-/* How payloads come from local peers, in calls of KIND. */
-static enum cgx_pull pull_of(const struct cgx_kind *kind, const struct cgx_schedule *schedule,
-                             struct cgx_capability *capability)
+/* Refuses the call if payloads come by PULL, as on all ranks, and this one cannot do that. */
+static void check_pull(enum cgx_pull pull, struct cgx_capability *capability)
 {
-    enum cgx_pull pull;
-
-    /* Flat sums have no local peers. */
-    if (schedule->program.shape.nodes->most <= 1)
-        return CGX_PULL_NONE;
-    pull = cgx_connect_pull(kind, schedule, capability->backend);
     if (pull == CGX_PULL_DEVICE && !capability->refusal &&
         cgx_cuda_connection(capability->backend) != pull)
         capability->refusal = CGX_REASON_PEERS;
-    return pull;
 }
 
 /* ---- the sum ---- */
@@ -138,7 +129,8 @@ int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
                             .output = record->request->recvbuf};
 
     cgx_capability_get_backend(state, capability);
-    coll.pull = pull_of(kind, schedule, capability);
+    coll.pull = cgx_connect_pull(kind, schedule, capability->backend);
+    check_pull(coll.pull, capability);
     coll.backend = capability->backend;
     coll.vote = vote_of(capability);
     if (cgx_config_observes())
