@@ -17,7 +17,6 @@ _Static_assert(HEAD + CGX_BALLOT_WORDS == 32, "the record of any ballot");
 
 static const char *const names[CGX_BALLOT_KINDS] = {
     [CGX_BALLOT_NONE] = "nothing",
-    [CGX_BALLOT_TABLES] = "memory for tables",
     [CGX_BALLOT_STEP] = "the step",
     [CGX_BALLOT_OFFER] = "what a call needs",
     [CGX_BALLOT_HAVE] = "what is there for a call",
@@ -116,8 +115,6 @@ static bool lacks_history(const struct cgx_site_shared *site)
 enum cgx_ballot_kind cgx_ballot_due(const struct cgx_comm_shared *shared,
                                     const struct cgx_site_shared *site)
 {
-    if (!site && shared->large && !shared->tables)
-        return CGX_BALLOT_TABLES;
     if (!site)
         return shared->compares ? CGX_BALLOT_STEP : CGX_BALLOT_NONE;
     if (site->state == CGX_SITE_COMPRESSED && site->served) {

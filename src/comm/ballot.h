@@ -13,7 +13,6 @@
 
 enum cgx_ballot_kind {
     CGX_BALLOT_NONE,
-    CGX_BALLOT_TABLES,  /* memory for the tables */
     CGX_BALLOT_STEP,    /* the step that ranks have found */
     CGX_BALLOT_OFFER,   /* what a call needs: places, a private communicator; ... */
     CGX_BALLOT_HAVE,    /* whether ranks have that, memory and backends, ... */

@@ -63,7 +63,7 @@ void cgx_tables_wait(struct cgx_comm *state, int64_t begun, bool taken)
     struct cgx_first *first = &state->stream.first;
     int64_t pause = begun - state->stream.left, *longest = &first->pauses[first->sums - taken];
 
-    if (state->stream.recurrence)
+    if (state->stream.begun)
         cgx_recurrence_wait(state->stream.recurrence, pause);
     else if (pause > *longest)
         *longest = pause;
@@ -169,9 +169,8 @@ bool cgx_tables_make(struct cgx_comm *state)
             return false;
         state->stream.step_set = 0;
         cgx_tables_set_step(state);
-        catch_up(state);
     }
-    return state->shared.tables = true;
+    return true;
 }
 
 void cgx_tables_clear(struct cgx_comm *state)
@@ -188,13 +187,16 @@ void cgx_tables_free(struct cgx_comm *state)
     cgx_callsites_free(state->callsites);
     state->stream.recurrence = NULL;
     state->callsites = NULL;
-    state->shared.tables = false;
 }
 
 struct cgx_occurrence cgx_tables_next(struct cgx_comm *state, uint64_t count, unsigned type)
 {
-    if (state->stream.recurrence)
-        return cgx_recurrence_next(state->stream.recurrence, count, type);
-    note(&state->stream.first.before[state->stream.first.sums], count);
-    return (struct cgx_occurrence){.position = CGX_POSITION_NONE};
+    if (!state->stream.begun && !cgx_tables_serve(count)) {
+        note(&state->stream.first.before[state->stream.first.sums], count);
+        return (struct cgx_occurrence){.position = CGX_POSITION_NONE};
+    }
+    if (!state->stream.begun)
+        catch_up(state);
+    state->stream.begun = true;
+    return cgx_recurrence_next(state->stream.recurrence, count, type);
 }

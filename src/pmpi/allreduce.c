@@ -248,7 +248,7 @@ static int reduce(struct cgx_record *record, struct cgx_comm **state)
     if (first)
         return cgx_exact(record, first);
     occurrence = cgx_tables_next(comm, count, request->type);
-    if (!comm->stream.recurrence)
+    if (!comm->stream.begun)
         return cgx_exact(record, CGX_REASON_SMALL);
     if (cgx_tables_serve(count))
         cgx_stall_sum(cgx_recurrence_sums(comm->stream.recurrence), count, request->comm);

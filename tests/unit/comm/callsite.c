@@ -162,8 +162,7 @@ static void run(struct rank *rank, int r, enum cgx_outcome outcome)
 /* What the sequence of calls and ballots say, the same to all ranks. */
 static void tell(struct rank *rank, uint32_t what, bool yes)
 {
-    bool *facts[] = {&rank->comm.large,         &rank->comm.tables,
-                     &rank->comm.compares,      &rank->comm.connected,
+    bool *facts[] = {&rank->comm.compares,      &rank->comm.connected,
                      &rank->site.shared.served, &rank->site.shared.looks,
                      &rank->site.shared.weighs, &rank->site.shared.history.wanted};
 
@@ -181,7 +180,7 @@ static void test_ranks(void)
     for (int i = 0; i < 200000; i++) {
         const struct cgx_site_note *event = &notes[draw(NOTES)].note;
         enum cgx_outcome outcome = outcomes[draw(4)];
-        uint32_t what = draw(8), kind = draw(4);
+        uint32_t what = draw(6), kind = draw(4);
         bool yes = draw(2), forgets = draw(100) == 0, all = draw(4);
 
         for (int r = 0; r < RANKS; r++) {
