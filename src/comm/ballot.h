@@ -19,7 +19,6 @@ enum cgx_ballot_kind {
     CGX_BALLOT_REACHED, /* and reach each other's memory (resources.h) */
     CGX_BALLOT_SITES,   /* what the sums of sites have shown */
     CGX_BALLOT_TIMES,   /* the times of sums of one size */
-    CGX_BALLOT_HISTORY, /* memory for histories */
     CGX_BALLOT_START,   /* of an observed sum */
     CGX_BALLOT_KINDS
 };

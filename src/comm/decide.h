@@ -32,12 +32,6 @@ int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site,
  * ballot's code. */
 int cgx_decide_way(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_way *way);
 
-/* Whether this call of SITE, COLL, and others of the step whose turn it is have a history from now
- * on: ranks agree on that, in one ballot. COLL is complete but for that. Returns the ballot's code.
- */
-int cgx_decide_histories(struct cgx_comm *state, struct cgx_callsite *site,
-                         const struct cgx_coll *coll);
-
 /* Raises an error since a rank (this one if its REFUSAL says so) can serve a call neither
  * compressed nor exactly. The next call is tried again: as an exact call it would be an error on
  * that rank only. */

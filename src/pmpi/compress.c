@@ -74,6 +74,8 @@ static void note(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_rea
         cgx_callsite_took(site, CGX_WAY_COMPRESSED, entered);
     } else if (outcome == CGX_OUTCOME_HELD) {
         note.event = CGX_EVENT_HELD;
+    } else if (outcome == CGX_OUTCOME_DECLINED && coll->has_history && coll->age == 0) {
+        note.event = CGX_EVENT_WITHOUT;
     } else if (outcome == CGX_OUTCOME_DECLINED || outcome == CGX_OUTCOME_HALFWAY) {
         note.event = CGX_EVENT_DECLINED;
     }
@@ -137,8 +139,6 @@ int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
         code = cgx_trial_begin(state, &coll, &capability->refusal);
     coll.input = cgx_capability_input(capability, coll.output);
     coll.vote = vote_of(capability);
-    if (code == CGX_MPI_SUCCESS && !site->shared.history.agreed)
-        code = cgx_decide_histories(state, site, &coll);
     if (code != CGX_MPI_SUCCESS)
         return code;
     cgx_callsite_attach(state, site, &coll);

@@ -177,6 +177,7 @@ static void test_step_sizes(void)
     state.step.size.mean = 1;
     cgx_callsite_attach(&state, site, &lost);
     site->key.position = 0;
+    site->shared.history.retry.wait = 1; /* neither has a history */
     cgx_callsite_attach(&state, site, &placed);
     ok(lost.step_sizes[CGX_STEP_STAGES - 1] > 0 &&
            placed.step_sizes[CGX_STEP_STAGES - 1] > 900 * lost.step_sizes[CGX_STEP_STAGES - 1],
