@@ -126,6 +126,15 @@ const void *cgx_capability_input(struct cgx_capability *capability, void *output
     return output;
 }
 
+enum cgx_vote cgx_capability_vote(const struct cgx_capability *capability)
+{
+    if (capability->refusal == CGX_REASON_NONE)
+        return CGX_ABLE;
+    if (cgx_reason_is_unrecoverable(capability->refusal))
+        return CGX_UNRECOVERABLE;
+    return cgx_reason_is_of_call(capability->refusal) ? CGX_UNSUITED : CGX_DECLINED;
+}
+
 bool cgx_capability_is_on_host(const struct cgx_capability *capability)
 {
     return !capability->refusal && capability->request->send.memory == CGX_MEMORY_HOST &&

@@ -26,6 +26,9 @@ void cgx_capability_get_backend(struct cgx_comm *state, struct cgx_capability *c
  * copied to OUTPUT, which stands for the receive buffer. Sets a refusal on failure. */
 const void *cgx_capability_input(struct cgx_capability *capability, void *output);
 
+/* What this rank can do for the call. */
+enum cgx_vote cgx_capability_vote(const struct cgx_capability *capability);
+
 /* Whether it can compress the call, from and to host memory. */
 bool cgx_capability_is_on_host(const struct cgx_capability *capability);
 

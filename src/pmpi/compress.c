@@ -28,13 +28,6 @@ static int fail(struct cgx_comm *state, int code, const char *why)
 
 /* ---- before the sum ---- */
 
-static enum cgx_vote vote_of(const struct cgx_capability *capability)
-{
-    if (cgx_reason_is_unrecoverable(capability->refusal))
-        return CGX_UNRECOVERABLE;
-    return capability->refusal ? CGX_DECLINED : CGX_ABLE;
-}
-
 /* Refuses the call if payloads come by PULL, as on all ranks, and this one cannot do that. */
 static void check_pull(enum cgx_pull pull, struct cgx_capability *capability)
 {
@@ -134,11 +127,11 @@ int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
     coll.pull = cgx_connect_pull(kind, schedule, capability->backend);
     check_pull(coll.pull, capability);
     coll.backend = capability->backend;
-    coll.vote = vote_of(capability);
+    coll.vote = cgx_capability_vote(capability);
     if (cgx_config_observes())
         code = cgx_trial_begin(state, &coll, &capability->refusal);
     coll.input = cgx_capability_input(capability, coll.output);
-    coll.vote = vote_of(capability);
+    coll.vote = cgx_capability_vote(capability);
     if (code != CGX_MPI_SUCCESS)
         return code;
     cgx_callsite_attach(state, site, &coll);
