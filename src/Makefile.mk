@@ -121,18 +121,14 @@ libcgxcore_la_SOURCES = \
 	src/comm/ballot.c src/comm/ballot.h \
 	src/comm/callsite.c src/comm/callsite.h \
 	src/comm/callsites.c src/comm/callsites.h \
-	src/comm/capability.c src/comm/capability.h \
 	src/comm/comm.c src/comm/comm.h \
 	src/comm/connect.c src/comm/connect.h \
 	src/comm/decide.c src/comm/decide.h \
-	src/comm/freeing.c src/comm/freeing.h \
 	src/comm/placement.c src/comm/placement.h \
-	src/comm/positions.c src/comm/positions.h \
 	src/comm/private_comm.c src/comm/private_comm.h \
 	src/comm/resources.c src/comm/resources.h \
 	src/comm/state.h \
 	src/comm/tables.c src/comm/tables.h \
-	src/comm/weigh.c src/comm/weigh.h \
 	src/pmpi/allreduce.c src/pmpi/allreduce.h \
 	src/pmpi/bounce.c src/pmpi/bounce.h \
 	src/pmpi/compress.c src/pmpi/compress.h \

@@ -17,14 +17,12 @@ _Static_assert(HEAD + CGX_BALLOT_WORDS == 32, "the record of any ballot");
 
 static const char *const names[CGX_BALLOT_KINDS] = {
     [CGX_BALLOT_NONE] = "nothing",
-    [CGX_BALLOT_TABLES] = "memory for tables",
     [CGX_BALLOT_STEP] = "the step",
     [CGX_BALLOT_OFFER] = "what a call needs",
     [CGX_BALLOT_HAVE] = "what is there for a call",
     [CGX_BALLOT_REACHED] = "connections",
     [CGX_BALLOT_SITES] = "what sums have shown",
     [CGX_BALLOT_TIMES] = "times of sums",
-    [CGX_BALLOT_HISTORY] = "memory for histories",
     [CGX_BALLOT_START] = "the start of an observed sum",
 };
 
@@ -105,26 +103,13 @@ int cgx_ballot(struct cgx_comm *state, enum cgx_ballot_kind kind,
 
 /* ---- when ranks hold one ---- */
 
-/* Whether it is the turn of a site that is compressed to get a history. Positions of which one sum
- * was compressed may not be the step's yet. */
-static bool lacks_history(const struct cgx_site_shared *site)
-{
-    return site->history.wanted && !site->history.agreed && site->runs > 0 &&
-           site->history.retry.wait == 0;
-}
-
 enum cgx_ballot_kind cgx_ballot_due(const struct cgx_comm_shared *shared,
                                     const struct cgx_site_shared *site)
 {
-    if (!site && shared->large && !shared->tables)
-        return CGX_BALLOT_TABLES;
     if (!site)
         return shared->compares ? CGX_BALLOT_STEP : CGX_BALLOT_NONE;
-    if (site->state == CGX_SITE_COMPRESSED && site->served) {
-        if (site->weighs)
-            return CGX_BALLOT_TIMES;
-        return lacks_history(site) ? CGX_BALLOT_HISTORY : CGX_BALLOT_NONE;
-    }
+    if (site->state == CGX_SITE_COMPRESSED && site->served)
+        return site->weighs ? CGX_BALLOT_TIMES : CGX_BALLOT_NONE;
     if (site->state != CGX_SITE_COMPRESSED) {
         if (cgx_callsite_waits(site) || (site->looks && !site->pending))
             return CGX_BALLOT_NONE;

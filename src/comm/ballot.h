@@ -13,14 +13,12 @@
 
 enum cgx_ballot_kind {
     CGX_BALLOT_NONE,
-    CGX_BALLOT_TABLES,  /* memory for the tables */
     CGX_BALLOT_STEP,    /* the step that ranks have found */
     CGX_BALLOT_OFFER,   /* what a call needs: places, a private communicator; ... */
     CGX_BALLOT_HAVE,    /* whether ranks have that, memory and backends, ... */
     CGX_BALLOT_REACHED, /* and reach each other's memory (resources.h) */
     CGX_BALLOT_SITES,   /* what the sums of sites have shown */
     CGX_BALLOT_TIMES,   /* the times of sums of one size */
-    CGX_BALLOT_HISTORY, /* memory for histories */
     CGX_BALLOT_START,   /* of an observed sum */
     CGX_BALLOT_KINDS
 };

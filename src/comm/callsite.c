@@ -3,11 +3,16 @@
 
 #include "comm/callsite.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "codec/backend.h"
+#include "codec/uniform/uniform.h"
+#include "comm/state.h"
 #include "mpi/config.h"
+#include "util/float_state.h"
+#include "util/log.h"
 
 #define FIRST_DECLINED 4
 #define MOST_DECLINED (UINT32_MAX / 2)
@@ -16,7 +21,8 @@
 #define FIRST_UNKNOWN 1
 #define MOST_UNKNOWN 100
 #define HELD_ENOUGH 3
-#define HISTORY_RETRY 64
+#define FIRST_WITHOUT 64
+#define MOST_WITHOUT (UINT32_MAX / 2)
 
 static void drop_history(struct cgx_callsite *site)
 {
@@ -82,6 +88,13 @@ static void hold(struct cgx_callsite *site)
     enter(site, CGX_SITE_NEW);
 }
 
+/* Takes a call that some rank could not serve for want of memory for a history. */
+static void refuse_history(struct cgx_callsite *site)
+{
+    site->reason = CGX_REASON_NO_MEMORY;
+    cgx_backoff_fail(&site->shared.history.retry, FIRST_WITHOUT, MOST_WITHOUT);
+}
+
 void cgx_callsite_note(struct cgx_callsite *site, const struct cgx_site_note *note)
 {
     site->shared.pending = note->event == CGX_EVENT_LOOKED && cgx_window_ends(&site->window);
@@ -101,6 +114,9 @@ void cgx_callsite_note(struct cgx_callsite *site, const struct cgx_site_note *no
         break;
     case CGX_EVENT_HELD:
         hold(site);
+        break;
+    case CGX_EVENT_WITHOUT:
+        refuse_history(site);
         break;
     default:
         break;
@@ -137,63 +153,175 @@ static struct cgx_backend *backend_of(const struct cgx_coll *coll)
     return coll->vote == CGX_ABLE ? coll->backend : NULL;
 }
 
-void cgx_callsite_reserve_history(struct cgx_callsite *site, const struct cgx_coll *coll)
+/* Reserves the memory for calls like COLL, if this rank can have it. */
+static void reserve_history(struct cgx_callsite *site, const struct cgx_coll *coll)
 {
     const struct cgx_plan *plan = &coll->schedule->plan;
     struct cgx_backend *backend = backend_of(coll);
     const size_t bytes = cgx_history_bytes(plan->count);
 
-    if (site->history && backend && backend->ops->has_reserved(backend, site->history))
-        return;
-    drop_history(site);
     if (!backend || !has_room(backend, bytes) ||
         backend->ops->reserve(backend, bytes, &site->history) != CGX_OK)
         site->history = NULL;
 }
 
-void cgx_callsite_agree_history(struct cgx_callsite *site, bool all)
+/* Whether the next call of SITE, COLL, has a history, which begins with it or before. Positions of
+ * which one sum was compressed may not be the step's yet. */
+static bool has_history(struct cgx_callsite *site, const struct cgx_coll *coll)
 {
-    site->shared.history.agreed = all;
-    site->shared.history.age = 0;
-    if (all)
-        return;
-    cgx_backoff_fail(&site->shared.history.retry, HISTORY_RETRY, HISTORY_RETRY);
+    if (!coll->schedule->plan.has_history || site->key.position == CGX_POSITION_NONE ||
+        site->shared.runs == 0)
+        return false;
+    if (site->shared.history.begun)
+        return true;
+    if (!cgx_backoff_due(&site->shared.history.retry))
+        return false;
     drop_history(site);
+    reserve_history(site, coll);
+    site->shared.history.age = 0;
+    return site->shared.history.begun = true;
 }
 
-void cgx_callsite_attach_history(const struct cgx_callsite *site, struct cgx_coll *coll)
+static void attach_history(struct cgx_callsite *site, struct cgx_coll *coll)
 {
-    const struct cgx_plan *plan = &coll->schedule->plan;
     struct cgx_backend *backend = backend_of(coll);
 
-    if (!plan->has_history || !site->shared.history.agreed)
+    coll->has_history = has_history(site, coll);
+    if (!coll->has_history)
         return;
-    coll->has_history = true;
     coll->age = site->shared.history.age;
     if (backend && site->history && backend->ops->has_reserved(backend, site->history))
-        coll->history = cgx_history_in(site->history->at, plan->count, site->shared.history.age);
+        coll->history = cgx_history_in(site->history->at, coll->schedule->plan.count, coll->age);
     else if (coll->vote == CGX_ABLE)
         coll->vote = CGX_DECLINED;
 }
 
-void cgx_callsite_conclude_history(struct cgx_callsite *site, const struct cgx_coll *coll,
-                                   enum cgx_outcome outcome)
+/* Logs, once each in the process, that ranks have a history, and that a rank cannot have one. */
+static void log_history(const struct cgx_comm *state, const struct cgx_plan *plan, bool all)
 {
-    const bool ran = outcome == CGX_OUTCOME_DONE || outcome == CGX_OUTCOME_LOST;
+    static atomic_bool logged[2];
+    const bool is_auto = cgx_config()->history == CGX_HISTORY_AUTO;
 
-    /* Held calls decode nothing, so they leave the history as it was. */
-    if (outcome == CGX_OUTCOME_HELD)
+    if (state->rank != 0 || atomic_exchange(&logged[all], true))
         return;
-    if (!coll->has_history) {
-        site->shared.history.ran = ran;
-        if (outcome == CGX_OUTCOME_DONE && site->key.position != CGX_POSITION_NONE &&
-            coll->schedule->plan.has_history && site->shared.history.retry.wait == 0)
-            cgx_callsite_reserve_history(site, coll);
+    if (all)
+        cgx_log(CGX_LOG_INFO,
+                "sums are quantised relative to those before them, which takes a byte of memory "
+                "for each of their elements; CGX_HISTORY=0 goes without");
+    else
+        cgx_log(CGX_LOG_INFO,
+                "a rank cannot keep a history of %zu elements, %zu bytes of memory beside them: "
+                "sums are quantised without%s",
+                plan->count, cgx_history_bytes(plan->count, plan->bucket_size),
+                is_auto ? "; CGX_HISTORY=1 takes more of a device's" : "");
+}
+
+/* Held calls decode nothing, so they leave the history as it was. */
+static void conclude_history(const struct cgx_comm *state, struct cgx_callsite *site,
+                             const struct cgx_coll *coll, enum cgx_outcome outcome)
+{
+    const bool done = outcome == CGX_OUTCOME_DONE;
+
+    if (!coll->has_history || outcome == CGX_OUTCOME_HELD)
         return;
-    }
+    if (coll->age == 0 && (done || outcome == CGX_OUTCOME_DECLINED))
+        log_history(state, &coll->schedule->plan, done);
     site->shared.history.age++;
-    if (outcome == CGX_OUTCOME_DONE)
+    if (done)
         return;
     drop_history(site);
-    site->shared.history.agreed = site->shared.history.ran = outcome == CGX_OUTCOME_LOST;
+    site->shared.history.begun = outcome == CGX_OUTCOME_LOST;
+}
+
+/* ---- step sizes of uniform quantisation ---- */
+
+/* A site that is new, or comes only once, is no younger than its communicator, of which a step has
+ * at most about so many compressed sums. */
+#define MOST_SUMS 64
+
+uint32_t cgx_callsite_age(const struct cgx_comm *state, const struct cgx_callsite *site)
+{
+    const uint32_t least = state->calls / MOST_SUMS;
+    const uint32_t compressed = site->shared.history.begun  ? site->shared.history.age
+                                : site->shared.runs > least ? site->shared.runs
+                                                            : least;
+
+    return compressed + site->shared.left;
+}
+
+void cgx_callsite_left(struct cgx_callsite *site)
+{
+    site->shared.left += site->shared.left < CGX_STEP_YOUNG;
+    site->step_size = (struct cgx_step_size){.mean = 0};
+}
+
+/* If positions have changed, the mean starts anew. */
+void cgx_callsite_begin_step(struct cgx_comm *state)
+{
+    const uint64_t generation = cgx_recurrence_generation(state->stream.recurrence);
+    union cgx_float_state caller;
+
+    if (state->step.generation != generation)
+        state->step.size = (struct cgx_step_size){.mean = 0};
+    state->step.generation = generation;
+    cgx_float_enter(&caller);
+    cgx_step_size_next(&state->step.size);
+    cgx_float_leave(&caller);
+}
+
+/* What all elements of COLL are larger by than those of a step's sums with a history, of equal
+ * size: without one, or while it is empty, they are not divided by their scales. */
+static float excess_of(const struct cgx_coll *coll)
+{
+    const bool divided = coll->has_history && coll->age > 0;
+
+    return coll->schedule->plan.has_history && !divided ? CGX_HISTORY_EQUAL : 1;
+}
+
+_Static_assert(CGX_STEP_STAGES == CGX_LEVEL_RESULT + 1, "as many");
+
+void cgx_callsite_attach(const struct cgx_comm *state, struct cgx_callsite *site,
+                         struct cgx_coll *coll)
+{
+    /* While no steps begin, as where positions are lost, what is known of them grows old. */
+    const bool placed = site->key.position != CGX_POSITION_NONE;
+    const struct cgx_step_size *size =
+        placed && cgx_step_size_is_known(&state->step.size) ? &state->step.size : &site->step_size;
+    unsigned width = coll->schedule->plan.uniform_width, payloads[CGX_STEP_STAGES];
+    union cgx_float_state caller;
+    uint32_t age;
+
+    attach_history(site, coll);
+    if (width == 0)
+        return;
+    age = cgx_callsite_age(state, site);
+    cgx_schedule_payloads(coll->schedule, payloads);
+    cgx_float_enter(&caller);
+    coll->error = cgx_step_size_error(width, age);
+    coll->floor = cgx_step_size_floor(width, coll->error);
+    if (age >= CGX_STEP_YOUNG && cgx_step_size_is_known(size)) {
+        cgx_step_size_of(size, width, payloads, coll->step_sizes);
+        for (int i = 0; i < CGX_STEP_STAGES; i++)
+            if (coll->step_sizes[i] * excess_of(coll) < CGX_UNIFORM_MOST_STEP)
+                coll->step_sizes[i] *= excess_of(coll);
+    }
+    cgx_float_leave(&caller);
+}
+
+void cgx_callsite_conclude(struct cgx_comm *state, struct cgx_callsite *site,
+                           const struct cgx_coll *coll, enum cgx_outcome outcome)
+{
+    const double excess = (double)excess_of(coll);
+    struct cgx_quantised quantised = coll->quantised;
+    union cgx_float_state caller;
+
+    conclude_history(state, site, coll, outcome);
+    if (outcome != CGX_OUTCOME_DONE)
+        return;
+    cgx_float_enter(&caller);
+    quantised.energy /= excess * excess;
+    cgx_step_size_add(&state->step.size, &quantised);
+    cgx_step_size_add(&site->step_size, &quantised);
+    cgx_step_size_next(&site->step_size);
+    cgx_float_leave(&caller);
 }

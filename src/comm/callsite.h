@@ -14,6 +14,9 @@
 #include "policy/widths/step_size.h"
 #include "policy/worth.h"
 #include "util/backoff.h"
+#include "util/trace.h"
+
+struct cgx_comm;
 
 enum cgx_site_state {
     CGX_SITE_NEW,        /* nothing is known of its data */
@@ -41,10 +44,8 @@ struct cgx_site_shared {
     bool suspect; /* compressed calls showed state: a window comes before the next one */
     uint8_t held; /* compressed calls in a row that were done again exactly for their data */
     struct {
-        bool wanted;              /* by plan and position */
-        bool agreed;              /* all ranks have the memory */
-        bool ran;                 /* a compressed call came since that was not so */
-        struct cgx_backoff retry; /* until ranks without it ask again */
+        bool begun;               /* calls have it, as far as ranks know */
+        struct cgx_backoff retry; /* until it begins, after a rank had no memory */
         uint32_t age;             /* number of sums */
     } history;
 };
@@ -80,6 +81,7 @@ enum cgx_site_event {
     CGX_EVENT_UNSERVED, /* the call failed on all ranks before it was served */
     CGX_EVENT_RAN,      /* a compressed call */
     CGX_EVENT_HELD,     /* a compressed call is done again exactly for its data */
+    CGX_EVENT_WITHOUT,  /* ... or since some rank had no memory for a history that began with it */
     CGX_SITE_EVENTS
 };
 
@@ -104,29 +106,49 @@ static inline bool cgx_callsite_waits(const struct cgx_site_shared *site)
 /* Whether ranks must ask each other in this call; otherwise counts the call. */
 bool cgx_callsite_due(struct cgx_callsite *site);
 
-/* ---- histories ---- */
+/* Records that SITE's last sum was formed in WAY since BEGUN (cgx_trace_clock). */
+static inline void cgx_callsite_took(const struct cgx_callsite *site, enum cgx_way way,
+                                     int64_t begun)
+{
+    if (site->worth)
+        cgx_worth_took(site->worth, way, site->key.count, cgx_trace_clock_since(begun) - begun);
+}
 
-/* The history (codec/history.h) of a sum with a position in the step, whatever its plan: it begins
- * with the second compressed call there, on all ranks or on none, and is the same on all of them.
- * After a call that failed anywhere it begins anew on all ranks, and so it does after the site was
- * exact for a while or positions have changed. Ranks agree on the histories of all sites of a step
- * at once (comm/decide.h). */
+/* A call of SITE was exact since that is faster: its step size is not known any more when it is
+ * compressed again. */
+void cgx_callsite_left(struct cgx_callsite *site);
 
-/* Reserves the memory for calls like COLL, if this rank can have it. */
-void cgx_callsite_reserve_history(struct cgx_callsite *site, const struct cgx_coll *coll);
+/* How old the next compressed call of SITE is (policy/widths/step_size.h): it counts the compressed
+ * ones, and those that were exact since that is faster. */
+uint32_t cgx_callsite_age(const struct cgx_comm *state, const struct cgx_callsite *site);
 
-/* Ranks have the memory: ALL, or some have not, and all free theirs. The history is empty. */
-void cgx_callsite_agree_history(struct cgx_callsite *site, bool all);
+/* ---- what follows for a compressed call from the sums before, and from it for the next ones ----
+ */
 
-/* Gives the history of SITE, if ranks have agreed on it, to the next call, COLL, which is otherwise
- * complete. A rank that has lost the history declines the call. */
-void cgx_callsite_attach_history(const struct cgx_callsite *site, struct cgx_coll *coll);
+/* A step begins: call it before its first call with a position is served. */
+void cgx_callsite_begin_step(struct cgx_comm *state);
 
-/* After the call. If it failed on all ranks, the history would be of a sum that was not used, and
- * is forgotten. A rank that has lost the call has no history, and the others do not know: it
- * declines the next call, after which no rank has one. */
-void cgx_callsite_conclude_history(struct cgx_callsite *site, const struct cgx_coll *coll,
-                                   enum cgx_outcome outcome);
+/* Gives the next call of SITE, COLL, which is otherwise complete, its history (codec/history.h) and
+ * what uniform quantisation follows.
+ *
+ * A sum with a position in the step has a history, whatever its plan. It begins with the second
+ * compressed call there, on all ranks or on none, and is the same on all of them: a rank without
+ * memory for it declines that call, and later ones go without for 64, 128, 256, ... calls. After a
+ * call that failed anywhere it begins anew on all ranks, and so it does after the site was exact
+ * for a while or positions have changed. A rank that has lost it declines the call.
+ *
+ * Uniform quantisation gets an error, a floor, and steps: the training step's, or the site's until
+ * there are any. They stay 0 if unknown, or while sums are young; and all if the plan has no
+ * uniform segments. */
+void cgx_callsite_attach(const struct cgx_comm *state, struct cgx_callsite *site,
+                         struct cgx_coll *coll);
+
+/* After the call: records what it has quantised, the same on all ranks that did not fail. If it
+ * failed on all ranks, the history would be of a sum that was not used, and is forgotten. A rank
+ * that has lost the call has no history, and the others do not know: it declines the next call,
+ * after which no rank has one. */
+void cgx_callsite_conclude(struct cgx_comm *state, struct cgx_callsite *site,
+                           const struct cgx_coll *coll, enum cgx_outcome outcome);
 
 /* Frees all of SITE and empties its place. */
 void cgx_callsite_drop(struct cgx_callsite *site);

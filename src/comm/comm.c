@@ -9,8 +9,6 @@
 
 #include "comm/agreement.h"
 #include "comm/attribute.h"
-#include "comm/ballot.h"
-#include "comm/freeing.h"
 #include "comm/private_comm.h"
 #include "comm/tables.h"
 #include "mpi/config.h"
@@ -80,7 +78,7 @@ static enum cgx_reason refuse_by_settings(const struct cgx_settings *settings,
 
 static bool had_large(const struct cgx_comm *state)
 {
-    bool had = state->stream.recurrence != NULL;
+    bool had = state->stream.begun;
 
     for (unsigned i = 0; i < state->stream.first.sums; i++)
         had = had || cgx_tables_serve(state->stream.first.keys[i].count);
@@ -141,9 +139,9 @@ static enum cgx_reason reason_of_first(const struct cgx_comm *state, uint64_t co
     return refusal ? refusal : cgx_tables_serve(count) ? CGX_REASON_FIRST : CGX_REASON_SMALL;
 }
 
-/* Ranks compare settings and the hints of this communicator. If the call is LARGE, all ranks have
- * the tables afterwards, or refuse all calls. */
-static int agree(struct cgx_comm *state, bool large)
+/* Ranks compare settings and the hints of this communicator. All of them have the tables
+ * afterwards, or refuse all calls. */
+static int agree(struct cgx_comm *state)
 {
     const struct cgx_settings *settings = cgx_config();
     struct cgx_agreement agreement;
@@ -155,14 +153,14 @@ static int agree(struct cgx_comm *state, bool large)
         state->terms.name[0] = '\0';
     agreement.name = cgx_hash(CGX_HASH_START, state->terms.name, strlen(state->terms.name));
     agreement.hints = state->terms.refused ? UINT32_MAX : cgx_hints_hash(state->terms.hints);
-    agreement.ready = !large || refuse_by_settings(settings, state) || cgx_tables_make(state);
+    agreement.ready = refuse_by_settings(settings, state) || cgx_tables_make(state);
     code = cgx_agree_settings(state->comm, &agreement, &equal, &state->terms.final);
     state->terms.agreed = code == CGX_MPI_SUCCESS;
     state->broken = code;
     state->terms.refusal = equal ? refuse_by_settings(settings, state) : CGX_REASON_DIFFER;
     state->stream.first.missed |= state->terms.refusal != CGX_REASON_NONE;
-    if (!equal || agreement.hints != state->terms.hints_agreed ||
-        agreement.name != state->terms.name_agreed)
+    if (had && (!equal || agreement.hints != state->terms.hints_agreed ||
+                agreement.name != state->terms.name_agreed))
         cgx_tables_clear(state);
     state->terms.hints_agreed = agreement.hints;
     state->terms.name_agreed = agreement.name;
@@ -173,23 +171,6 @@ static int agree(struct cgx_comm *state, bool large)
         cgx_tables_set_step(state);
     if (!state->terms.refusal && !state->stats)
         state->stats = cgx_stats_create(state->comm, state->size);
-    return code;
-}
-
-/* Makes the tables on all ranks or on none, after small sums that did not need them. A large sum is
- * large on all ranks, since their settings are the same by now. */
-static int agree_on_tables(struct cgx_comm *state)
-{
-    uint32_t made = cgx_tables_make(state);
-    int code = cgx_ballot(state, CGX_BALLOT_TABLES, NULL, &made, 1);
-
-    if (code == CGX_MPI_SUCCESS && made) {
-        cgx_tables_set_step(state);
-    } else {
-        cgx_tables_free(state);
-        state->terms.refusal = CGX_REASON_NO_MEMORY;
-        state->terms.final = true;
-    }
     return code;
 }
 
@@ -232,7 +213,6 @@ static int begin_state(cgx_mpi_comm comm, struct cgx_comm **state)
 int cgx_comm_get(cgx_mpi_comm comm, uint64_t count, unsigned type, struct cgx_comm **state,
                  enum cgx_reason *first)
 {
-    bool large = cgx_tables_serve(count);
     int code = cgx_attribute_get(comm, state);
 
     *first = CGX_REASON_NONE;
@@ -240,15 +220,11 @@ int cgx_comm_get(cgx_mpi_comm comm, uint64_t count, unsigned type, struct cgx_co
         code = begin_state(comm, state);
     if (code != CGX_MPI_SUCCESS || !*state || (*state)->broken)
         return code;
-    if (!(*state)->terms.agreed) {
-        if (!cgx_tables_take_first(*state, count, type))
-            return agree(*state, large);
-        *first = reason_of_first(*state, count);
+    if ((*state)->terms.agreed)
         return CGX_MPI_SUCCESS;
-    }
-    (*state)->shared.large = large && !(*state)->terms.refusal;
-    if (!(*state)->shared.tables && cgx_ballot_due(&(*state)->shared, NULL) == CGX_BALLOT_TABLES)
-        return agree_on_tables(*state);
+    if (!cgx_tables_take_first(*state, count, type))
+        return agree(*state);
+    *first = reason_of_first(*state, count);
     return CGX_MPI_SUCCESS;
 }
 

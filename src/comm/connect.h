@@ -1,12 +1,38 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* How the ranks of a node are connected. */
+/* How this rank can serve a call, and how the ranks of a node are connected for that. */
 #ifndef CGX_COMM_CONNECT_H
 #define CGX_COMM_CONNECT_H
 
 #include "comm/state.h"
 #include "cuda/peers.h"
+#include "mpi/request.h"
+
+/* ---- this rank ---- */
+
+struct cgx_capability {
+    const struct cgx_request *request;
+    enum cgx_reason refusal;     /* why it cannot compress the call */
+    struct cgx_backend *backend; /* of the receive buffer; NULL until obtained */
+    bool shared;                 /* it is the send buffer's too */
+};
+
+/* Obtains the backend, unless there is a refusal; sets one on failure. The scratch memory must be
+ * reserved. */
+void cgx_capability_get_backend(struct cgx_comm *state, struct cgx_capability *capability);
+
+/* The input elements where the backend finds them: unless both buffers are in its memory, they are
+ * copied to OUTPUT, which stands for the receive buffer. Sets a refusal on failure. */
+const void *cgx_capability_input(struct cgx_capability *capability, void *output);
+
+/* What this rank can do for the call. */
+enum cgx_vote cgx_capability_vote(const struct cgx_capability *capability);
+
+/* Whether it can compress the call, from and to host memory. */
+bool cgx_capability_is_on_host(const struct cgx_capability *capability);
+
+/* ---- the ranks of a node ---- */
 
 /* What a rank offers its local peers. */
 struct cgx_means {
@@ -17,9 +43,6 @@ struct cgx_means {
 /* The most ranks of a node that may share staging memory, by CGX_INNER_COMMUNICATOR_TYPE; for
  * struct cgx_scratch. */
 unsigned cgx_connect_local_peers(const struct cgx_comm *state);
-
-/* Whether local peers may later open the memory of devices. */
-bool cgx_connect_may_export(const struct cgx_comm *state);
 
 /* Connects local peers after staging memory or backends may have changed on some rank. Either all
  * ranks share memory with their local peers, or none does from then on, which is logged. The same

@@ -3,13 +3,11 @@
 
 #include "comm/decide.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "comm/ballot.h"
 #include "comm/callsites.h"
-#include "comm/connect.h"
 #include "comm/placement.h"
 #include "comm/resources.h"
 #include "mpi/config.h"
@@ -140,7 +138,7 @@ static enum cgx_ballot_kind ballot_due(struct cgx_comm *state, struct cgx_callsi
 {
     cgx_resources_suffice(state, site);
     site->shared.looks = cgx_decide_looks(site);
-    site->shared.weighs = site->shared.history.wanted = false;
+    site->shared.weighs = false;
     return cgx_ballot_due(&state->shared, &site->shared);
 }
 
@@ -196,76 +194,48 @@ int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
     return CGX_MPI_SUCCESS;
 }
 
-/* ---- histories ---- */
+/* ---- times ---- */
 
-/* Whether ranks agree on a history of SITE now. */
-static bool lacks_history(struct cgx_comm *state, struct cgx_callsite *site)
+/* Rank 0 says that sums like SITE's are formed in another way from now on. */
+static void notice_way(const struct cgx_comm *state, const struct cgx_callsite *site,
+                       const struct cgx_worth *worth, const struct cgx_verdict *verdict)
 {
-    site->shared.history.wanted = site->key.position != CGX_POSITION_NONE &&
-                                  cgx_callsites_schedule(state, site)->plan.has_history;
-    return cgx_ballot_due(&state->shared, &site->shared) == CGX_BALLOT_HISTORY;
+    double seconds[CGX_WAYS];
+
+    for (int way = 0; way < CGX_WAYS; way++)
+        seconds[way] = 1e-12 * (double)verdict->medians[way] * (double)site->key.count;
+    cgx_notice_way(state->comm, &site->key, worth->way, seconds, verdict->young);
 }
 
-/* Logs, once each in the process, that ranks have a history, and that a rank cannot have one. */
-static void log_history(const struct cgx_comm *state, const struct cgx_plan *plan, bool all)
+/* Compares the times of sums like those of SITE. */
+static int weigh(struct cgx_comm *state, const struct cgx_callsite *site, struct cgx_worth *worth)
 {
-    static atomic_bool logged[2];
-    const bool is_auto = cgx_config()->history == CGX_HISTORY_AUTO;
-
-    if (state->rank != 0 || atomic_exchange(&logged[all], true))
-        return;
-    if (all)
-        cgx_log(CGX_LOG_INFO,
-                "sums are quantised relative to those before them, which takes a byte of memory "
-                "for each of their elements; CGX_HISTORY=0 goes without");
-    else
-        cgx_log(CGX_LOG_INFO,
-                "a rank cannot keep a history of %zu elements, %zu bytes of memory beside them: "
-                "sums are quantised without%s",
-                plan->count, cgx_history_bytes(plan->count),
-                is_auto ? "; CGX_HISTORY=1 takes more of a device's" : "");
-}
-
-static void agree_on_history(const struct cgx_comm *state, struct cgx_callsite *site, bool all)
-{
-    cgx_callsite_agree_history(site, all);
-    log_history(state, &site->schedule.plan, all);
-}
-
-/* The site after OTHER whose history ranks agree on with that of SITE: one that ran already, so
- * that they have its memory. */
-static struct cgx_callsite *next_lacking(struct cgx_comm *state, const struct cgx_callsite *site,
-                                         struct cgx_callsite *other)
-{
-    do {
-        other = cgx_callsites_next(state->callsites, other);
-    } while (other &&
-             (other == site || !other->shared.history.ran || !lacks_history(state, other)));
-    return other;
-}
-
-int cgx_decide_histories(struct cgx_comm *state, struct cgx_callsite *site,
-                         const struct cgx_coll *coll)
-{
-    struct cgx_callsite *other = NULL;
-    uint32_t *words = cgx_callsites_words(state->callsites);
-    size_t count = 1;
+    uint32_t words[CGX_WORTH_WORDS];
+    struct cgx_verdict verdict;
     int code;
 
-    if (!lacks_history(state, site)) {
-        if (site->shared.history.wanted)
-            cgx_backoff_due(&site->shared.history.retry);
-        return CGX_MPI_SUCCESS;
-    }
-    cgx_callsite_reserve_history(site, coll);
-    words[0] = site->history != NULL;
-    while ((other = next_lacking(state, site, other)))
-        words[count++] = other->history != NULL;
-    code = cgx_ballot(state, CGX_BALLOT_HISTORY, &site->key, words, count);
+    cgx_worth_vote(worth, (int32_t *)words);
+    code = cgx_ballot(state, CGX_BALLOT_TIMES, &site->key, words, CGX_WORTH_WORDS);
     if (code != CGX_MPI_SUCCESS)
         return code;
-    for (count = 1; (other = next_lacking(state, site, other)); count++)
-        agree_on_history(state, other, words[count]);
-    agree_on_history(state, site, words[0]);
+    verdict = cgx_worth_judge(worth, (int32_t *)words);
+    if (state->rank == 0 && verdict.ends)
+        notice_way(state, site, worth, &verdict);
+    return code;
+}
+
+int cgx_decide_way(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_way *way)
+{
+    struct cgx_worth *worth = site->worth;
+    int code = CGX_MPI_SUCCESS;
+
+    site->shared.weighs = cgx_worth_is_due(worth);
+    if (cgx_ballot_due(&state->shared, &site->shared) == CGX_BALLOT_TIMES)
+        code = weigh(state, site, worth);
+    site->shared.weighs = false;
+    if (code == CGX_MPI_SUCCESS)
+        *way =
+            cgx_worth_next(worth, worth->begun ? NULL : cgx_callsites_neighbour(state, &site->key),
+                           cgx_callsite_age(state, site));
     return code;
 }

@@ -9,7 +9,7 @@
 #ifndef CGX_COMM_DECIDE_H
 #define CGX_COMM_DECIDE_H
 
-#include "comm/capability.h"
+#include "comm/connect.h"
 
 /* Whether a window of exact calls is looked at before calls are compressed. */
 bool cgx_decide_looks(const struct cgx_callsite *site);
@@ -27,11 +27,10 @@ bool cgx_decide_is_due(struct cgx_comm *state, struct cgx_callsite *site);
 int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site,
                struct cgx_capability *capability);
 
-/* Whether this call of SITE, COLL, and others of the step whose turn it is have a history from now
- * on: ranks agree on that, in one ballot. COLL is complete but for that. Returns the ballot's code.
- */
-int cgx_decide_histories(struct cgx_comm *state, struct cgx_callsite *site,
-                         const struct cgx_coll *coll);
+/* Sets *WAY to that of the next sum of SITE, of those that ranks have agreed to compress, if times
+ * decide that (policy/worth.h); ranks compare them in a ballot where that is due. Returns the
+ * ballot's code. */
+int cgx_decide_way(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_way *way);
 
 /* Raises an error since a rank (this one if its REFUSAL says so) can serve a call neither
  * compressed nor exactly. The next call is tried again: as an exact call it would be an error on

@@ -25,20 +25,11 @@
 
 enum { VOTE, TYPE }; /* a word and a pair */
 
-static enum cgx_vote vote_of(enum cgx_reason refusal)
-{
-    if (refusal == CGX_REASON_NONE)
-        return CGX_ABLE;
-    if (cgx_reason_is_unrecoverable(refusal))
-        return CGX_UNRECOVERABLE;
-    return cgx_reason_is_of_call(refusal) ? CGX_UNSUITED : CGX_DECLINED;
-}
-
 /* The least of each word counts, so votes are in descending order. */
 void cgx_resources_vote(const struct cgx_callsite *site, const struct cgx_capability *capability,
                         uint32_t *words)
 {
-    words[VOTE] = CGX_UNRECOVERABLE - vote_of(capability->refusal);
+    words[VOTE] = CGX_UNRECOVERABLE - cgx_capability_vote(capability);
     cgx_ballot_pair(words + TYPE, site->dtype);
 }
 
@@ -233,7 +224,6 @@ int cgx_resources_get(struct cgx_comm *state, struct cgx_callsite *site,
                       struct cgx_capability *capability, struct cgx_answer *all)
 {
     struct cgx_needs needs = {0};
-    uint64_t local_byte_ps;
     int code = CGX_MPI_SUCCESS;
 
     all->vote = CGX_ABLE;
@@ -248,12 +238,11 @@ int cgx_resources_get(struct cgx_comm *state, struct cgx_callsite *site,
         note_kind(state, site, &needs, all->vote);
     /* Ranks that agree may have found meanwhile that the network is slower; if the schedule for
      * that needs more memory, they go on to obtain it. */
-    for (bool again = all->vote == CGX_ABLE; code == CGX_MPI_SUCCESS && again;) {
-        local_byte_ps = state->places.network.local_byte_ps;
+    for (bool lacks = true; code == CGX_MPI_SUCCESS && all->vote == CGX_ABLE && lacks;) {
         code = have(state, site, capability, &needs, all);
         if (code == CGX_MPI_SUCCESS)
             note_kind(state, site, &needs, all->vote);
-        again = all->vote == CGX_ABLE && local_byte_ps != state->places.network.local_byte_ps;
+        lacks = !cgx_resources_suffice(state, site);
     }
     return code;
 }

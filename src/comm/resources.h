@@ -6,7 +6,7 @@
 #ifndef CGX_COMM_RESOURCES_H
 #define CGX_COMM_RESOURCES_H
 
-#include "comm/capability.h"
+#include "comm/connect.h"
 
 /* What ranks say about a call. */
 struct cgx_answer {

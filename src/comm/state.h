@@ -59,7 +59,8 @@ struct cgx_smalls {
     uint32_t ignored;  /* elements of ignored sums */
 };
 
-/* The float sums before the communicator has tables (comm/tables.h), which are then given them. */
+/* The float sums up to the first large one after ranks have agreed on settings. The recurrence is
+ * then given them: until then it takes no memory but its first page. */
 struct cgx_first {
     unsigned sums;                                /* of at least 1024 elements, so far */
     struct cgx_callsite_key keys[CGX_FIRST_SUMS]; /* counts and types */
@@ -100,7 +101,8 @@ struct cgx_places {
 /* The sequence of float sums; written by tables.c, and by comm.c if every call is exact. */
 struct cgx_stream {
     struct cgx_first first;
-    struct cgx_recurrence *recurrence; /* NULL: no large sum yet */
+    struct cgx_recurrence *recurrence; /* NULL: ranks have not agreed, or all calls are exact */
+    bool begun;                        /* it has the first sums */
     bool contradicted;                 /* a wrong step length set by the user was reported */
     int64_t left;    /* when the latest sum ended, by cgx_trace_clock; 0: not needed */
     size_t step_set; /* calls of the step set by rules and hints */
@@ -111,14 +113,12 @@ struct cgx_stream {
  * cgx_site_shared. */
 struct cgx_comm_shared {
     uint32_t ballots;                 /* so far; written by ballot.c */
-    bool large;                       /* the present sum needs tables */
-    bool tables;                      /* there are some */
     bool compares;                    /* it is time to compare steps */
     bool connected;                   /* there is a private communicator */
     struct cgx_kind kinds[CGX_KINDS]; /* written by resources.c; calls count its back-offs */
 };
 
-/* Of the present step; written by positions.c. */
+/* Of the present step; written by callsite.c. */
 struct cgx_step {
     struct cgx_step_size size; /* of uniform quantisation, for steps of ... */
     uint64_t generation;       /* ... these positions */

@@ -7,10 +7,8 @@
 
 #include "comm/ballot.h"
 #include "comm/callsites.h"
-#include "comm/capability.h"
 #include "mpi/config.h"
 #include "observe/notices.h"
-#include "policy/step/resemblance.h"
 #include "util/float_state.h"
 #include "util/log.h"
 #include "util/trace.h"
@@ -65,7 +63,7 @@ void cgx_tables_wait(struct cgx_comm *state, int64_t begun, bool taken)
     struct cgx_first *first = &state->stream.first;
     int64_t pause = begun - state->stream.left, *longest = &first->pauses[first->sums - taken];
 
-    if (state->stream.recurrence)
+    if (state->stream.begun)
         cgx_recurrence_wait(state->stream.recurrence, pause);
     else if (pause > *longest)
         *longest = pause;
@@ -91,22 +89,6 @@ static void warn_of_step(struct cgx_comm *state)
         CGX_LOG_WARN,
         "step=%zu was set, but large sums repeat themselves after %zu: set step=%zu, or remove it",
         state->stream.step_set, length, length);
-}
-
-void cgx_tables_result(struct cgx_comm *state, const struct cgx_pointer *where, const void *sums,
-                       const struct cgx_callsite *site)
-{
-    const struct cgx_input_sample sample =
-        cgx_input_spread(site->key.count, CGX_RESEMBLANCE_SAMPLE);
-    float values[CGX_RESEMBLANCE_SAMPLE];
-    union cgx_float_state caller;
-
-    if (!cgx_recurrence_samples(state->stream.recurrence))
-        return;
-    cgx_float_enter(&caller);
-    if (cgx_input_gather(where, sums, site->dtype, &sample, values))
-        cgx_recurrence_result(state->stream.recurrence, values, sample.count);
-    cgx_float_leave(&caller);
 }
 
 /* Rank 0 says what would decide whether the sums are of steps. */
@@ -187,9 +169,8 @@ bool cgx_tables_make(struct cgx_comm *state)
             return false;
         state->stream.step_set = 0;
         cgx_tables_set_step(state);
-        catch_up(state);
     }
-    return state->shared.tables = true;
+    return true;
 }
 
 void cgx_tables_clear(struct cgx_comm *state)
@@ -206,13 +187,16 @@ void cgx_tables_free(struct cgx_comm *state)
     cgx_callsites_free(state->callsites);
     state->stream.recurrence = NULL;
     state->callsites = NULL;
-    state->shared.tables = false;
 }
 
 struct cgx_occurrence cgx_tables_next(struct cgx_comm *state, uint64_t count, unsigned type)
 {
-    if (state->stream.recurrence)
-        return cgx_recurrence_next(state->stream.recurrence, count, type);
-    note(&state->stream.first.before[state->stream.first.sums], count);
-    return (struct cgx_occurrence){.position = CGX_POSITION_NONE};
+    if (!state->stream.begun && !cgx_tables_serve(count)) {
+        note(&state->stream.first.before[state->stream.first.sums], count);
+        return (struct cgx_occurrence){.position = CGX_POSITION_NONE};
+    }
+    if (!state->stream.begun)
+        catch_up(state);
+    state->stream.begun = true;
+    return cgx_recurrence_next(state->stream.recurrence, count, type);
 }

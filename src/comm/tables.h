@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The tables that large sums need: where sums recur, what was agreed about them and how they are
- * run. They are made when a communicator's first large sum comes, since most communicators never
- * have one. */
+/* The tables of a communicator: where sums recur, what was agreed about them and how they are run.
+ * They are made when ranks agree on settings, in its 4th sum of 1024 elements or more, since most
+ * communicators never have so many. */
 #ifndef CGX_COMM_TABLES_H
 #define CGX_COMM_TABLES_H
 
@@ -31,11 +31,6 @@ void cgx_tables_wait(struct cgx_comm *state, int64_t begun, bool taken);
 /* The sum has ended: a pause begins. */
 void cgx_tables_pause(struct cgx_comm *state);
 
-/* Samples the SUMS, which are at WHERE, of the latest large sum, an exact one of SITE, as long as
- * that may reveal the step. */
-void cgx_tables_result(struct cgx_comm *state, const struct cgx_pointer *where, const void *sums,
-                       const struct cgx_callsite *site);
-
 /* After a large sum was taken: ranks compare the steps that they have found if it is time for that,
  * and follow a step that all have found; *OCCURRENCE is then updated for that sum. Returns the code
  * of the communicator's error handler. */
@@ -44,7 +39,7 @@ int cgx_tables_compare(struct cgx_comm *state, struct cgx_occurrence *occurrence
 /* Records one of the first sums, of COUNT elements of TYPE. False: the first sums are over. */
 bool cgx_tables_take_first(struct cgx_comm *state, uint64_t count, unsigned type);
 
-/* Takes the next float sum, of COUNT elements of TYPE; a large one needs the tables. */
+/* Takes the next float sum, of COUNT elements of TYPE. A large one needs the tables. */
 struct cgx_occurrence cgx_tables_next(struct cgx_comm *state, uint64_t count, unsigned type);
 
 #endif

@@ -7,10 +7,8 @@
 #include "comm/comm.h"
 #include "comm/decide.h"
 #include "comm/placement.h"
-#include "comm/positions.h"
 #include "comm/private_comm.h"
 #include "comm/tables.h"
-#include "comm/weigh.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "mpi/stall.h"
@@ -59,8 +57,8 @@ static int leave_faster(struct cgx_record *record, struct cgx_callsite *site)
     int64_t begun = cgx_trace_clock();
     int code = cgx_exact(record, CGX_REASON_SLOWER);
 
-    cgx_weigh_took(site, CGX_WAY_EXACT, begun);
-    cgx_positions_left(site);
+    cgx_callsite_took(site, CGX_WAY_EXACT, begun);
+    cgx_callsite_left(site);
     return code;
 }
 
@@ -87,7 +85,7 @@ static int serve_agreed(struct cgx_record *record, struct cgx_comm *state,
     int code = CGX_MPI_SUCCESS;
 
     if (site->worth)
-        code = cgx_weigh_next(state, site, &way);
+        code = cgx_decide_way(state, site, &way);
     if (code != CGX_MPI_SUCCESS)
         return code;
     if (way == CGX_WAY_EXACT)
@@ -203,7 +201,7 @@ static int serve_large(struct cgx_record *record, struct cgx_comm *state,
         return serve(record, state, site);
     code = cgx_exact(record, reason);
     if (code == CGX_MPI_SUCCESS && reason == CGX_REASON_NOT_RECURRING)
-        cgx_tables_result(state, &request->receive, request->recvbuf, site);
+        cgx_look_result(request, state, site);
     return code;
 }
 
@@ -250,14 +248,14 @@ static int reduce(struct cgx_record *record, struct cgx_comm **state)
     if (first)
         return cgx_exact(record, first);
     occurrence = cgx_tables_next(comm, count, request->type);
-    if (!comm->stream.recurrence)
+    if (!comm->stream.begun)
         return cgx_exact(record, CGX_REASON_SMALL);
     if (cgx_tables_serve(count))
         cgx_stall_sum(cgx_recurrence_sums(comm->stream.recurrence), count, request->comm);
     if (comm->stats)
         cgx_stats_step(comm->stats, comm->stream.recurrence, occurrence.begins_step);
     if (occurrence.begins_step)
-        cgx_positions_step(comm);
+        cgx_callsite_begin_step(comm);
     if (!cgx_tables_serve(count))
         return cgx_exact(record, CGX_REASON_SMALL);
     site = find_expected(comm, request, &occurrence);

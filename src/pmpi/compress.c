@@ -6,11 +6,8 @@
 #include "codec/history.h"
 #include "coll/coll.h"
 #include "comm/callsites.h"
-#include "comm/connect.h"
 #include "comm/decide.h"
-#include "comm/positions.h"
 #include "comm/private_comm.h"
-#include "comm/weigh.h"
 #include "cuda/peers.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
@@ -31,27 +28,12 @@ static int fail(struct cgx_comm *state, int code, const char *why)
 
 /* ---- before the sum ---- */
 
-static enum cgx_vote vote_of(const struct cgx_capability *capability)
+/* Refuses the call if payloads come by PULL, as on all ranks, and this one cannot do that. */
+static void check_pull(enum cgx_pull pull, struct cgx_capability *capability)
 {
-    if (cgx_reason_is_unrecoverable(capability->refusal))
-        return CGX_UNRECOVERABLE;
-    return capability->refusal ? CGX_DECLINED : CGX_ABLE;
-}
-
-/* How payloads come from local peers, in calls of KIND. */
-static enum cgx_pull pull_of(const struct cgx_kind *kind, const struct cgx_schedule *schedule,
-                             struct cgx_capability *capability)
-{
-    enum cgx_pull pull;
-
-    /* Flat sums have no local peers. */
-    if (schedule->program.shape.nodes->most <= 1)
-        return CGX_PULL_NONE;
-    pull = cgx_connect_pull(kind, schedule, capability->backend);
     if (pull == CGX_PULL_DEVICE && !capability->refusal &&
         cgx_cuda_connection(capability->backend) != pull)
         capability->refusal = CGX_REASON_PEERS;
-    return pull;
 }
 
 /* ---- the sum ---- */
@@ -79,13 +61,14 @@ static void note(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_rea
 {
     struct cgx_site_note note = {.event = CGX_EVENT_RAN, .reason = refusal};
 
-    cgx_callsite_conclude_history(site, coll, outcome);
+    cgx_callsite_conclude(state, site, coll, outcome);
     if (outcome == CGX_OUTCOME_DONE) {
-        cgx_positions_quantised(state, site, coll);
         cgx_look_ran(coll, state, site);
-        cgx_weigh_took(site, CGX_WAY_COMPRESSED, entered);
+        cgx_callsite_took(site, CGX_WAY_COMPRESSED, entered);
     } else if (outcome == CGX_OUTCOME_HELD) {
         note.event = CGX_EVENT_HELD;
+    } else if (outcome == CGX_OUTCOME_DECLINED && coll->has_history && coll->age == 0) {
+        note.event = CGX_EVENT_WITHOUT;
     } else if (outcome == CGX_OUTCOME_DECLINED || outcome == CGX_OUTCOME_HALFWAY) {
         note.event = CGX_EVENT_DECLINED;
     }
@@ -141,21 +124,19 @@ int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
                             .output = record->request->recvbuf};
 
     cgx_capability_get_backend(state, capability);
-    coll.pull = pull_of(kind, schedule, capability);
+    coll.pull = cgx_connect_pull(kind, schedule, capability->backend);
+    check_pull(coll.pull, capability);
     coll.backend = capability->backend;
-    coll.vote = vote_of(capability);
+    coll.vote = cgx_capability_vote(capability);
     if (cgx_config_observes())
         code = cgx_trial_begin(state, &coll, &capability->refusal);
     coll.input = cgx_capability_input(capability, coll.output);
-    coll.vote = vote_of(capability);
-    if (code == CGX_MPI_SUCCESS && !site->shared.history.agreed)
-        code = cgx_decide_histories(state, site, &coll);
+    coll.vote = cgx_capability_vote(capability);
     if (code != CGX_MPI_SUCCESS)
         return code;
-    cgx_callsite_attach_history(site, &coll);
+    cgx_callsite_attach(state, site, &coll);
     if (site->guarded && !cgx_config_observes())
         cgx_look_prepare(record->request, state, site, &coll);
-    cgx_positions_set_steps(state, site, &coll);
     cgx_backoff_due(&kind->p2p_suspended);
     run(&coll, record);
     note(state, site, capability->refusal, &coll, record->outcome, entered);

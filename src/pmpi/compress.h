@@ -5,7 +5,7 @@
 #ifndef CGX_PMPI_COMPRESS_H
 #define CGX_PMPI_COMPRESS_H
 
-#include "comm/capability.h"
+#include "comm/connect.h"
 #include "observe/record.h"
 
 /* Serves the call of RECORD, which is of SITE; exactly if the call finds that it must not be

@@ -7,11 +7,11 @@
 
 #include "codec/codec.h"
 #include "comm/callsites.h"
-#include "comm/weigh.h"
 #include "cuda/memory.h"
 #include "cuda/pinned_pool.h"
 #include "mpi/config.h"
 #include "pmpi/exact.h"
+#include "policy/step/resemblance.h"
 #include "util/float_state.h"
 #include "util/trace.h"
 
@@ -42,32 +42,39 @@ static struct elements input_of(const struct cgx_request *request, enum cgx_dtyp
 
 /* ---- samples ---- */
 
+/* Reads RUNS of ELEMENTS, as VALUES that follow each other. Device memory is read after all earlier
+ * work of the legacy default stream and of streams that synchronise with it. */
 static bool read_device(const struct elements *elements, const struct cgx_strided *runs,
-                        struct cgx_sample *sample)
+                        float *values)
 {
+    const size_t bytes = runs->count * runs->bytes;
     enum cgx_status status;
     void *memory;
 
     if (cgx_cuda_enter(elements->where) != CGX_OK)
         return false;
-    status = cgx_pinned_take(elements->where, runs->count * runs->bytes, &memory);
+    status = cgx_pinned_take(elements->where, bytes, &memory);
     if (status == CGX_OK) {
         status = cgx_pinned_gather(elements->where, memory, runs);
         if (status == CGX_OK)
-            cgx_peek_elements(elements->dtype, memory, CGX_LOOK_PLACES * sample->run,
-                              sample->values);
+            cgx_peek_elements(elements->dtype, memory, bytes / cgx_dtype_size(elements->dtype),
+                              values);
         cgx_pinned_give(elements->where, memory);
     }
     cgx_cuda_leave();
     return status == CGX_OK;
 }
 
-static void read_host(const struct elements *elements, const struct cgx_strided *runs,
-                      struct cgx_sample *sample)
+static bool read_runs(const struct elements *elements, const struct cgx_strided *runs,
+                      float *values)
 {
-    for (size_t i = 0; i < CGX_LOOK_PLACES; i++)
-        cgx_peek_elements(elements->dtype, elements->at + i * runs->stride, sample->run,
-                          sample->values + i * sample->run);
+    const size_t run = runs->bytes / cgx_dtype_size(elements->dtype);
+
+    if (elements->where->memory != CGX_MEMORY_HOST)
+        return read_device(elements, runs, values);
+    for (size_t i = 0; i < runs->count; i++)
+        cgx_peek_elements(elements->dtype, elements->at + i * runs->stride, run, values + i * run);
+    return true;
 }
 
 /* Reads a sample of up to MOST elements at each place. */
@@ -77,10 +84,7 @@ static bool read_sample(const struct elements *elements, size_t most, struct cgx
         cgx_sample_runs(elements->at, elements->count, elements->dtype, most);
 
     sample->run = cgx_sample_run(elements->count, most);
-    if (elements->where->memory != CGX_MEMORY_HOST)
-        return read_device(elements, &runs, sample);
-    read_host(elements, &runs, sample);
-    return true;
+    return read_runs(elements, &runs, sample->values);
 }
 
 /* ---- symmetric matrices ---- */
@@ -198,7 +202,7 @@ int cgx_look_exact(struct cgx_record *record, struct cgx_comm *state, enum cgx_r
         cgx_worth_begin_exact(site->worth);
     begun = cgx_trace_clock();
     code = cgx_exact(record, reason);
-    cgx_weigh_took(site, CGX_WAY_EXACT, begun);
+    cgx_callsite_took(site, CGX_WAY_EXACT, begun);
     cgx_float_enter(&caller);
     if (can && !in_place && code == CGX_MPI_SUCCESS)
         see_input(&own, &input);
@@ -211,6 +215,29 @@ int cgx_look_exact(struct cgx_record *record, struct cgx_comm *state, enum cgx_r
     if (site->window.looks == FIRST_SAID && !site->window.told)
         record->looks = site->window.looks;
     return code;
+}
+
+/* The sample is spread over the sum, which has at least as many elements, at an odd distance, so
+ * that columns of a matrix do not alias. */
+void cgx_look_result(const struct cgx_request *request, struct cgx_comm *state,
+                     const struct cgx_callsite *site)
+{
+    const struct elements sum = sum_of(request, site->dtype);
+    const size_t size = cgx_dtype_size(sum.dtype);
+    const struct cgx_strided runs = {.at = sum.at,
+                                     .bytes = size,
+                                     .stride =
+                                         ((sum.count / CGX_RESEMBLANCE_SAMPLE - 1) | 1) * size,
+                                     .count = CGX_RESEMBLANCE_SAMPLE};
+    float values[CGX_RESEMBLANCE_SAMPLE];
+    union cgx_float_state caller;
+
+    if (!cgx_recurrence_samples(state->stream.recurrence))
+        return;
+    cgx_float_enter(&caller);
+    if (read_runs(&sum, &runs, values))
+        cgx_recurrence_result(state->stream.recurrence, values, runs.count);
+    cgx_float_leave(&caller);
 }
 
 /* ---- compressed calls ---- */

@@ -15,6 +15,11 @@
 int cgx_look_exact(struct cgx_record *record, struct cgx_comm *state, enum cgx_reason reason,
                    struct cgx_callsite *site, bool can);
 
+/* Samples the result of the latest large sum, an exact one of SITE, as long as that may reveal the
+ * step (policy/step/resemblance.h). */
+void cgx_look_result(const struct cgx_request *request, struct cgx_comm *state,
+                     const struct cgx_callsite *site);
+
 /* Sets what COLL needs to look at REQUEST's input, of the kind that SITE has had so far. */
 void cgx_look_prepare(const struct cgx_request *request, struct cgx_comm *state,
                       struct cgx_callsite *site, struct cgx_coll *coll);

@@ -7,7 +7,7 @@
 #ifndef CGX_PMPI_REQUEST_H
 #define CGX_PMPI_REQUEST_H
 
-#include "comm/capability.h"
+#include "comm/connect.h"
 #include "mpi/request.h"
 #include "observe/reason.h"
 

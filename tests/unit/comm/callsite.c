@@ -22,7 +22,7 @@ static void judge(struct cgx_callsite *site, enum cgx_look look)
 
 /* What may happen, and the states after it, by the state before: N, L, D, B, C; the second at
  * the last look of a window, or after two compressed calls that were held. */
-#define NOTES 9
+#define NOTES 10
 static const struct {
     const char *name, *once, *last;
     struct cgx_site_note note;
@@ -44,6 +44,7 @@ static const struct {
      {.event = CGX_EVENT_JUDGED, .look = CGX_LOOK_STEADY}},
     {"the call fails", "NLDBC", "NLDBC", {.event = CGX_EVENT_UNSERVED}},
     {"a compressed call is done", "NLDBC", "NLDBC", {.event = CGX_EVENT_RAN}},
+    {"there is no memory for a history", "NLDBC", "NLDBC", {.event = CGX_EVENT_WITHOUT}},
     {"a compressed call is held", "NLDBC", "NLDBN", {.event = CGX_EVENT_HELD}},
 };
 
@@ -51,7 +52,7 @@ static const struct {
 static struct cgx_callsite site_in(enum cgx_site_state in, bool last, bool looks)
 {
     struct cgx_callsite site = {.shared.state = in,
-                                .shared.history.agreed = in == CGX_SITE_COMPRESSED};
+                                .shared.history.begun = in == CGX_SITE_COMPRESSED};
 
     if (in == CGX_SITE_LOOKED_AT || looks)
         site.window.looks = last ? CGX_LOOK_WINDOW : 1;
@@ -72,14 +73,14 @@ static void test_transitions(void)
 
             cgx_callsite_note(&once, &notes[i].note);
             cgx_callsite_note(&last, &notes[i].note);
-            right = right && letters[once.shared.state] == notes[i].once[in] &&
-                    letters[last.shared.state] == notes[i].last[in] && !once.shared.pending &&
-                    last.shared.pending == looks &&
-                    (once.shared.state == in || once.window.looks == 0 || looks) &&
-                    once.shared.history.agreed ==
-                        (in == CGX_SITE_COMPRESSED && once.shared.state == in) &&
-                    last.shared.history.agreed ==
-                        (in == CGX_SITE_COMPRESSED && last.shared.state == in);
+            right =
+                right && letters[once.shared.state] == notes[i].once[in] &&
+                letters[last.shared.state] == notes[i].last[in] && !once.shared.pending &&
+                last.shared.pending == looks &&
+                (once.shared.state == in || once.window.looks == 0 || looks) &&
+                once.shared.history.begun ==
+                    (in == CGX_SITE_COMPRESSED && once.shared.state == in) &&
+                last.shared.history.begun == (in == CGX_SITE_COMPRESSED && last.shared.state == in);
             if (!right)
                 diag("from %c: %c, %c", letters[in], letters[once.shared.state],
                      letters[last.shared.state]);
@@ -103,7 +104,9 @@ static bool is_alike(const struct cgx_callsite *a, const struct cgx_callsite *b)
            a->shared.unknown.wait == b->shared.unknown.wait &&
            a->shared.pending == b->shared.pending && a->shared.clear == b->shared.clear &&
            a->shared.suspect == b->shared.suspect && a->shared.held == b->shared.held &&
-           a->window.looks == b->window.looks;
+           a->shared.history.begun == b->shared.history.begun &&
+           a->shared.history.retry.wait == b->shared.history.retry.wait &&
+           a->shared.history.age == b->shared.history.age && a->window.looks == b->window.looks;
 }
 
 /* A look that finds FOUND, in memory if there is any. */
@@ -145,25 +148,26 @@ static void take(struct rank *rank, int r, const struct cgx_site_note *event)
     cgx_callsite_note(&rank->site, &note);
 }
 
-/* A compressed call with a history, if there is one. What came of it is LOST on one rank alone, or
- * the same on all. */
+/* A compressed call, for whose history rank 1 has no memory. What came of it is LOST on one rank
+ * alone, or the same on all. */
 static void run(struct rank *rank, int r, enum cgx_outcome outcome)
 {
     static const struct cgx_schedule schedule = {.plan = {.count = 1024, .has_history = true}};
     struct cgx_coll coll = {.schedule = &schedule, .backend = cgx_backend_host(), .vote = r == 1};
+    static struct cgx_comm state;
 
-    coll.has_history = rank->site.shared.history.agreed;
-    cgx_callsite_conclude_history(
-        &rank->site, &coll, outcome == CGX_OUTCOME_DONE && r == 2 ? CGX_OUTCOME_LOST : outcome);
+    cgx_callsite_attach(&state, &rank->site, &coll);
+    cgx_callsite_conclude(&state, &rank->site, &coll,
+                          outcome == CGX_OUTCOME_DONE && r == 2 ? CGX_OUTCOME_LOST : outcome);
+    if (outcome == CGX_OUTCOME_DECLINED && coll.has_history && coll.age == 0)
+        note(&rank->site, CGX_EVENT_WITHOUT);
 }
 
 /* What the sequence of calls and ballots say, the same to all ranks. */
 static void tell(struct rank *rank, uint32_t what, bool yes)
 {
-    bool *facts[] = {&rank->comm.large,         &rank->comm.tables,
-                     &rank->comm.compares,      &rank->comm.connected,
-                     &rank->site.shared.served, &rank->site.shared.looks,
-                     &rank->site.shared.weighs, &rank->site.shared.history.wanted};
+    bool *facts[] = {&rank->comm.compares, &rank->comm.connected, &rank->site.shared.served,
+                     &rank->site.shared.looks, &rank->site.shared.weighs};
 
     *facts[what] = yes;
 }
@@ -172,15 +176,16 @@ static void tell(struct rank *rank, uint32_t what, bool yes)
 static void test_ranks(void)
 {
     static const enum cgx_outcome outcomes[] = {CGX_OUTCOME_DONE, CGX_OUTCOME_DONE,
-                                                CGX_OUTCOME_HELD, CGX_OUTCOME_UNRECOVERABLE};
+                                                CGX_OUTCOME_HELD, CGX_OUTCOME_DECLINED,
+                                                CGX_OUTCOME_UNRECOVERABLE};
     struct rank ranks[RANKS] = {0};
     bool alike = true, reached[CGX_SITE_STATES] = {false}, due[CGX_BALLOT_KINDS] = {false};
 
     for (int i = 0; i < 200000; i++) {
         const struct cgx_site_note *event = &notes[draw(NOTES)].note;
-        enum cgx_outcome outcome = outcomes[draw(4)];
-        uint32_t what = draw(8), kind = draw(4);
-        bool yes = draw(2), forgets = draw(100) == 0, all = draw(4);
+        enum cgx_outcome outcome = outcomes[draw(5)];
+        uint32_t what = draw(5), kind = draw(4);
+        bool yes = draw(2), forgets = draw(100) == 0;
 
         for (int r = 0; r < RANKS; r++) {
             if (forgets)
@@ -192,8 +197,6 @@ static void test_ranks(void)
                 run(&ranks[r], r, outcome);
             else if (kind == 2)
                 tell(&ranks[r], what, yes);
-            else if (cgx_ballot_due(&ranks[r].comm, &ranks[r].site.shared) == CGX_BALLOT_HISTORY)
-                cgx_callsite_agree_history(&ranks[r].site, all);
             else
                 cgx_callsite_due(&ranks[r].site);
         }

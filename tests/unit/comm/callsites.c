@@ -3,7 +3,6 @@
 
 /* Which call sites the table of a communicator has. */
 #include "comm/callsites.h"
-#include "comm/positions.h"
 
 #include "lib/tap.h"
 #include "mpi/config.h"
@@ -176,9 +175,10 @@ static void test_step_sizes(void)
     site->shared.runs = CGX_STEP_YOUNG;
     site->step_size.mean = 1e-6;
     state.step.size.mean = 1;
-    cgx_positions_set_steps(&state, site, &lost);
+    cgx_callsite_attach(&state, site, &lost);
     site->key.position = 0;
-    cgx_positions_set_steps(&state, site, &placed);
+    site->shared.history.retry.wait = 1; /* neither has a history */
+    cgx_callsite_attach(&state, site, &placed);
     ok(lost.step_sizes[CGX_STEP_STAGES - 1] > 0 &&
            placed.step_sizes[CGX_STEP_STAGES - 1] > 900 * lost.step_sizes[CGX_STEP_STAGES - 1],
        "quantisation steps are the site's own where its position is not known");

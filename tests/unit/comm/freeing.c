@@ -3,7 +3,7 @@
 
 /* The communicators that a thread is freeing, also after jumps out of MPI. Stacks grow down. */
 
-#include "comm/freeing.h"
+#include "comm/attribute.h"
 
 #include "comm/state.h"
 #include "tests/lib/tap.h"

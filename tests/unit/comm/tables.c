@@ -1,9 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The tables of a communicator are made with its first large sum, when ranks have agreed, and know
- * of those before it: nothing is found later, or otherwise, than if they had been there from the
- * first sum on. */
+/* The tables of a communicator are made when ranks agree on settings, and know of the sums before:
+ * nothing is found later, or otherwise, than if they had been there from the first sum on. */
 
 #include "comm/tables.h"
 #include "lib/tap.h"
@@ -50,7 +49,7 @@ static bool take(const uint64_t *pass, unsigned *recurring)
         struct cgx_occurrence found = {.position = CGX_POSITION_NONE};
 
         if (pass[i] < AGREED_LEAST || !cgx_tables_take_first(&state, pass[i], 0)) {
-            if (cgx_tables_serve(pass[i]) && !state.stream.recurrence && !cgx_tables_make(&state))
+            if (pass[i] >= AGREED_LEAST && !state.stream.recurrence && !cgx_tables_make(&state))
                 bail_out("memory is short");
             found = cgx_tables_next(&state, pass[i], 0);
         }
