@@ -85,19 +85,4 @@ bool info_time_codec(const struct cgx_settings *settings, double *copy,
 bool info_measure(const struct cgx_settings *settings, const char *link, double bytes_per_second,
                   double latency_us);
 
-/* ---- --model, by policy/cost.h ---- */
-
-/* Ranks, ranks of a node, and bytes per second of a node's link. */
-struct info_job {
-    unsigned ranks, members;
-    double bytes_per_second;
-    double latency_us; /* 0: as networks of that speed have */
-};
-
-/* False, with *WHY: WORDS, which are "P L LINK", say no job. */
-bool info_scale_parse(char *const words[3], struct info_job *job, const char **why);
-
-/* Prints the table. */
-void info_scale(const struct cgx_settings *settings, const struct info_job *job);
-
 #endif
