@@ -49,8 +49,8 @@ static const char usage[] =
     "  --all       with --settings: all CGX_ variables, and their values now\n"
     "  --check     nothing, or what the library will say of these variables;\n"
     "              exit status 2: every call would be exact\n"
-    "  --topology  this machine's packages, NUMA nodes and GPUs, and in\n"
-    "              which stages calls are summed\n"
+    "  --topology  this machine and its network, and in which stages calls\n"
+    "              are summed\n"
     "  --data      which sums the library takes for no gradients, and\n"
     "              which you must name\n"
     "  --reasons   why calls are exact, in JSON\n"
@@ -162,7 +162,8 @@ static int print_topology(void)
 
     cgx_settings_parse(environ, ignore_problem, NULL, &settings);
     cgx_log_set_level(settings.log_level);
-    info_draw_machine();
+    print_machine();
+    info_print_network();
     info_print_stages(&settings);
     return settings.valid ? EXIT_SUCCESS : EXIT_FAILURE;
 }
@@ -229,13 +230,17 @@ static int refuse(const char *word, const char *why)
 
 static struct request read_arguments(int argc, char *argv[])
 {
-    static const struct option options[] = {
-        {"settings", no_argument, NULL, 's'},      {"all", no_argument, NULL, 'a'},
-        {"check", no_argument, NULL, 'c'},         {"topology", no_argument, NULL, 't'},
-        {"measure", no_argument, NULL, 'm'},
-        {"latency", required_argument, NULL, 'l'}, {"data", no_argument, NULL, 'd'},
-        {"reasons", no_argument, NULL, 'r'},       {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'v'},       {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"settings", no_argument, NULL, 's'},
+                                            {"all", no_argument, NULL, 'a'},
+                                            {"check", no_argument, NULL, 'c'},
+                                            {"topology", no_argument, NULL, 't'},
+                                            {"measure", no_argument, NULL, 'm'},
+                                            {"latency", required_argument, NULL, 'l'},
+                                            {"data", no_argument, NULL, 'd'},
+                                            {"reasons", no_argument, NULL, 'r'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'v'},
+                                            {NULL, 0, NULL, 0}};
     struct request request = {.latency = 0};
     const char *latency = NULL;
     int option;

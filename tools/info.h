@@ -15,9 +15,8 @@
 /* --data: which data the library sees is no gradient, and how a user says so. */
 void info_print_data(void);
 
-/* --topology: a tree of packages, NUMA nodes and GPUs, and where this process may run; or that it
- * is unknown. */
-void info_draw_machine(void);
+/* --topology: the network interface whose speed the size of fragments follows. */
+void info_print_network(void);
 
 /* A line that says in which stages a call would be summed. Nodes are known to a job alone. */
 void info_print_stages(const struct cgx_settings *settings);
