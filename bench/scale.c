@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* How compressed all-reduces of many ranks would do: a line of CSV for each call of the lists that
- * its options give, beside closed forms of exact ones (policy/cost.h). See bench/results/scale.md.
+ * its options give, beside closed forms of exact ones. See bench/results/scale.md.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -11,6 +11,7 @@
 
 #include "policy/cost.h"
 #include "scale.h"
+#include "util/integers.h"
 #include "util/parse.h"
 
 static const char usage[] =
@@ -96,17 +97,47 @@ static bool read_list(const char *text, struct list *list)
     return true;
 }
 
-static struct cgx_network network_of(double gbit)
+/* ---- exact calls, and what bytes alone take ---- */
+
+/* The part of BYTES that one of COUNT sends in a reduce-scatter or an allgather. */
+static double share_of(double bytes, unsigned count)
+{
+    return bytes - bytes / count;
+}
+
+static unsigned steps_of(unsigned count)
+{
+    unsigned steps = 0;
+
+    while (count > 1u << steps)
+        steps++;
+    return steps;
+}
+
+/* The microseconds of an exact call on NODES: by recursive doubling, or Rabenseifner's algorithm or
+ * a ring, whichever is fastest. Inside nodes processors copy. */
+static double exact_time(double rate, unsigned nodes)
 {
     const struct scale_costs *costs = &call.costs;
+    const double bytes = sizeof(float) * (double)call.elements;
+    const double message = costs->send + costs->receive, step = costs->latency + message;
+    const double doubling = steps_of(nodes) * (step + bytes / rate);
+    const double halving = 2 * (steps_of(nodes) * step + share_of(bytes, nodes) / rate);
+    const double inside =
+        2 * (share_of(bytes, call.members) / costs->local_rate + steps_of(call.members) * message);
 
-    return (struct cgx_network){
-        .latency_ns = (uint32_t)(costs->latency * 1e9),
-        .message_ns = (uint32_t)((costs->send + costs->receive) * 1e9),
-        .operation_ns = (uint32_t)(costs->operation * 1e9),
-        .byte_ps = (uint32_t)(8e3 / gbit),
-        .local_byte_ps = (uint32_t)(1e12 / costs->local_rate),
-        .element_ps = (uint32_t)(4e12 / costs->encode + 8e12 / costs->sum + 4e12 / costs->decode)};
+    return 1e6 * (inside + (doubling < halving ? doubling : halving));
+}
+
+/* The microseconds that the encoded bytes alone take at the busiest interface. */
+static double limit_time(double rate, unsigned nodes)
+{
+    const double buckets = (double)cgx_divide_up(call.elements, CGX_MAXMIN_BUCKET);
+    const double encoded =
+        (double)call.elements * call.bits / 8 + buckets * CGX_BUCKET_HEADER_BYTES;
+
+    return 2e6 * (share_of(encoded, call.members) / call.costs.local_rate +
+                  share_of(encoded, nodes) / rate);
 }
 
 /* What the call came to be. */
@@ -120,38 +151,23 @@ static const char *name_of(const struct scale_result *result)
     return name;
 }
 
-/* From so many bytes on calls are compressed where CGX_COMPRESSION_MINIMAL_SIZE is auto. */
-static uint64_t least_bytes(unsigned nodes)
-{
-    bool grid = call.inter == CGX_REDUCTION_AUTO || call.inter == CGX_REDUCTION_GRID;
-    uint64_t least = cgx_cost_least(&call.network, sizeof(float), call.bits, CGX_MAXMIN_BUCKET,
-                                    nodes, call.members, grid);
-
-    return sizeof(float) * (least > 16384 ? least : 16384);
-}
-
 static bool run(double gbit, unsigned nodes)
 {
-    const struct cgx_network network = network_of(gbit);
-    const struct cgx_volume volume =
-        cgx_cost_volume(call.elements, sizeof(float), call.bits, CGX_MAXMIN_BUCKET);
+    const double rate = gbit * 1e9 / 8;
     struct scale_result result;
 
-    call.costs.rate = payload * gbit * 1e9 / 8;
+    call.costs.rate = payload * rate;
     call.network = cgx_cost_network((uint64_t)(gbit * 1e9), call.costs.queued);
     if (!scale_run(&call, &result))
         return false;
-    printf("%s,%u,%u,%g,%zu,%.1f,%.1f,%.1f,%llu,%llu,%llu,%llu,%zu,%u,%llu,%.0f,%llu,%llu,%llu\n",
+    printf("%s,%u,%u,%g,%zu,%.1f,%.1f,%.1f,%llu,%llu,%llu,%llu,%zu,%u,%llu,%.0f,%llu,%llu\n",
            name_of(&result), call.ranks, call.members, gbit, 4 * call.elements,
-           result.seconds * 1e6,
-           (double)cgx_cost_exact(&network, &volume, nodes, call.members) / 1e3,
-           (double)cgx_cost_limit(&network, &volume, nodes, call.members) / 1e3,
+           result.seconds * 1e6, exact_time(rate, nodes), limit_time(rate, nodes),
            (unsigned long long)result.messages, (unsigned long long)result.empty,
            (unsigned long long)result.fragments, (unsigned long long)result.bytes, result.staging,
            result.slices, (unsigned long long)result.polls,
            result.polls > 0 ? (double)result.polled / (double)result.polls : 0,
-           (unsigned long long)least_bytes(nodes), (unsigned long long)result.all_fragments,
-           (unsigned long long)result.all_bytes);
+           (unsigned long long)result.all_fragments, (unsigned long long)result.all_bytes);
     fflush(stdout);
     return true;
 }
@@ -159,7 +175,7 @@ static bool run(double gbit, unsigned nodes)
 static bool run_all(void)
 {
     printf("algorithm,ranks,members,gbit,bytes,us,exact_us,limit_us,messages,empty,fragments,"
-           "sent,staging,slices,polls,polled,least,all_fragments,all_sent\n");
+           "sent,staging,slices,polls,polled,all_fragments,all_sent\n");
     for (size_t p = 0; p < ranks.count; p++) {
         for (size_t l = 0; l < members.count; l++) {
             for (size_t g = 0; g < rates.count; g++) {

@@ -39,28 +39,24 @@ extern char **environ;
 #define EXIT_USAGE 2
 #define EXIT_REFUSED 2 /* of --check: a sanitizer that ends the program has 1 */
 #define LATENCY_US 50  /* of a round of messages, as over Ethernet and TCP */
-#define MODEL_WORDS 3
 
 static const char usage[] =
     "usage: cgx-info [--settings [--all] | --check | --topology | --data | --reasons | --help |\n"
     "                 --version]\n"
     "       cgx-info --measure [LINK] [--latency US]\n"
-    "       cgx-info --model P L LINK [--latency US]\n"
     "without an option: how the library was built and what it finds here\n"
     "  --settings  the CGX_ variables that are set, and their defaults\n"
     "  --all       with --settings: all CGX_ variables, and their values now\n"
     "  --check     nothing, or what the library will say of these variables;\n"
     "              exit status 2: every call would be exact\n"
-    "  --topology  this machine's packages, NUMA nodes and GPUs, and in\n"
-    "              which stages calls are summed\n"
+    "  --topology  this machine and its network, and in which stages calls\n"
+    "              are summed\n"
     "  --data      which sums the library takes for no gradients, and\n"
     "              which you must name\n"
     "  --reasons   why calls are exact, in JSON\n"
     "  --measure   how fast this machine compresses, what that makes of a\n"
     "              link (10gbit, 1.25GB; default: the fastest here) with\n"
     "              a latency of US microseconds, and settings for it\n"
-    "  --model     what all-reduces of P ranks, L to a node, would take on\n"
-    "              such links, compressed and exact, in a model\n"
     "  --help      this text\n"
     "  --version   the version\n";
 
@@ -166,7 +162,8 @@ static int print_topology(void)
 
     cgx_settings_parse(environ, ignore_problem, NULL, &settings);
     cgx_log_set_level(settings.log_level);
-    info_draw_machine();
+    print_machine();
+    info_print_network();
     info_print_stages(&settings);
     return settings.valid ? EXIT_SUCCESS : EXIT_FAILURE;
 }
@@ -200,39 +197,12 @@ static int print_measure(const char *link, double latency)
     return EXIT_SUCCESS;
 }
 
-/* WORDS: behind --model. The exit status. */
-static int print_model(char *const words[3], double latency)
-{
-    struct cgx_settings settings;
-    struct info_job job = {.latency_us = latency};
-    const char *why;
-
-    if (!info_scale_parse(words, &job, &why)) {
-        fprintf(stderr, "cgx-info: --model P L LINK: %s\n", why);
-        return EXIT_USAGE;
-    }
-    if (latency > 0 && job.ranks == job.members) {
-        fprintf(stderr,
-                "cgx-info: --latency is of messages between nodes, and P and L are equal: leave "
-                "it out\n");
-        return EXIT_USAGE;
-    }
-    cgx_settings_parse(environ, ignore_problem, NULL, &settings);
-    if (!settings.valid) {
-        fprintf(stderr, "cgx-info: a setting is refused: see cgx-info --settings\n");
-        return EXIT_FAILURE;
-    }
-    info_scale(&settings, &job);
-    return EXIT_SUCCESS;
-}
-
 /* What the command line asks for: a letter, 0 for the build, '?' for what is none of it, or
  * '!' where it has been said what is wrong. */
 struct request {
     int option;
     bool all; /* settings */
     const char *link;
-    char **job;     /* of the model: three words */
     double latency; /* in us; 0: not said */
 };
 
@@ -260,13 +230,17 @@ static int refuse(const char *word, const char *why)
 
 static struct request read_arguments(int argc, char *argv[])
 {
-    static const struct option options[] = {
-        {"settings", no_argument, NULL, 's'},      {"all", no_argument, NULL, 'a'},
-        {"check", no_argument, NULL, 'c'},         {"topology", no_argument, NULL, 't'},
-        {"measure", no_argument, NULL, 'm'},       {"model", no_argument, NULL, 'p'},
-        {"latency", required_argument, NULL, 'l'}, {"data", no_argument, NULL, 'd'},
-        {"reasons", no_argument, NULL, 'r'},       {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'v'},       {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"settings", no_argument, NULL, 's'},
+                                            {"all", no_argument, NULL, 'a'},
+                                            {"check", no_argument, NULL, 'c'},
+                                            {"topology", no_argument, NULL, 't'},
+                                            {"measure", no_argument, NULL, 'm'},
+                                            {"latency", required_argument, NULL, 'l'},
+                                            {"data", no_argument, NULL, 'd'},
+                                            {"reasons", no_argument, NULL, 'r'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'v'},
+                                            {NULL, 0, NULL, 0}};
     struct request request = {.latency = 0};
     const char *latency = NULL;
     int option;
@@ -284,17 +258,11 @@ static struct request read_arguments(int argc, char *argv[])
     }
     if (request.option == 'm' && optind < argc)
         request.link = argv[optind++];
-    request.job = argv + optind;
-    if (request.option == 'p')
-        optind += MODEL_WORDS;
     if (!sound || (request.all && request.option != 's') ||
-        (latency != NULL && request.option != 'm' && request.option != 'p'))
+        (latency != NULL && request.option != 'm'))
         request.option = '?';
     else if (latency != NULL && !cgx_parse_positive(latency, &request.latency))
         request.option = refuse(latency, "--latency is a number of microseconds, as 2.5");
-    else if (optind > argc)
-        request.option =
-            refuse("--model", "P, L and LINK follow, as in cgx-info --model 512 8 100");
     else if (optind < argc)
         request.option = refuse(argv[optind], "one word too many; LINK is one word, as 25gbit");
     return request;
@@ -313,8 +281,6 @@ int main(int argc, char *argv[])
         return print_topology();
     case 'm':
         return print_measure(request.link, request.latency > 0 ? request.latency : LATENCY_US);
-    case 'p':
-        return print_model(request.job, request.latency);
     case 'd':
         info_print_data();
         return EXIT_SUCCESS;

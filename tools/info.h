@@ -15,9 +15,8 @@
 /* --data: which data the library sees is no gradient, and how a user says so. */
 void info_print_data(void);
 
-/* --topology: a tree of packages, NUMA nodes and GPUs, and where this process may run; or that it
- * is unknown. */
-void info_draw_machine(void);
+/* --topology: the network interface whose speed the size of fragments follows. */
+void info_print_network(void);
 
 /* A line that says in which stages a call would be summed. Nodes are known to a job alone. */
 void info_print_stages(const struct cgx_settings *settings);
@@ -84,20 +83,5 @@ bool info_time_codec(const struct cgx_settings *settings, double *copy,
  * which one that is. False: no memory. */
 bool info_measure(const struct cgx_settings *settings, const char *link, double bytes_per_second,
                   double latency_us);
-
-/* ---- --model, by policy/cost.h ---- */
-
-/* Ranks, ranks of a node, and bytes per second of a node's link. */
-struct info_job {
-    unsigned ranks, members;
-    double bytes_per_second;
-    double latency_us; /* 0: as networks of that speed have */
-};
-
-/* False, with *WHY: WORDS, which are "P L LINK", say no job. */
-bool info_scale_parse(char *const words[3], struct info_job *job, const char **why);
-
-/* Prints the table. */
-void info_scale(const struct cgx_settings *settings, const struct info_job *job);
 
 #endif

@@ -78,8 +78,7 @@ static size_t enough_staging(const struct cgx_schedule *schedule)
 /* The volume of one of SLICES slices of a call with PLAN. */
 static struct cgx_volume volume_of(const struct cgx_plan *plan, size_t slices)
 {
-    return (struct cgx_volume){.exact = plan->count / slices * cgx_dtype_size(plan->dtype),
-                               .encoded = plan->sent / slices,
+    return (struct cgx_volume){.encoded = plan->sent / slices,
                                .units = plan->count / slices / plan->unit + 1,
                                .elements = plan->count / slices};
 }

@@ -212,7 +212,7 @@ static void log_history(const struct cgx_comm *state, const struct cgx_plan *pla
         cgx_log(CGX_LOG_INFO,
                 "a rank cannot keep a history of %zu elements, %zu bytes of memory beside them: "
                 "sums are quantised without%s",
-                plan->count, cgx_history_bytes(plan->count, plan->bucket_size),
+                plan->count, cgx_history_bytes(plan->count),
                 is_auto ? "; CGX_HISTORY=1 takes more of a device's" : "");
 }
 

@@ -279,7 +279,7 @@ struct cgx_needs cgx_callsites_step_needs(const struct cgx_comm *state)
         struct cgx_needs needs;
 
         evaluate_override(state, &site);
-        if (site.refusal || cgx_placement_make_small(state, &site.key))
+        if (site.refusal)
             continue;
         needs = schedule_of(state, &site.override, site.dtype, site.key.count).needs;
         all = cgx_needs_most(&all, &needs);

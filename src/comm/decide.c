@@ -9,6 +9,7 @@
 #include "comm/ballot.h"
 #include "comm/callsites.h"
 #include "comm/placement.h"
+#include "comm/connect.h"
 #include "comm/resources.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
@@ -91,9 +92,8 @@ static struct cgx_callsite *next_pending(struct cgx_comm *state, const struct cg
         other = cgx_callsites_next(state->callsites, other);
         if (other && other->shared.pending)
             cgx_callsites_schedule(state, other);
-    } while (other &&
-             (other == site || !other->shared.pending || other->shared.state == CGX_SITE_DECLINED ||
-              other->refusal || cgx_placement_make_small(state, &other->key)));
+    } while (other && (other == site || !other->shared.pending ||
+                       other->shared.state == CGX_SITE_DECLINED || other->refusal));
     return other;
 }
 

@@ -14,7 +14,6 @@
 #include "mpi/world.h"
 #include "policy/cost.h"
 #include "topo/speed.h"
-#include "util/integers.h"
 #include "util/log.h"
 
 /* Bytes of fragments on slow and fast networks, and the highest speed that is slow. */
@@ -128,17 +127,6 @@ static void describe(const struct cgx_comm *state, const struct cgx_settings *se
     const struct cgx_nodes *nodes = state->places.nodes;
     const char *in_grid = grid_words(nodes, settings);
 
-    if (state->places.least[1] > settings->minimal_size && nodes->nodes == 1)
-        cgx_log(CGX_LOG_INFO,
-                "sums of %u ranks on a node: of float32, fewer than %llu elements stay exact, "
-                "which takes less time (CGX_COMPRESSION_MINIMAL_SIZE)",
-                nodes->ranks, (unsigned long long)state->places.least[1]);
-    else if (state->places.least[1] > settings->minimal_size)
-        cgx_log(CGX_LOG_INFO,
-                "sums of %u ranks: of float32, fewer than %llu elements stay exact, which takes "
-                "less time on a network taken for one of %u Mbit/s (CGX_COMPRESSION_MINIMAL_SIZE)",
-                nodes->ranks, (unsigned long long)state->places.least[1],
-                8000000 / state->places.network.byte_ps);
     if (nodes->nodes == 1 || nodes->most == 1)
         cgx_log(CGX_LOG_INFO, "sums of %u ranks on %u node%s: one stage%s", nodes->ranks,
                 nodes->nodes, nodes->nodes == 1 ? "" : "s", in_grid);
@@ -148,19 +136,6 @@ static void describe(const struct cgx_comm *state, const struct cgx_settings *se
                 "them for each of %u shards%s",
                 nodes->ranks, nodes->nodes, nodes->least, nodes->most,
                 settings->leaders ? 1 : nodes->least, in_grid);
-}
-
-/* The least elements of SIZE bytes for sums that are compressed. Where times decide (decide.h)
- * these are measured from a quarter on of what the model finds. */
-static uint64_t least_of(const struct cgx_places *places, unsigned size)
-{
-    const struct cgx_settings *settings = cgx_config();
-    const uint64_t least = cgx_minimal_size(settings, &places->network, size, places->nodes->nodes,
-                                            places->nodes->least);
-
-    if (settings->minimal_kind != CGX_MINIMAL_AUTO || settings->enable == CGX_ENABLE_OBSERVE)
-        return least;
-    return cgx_larger(least / 4, settings->minimal_size);
 }
 
 enum { READY, NODE }; /* a word and a pair */
@@ -197,8 +172,6 @@ static int find_nodes(struct cgx_comm *state, struct cgx_placing *placing, bool 
         return code;
     }
     place(state, placing);
-    for (unsigned i = 0; i < 2; i++)
-        state->places.least[i] = least_of(&state->places, i == 0 ? 2 : 4);
     if (state->rank == 0)
         describe(state, cgx_config());
     return code;
@@ -219,11 +192,6 @@ void cgx_placement_unlink(struct cgx_comm *state)
 {
     if (state->places.nodes->nodes == 1)
         state->places.network = cgx_cost_node(cgx_config()->buffers != CGX_BUFFERS_HOST, false);
-}
-
-bool cgx_placement_make_small(const struct cgx_comm *state, const struct cgx_callsite_key *key)
-{
-    return state->places.nodes && key->count < state->places.least[key->type == CGX_TYPE_FLOAT32];
 }
 
 struct cgx_scheme cgx_placement_scheme(const struct cgx_comm *state)

@@ -32,10 +32,6 @@ int cgx_placement_end(struct cgx_comm *state, struct cgx_placing *placing, const
  * single node is another one, and schedules made with it have become stale. */
 void cgx_placement_unlink(struct cgx_comm *state);
 
-/* Whether calls of KEY are too small to gain from compression; false while the nodes are unknown.
- * The same on all ranks. */
-bool cgx_placement_make_small(const struct cgx_comm *state, const struct cgx_callsite_key *key);
-
 /* The scheme of a communicator whose nodes are known. */
 struct cgx_scheme cgx_placement_scheme(const struct cgx_comm *state);
 

@@ -113,8 +113,7 @@ static int offer(struct cgx_comm *state, const struct cgx_callsite *site,
     code = cgx_placement_end(state, &placing, words + PLACES, code);
     if (!state->places.nodes)
         decline(capability, CGX_REASON_NO_MEMORY, vote);
-    wanted = code == CGX_MPI_SUCCESS && *vote == CGX_ABLE &&
-             !cgx_placement_make_small(state, &site->key);
+    wanted = code == CGX_MPI_SUCCESS && *vote == CGX_ABLE;
     if (!cgx_private_take(state, &mine, words + PRIVATE, wanted, words[ON_HOST]) && wanted)
         decline(capability, CGX_REASON_COMMUNICATORS, vote);
     return code;
@@ -229,11 +228,6 @@ int cgx_resources_get(struct cgx_comm *state, struct cgx_callsite *site,
     all->vote = CGX_ABLE;
     if (!state->shared.connected)
         code = offer(state, site, capability, &all->vote);
-    if (code == CGX_MPI_SUCCESS && cgx_placement_make_small(state, &site->key)) {
-        capability->refusal = CGX_REASON_SMALL;
-        all->vote = CGX_DECLINED;
-        return code;
-    }
     if (code == CGX_MPI_SUCCESS && all->vote != CGX_ABLE)
         note_kind(state, site, &needs, all->vote);
     /* Ranks that agree may have found meanwhile that the network is slower; if the schedule for

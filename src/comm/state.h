@@ -92,10 +92,8 @@ struct cgx_private {
 /* Where ranks are; written by placement.c. */
 struct cgx_places {
     struct cgx_nodes *nodes, *flat; /* of struct cgx_scheme; NULL: unknown */
-    struct cgx_pace pace;           /* known with the nodes, as are ... */
-    struct cgx_network network;     /* ... the network between them ... */
-    uint64_t least[2]; /* ... and the least elements of compressed calls, for types of two and of
-                          four bytes */
+    struct cgx_pace pace;           /* known with the nodes, as is ... */
+    struct cgx_network network;     /* ... the network between them */
 };
 
 /* The sequence of float sums; written by tables.c, and by comm.c if every call is exact. */

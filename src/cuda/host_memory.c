@@ -95,13 +95,14 @@ void cgx_cuda_bind_numa(void *memory, size_t bytes)
     static atomic_bool refused; /* whether the system refuses all nodes alike, as in containers */
     char bus_id[CGX_TOPO_BUS_ID_BYTES];
     const struct cgx_topo *topo;
-    struct cgx_topo_gpu gpu;
+    int node;
 
     if (atomic_load(&refused) || !has_several_nodes() || !find_bus_id(bus_id) ||
         cgx_topo_here(CGX_TOPO_DEVICES, &topo) != CGX_OK)
         return;
-    if (cgx_topo_gpu_at(topo, bus_id, &gpu) != CGX_OK || gpu.numa_node == CGX_TOPO_UNKNOWN)
+    node = cgx_topo_node_near(topo, bus_id);
+    if (node == CGX_TOPO_UNKNOWN)
         log_unknown(bus_id);
-    else if (cgx_topo_bind(memory, bytes, (unsigned)gpu.numa_node) != CGX_OK)
+    else if (cgx_topo_bind(memory, bytes, (unsigned)node) != CGX_OK)
         atomic_store(&refused, true);
 }

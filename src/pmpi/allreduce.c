@@ -6,7 +6,6 @@
 #include "comm/callsites.h"
 #include "comm/comm.h"
 #include "comm/decide.h"
-#include "comm/placement.h"
 #include "comm/private_comm.h"
 #include "comm/tables.h"
 #include "mpi/config.h"
@@ -35,7 +34,7 @@ static enum cgx_reason refuse(const struct cgx_comm *state, const struct cgx_cal
         return record->memory       ? record->memory
                : state->established ? CGX_REASON_STRAY
                                     : CGX_REASON_NOT_RECURRING;
-    return cgx_placement_make_small(state, &site->key) ? CGX_REASON_SMALL : CGX_REASON_NONE;
+    return CGX_REASON_NONE;
 }
 
 /* Why ranks leave calls of SITE exact. */

@@ -11,19 +11,7 @@ static uint64_t nanoseconds_of(uint64_t bytes, uint32_t byte_ps)
     return bytes * byte_ps / 1000;
 }
 
-/* ---- networks and volumes ---- */
-
-/* The largest calls that are considered, and the smallest that may be compressed. */
-#define MOST_ELEMENTS (UINT64_C(1) << 36)
-#define LEAST_ELEMENTS 1024
-
-/* A grid must save one part in this many of the time without a grid. */
-#define GRID_GAIN 8
-
-/* The most slices, and the part of the least time that fewer slices may take longer. Beyond that
- * little is left to overlap. */
-#define MOST_SLICES 16
-#define SLICE_GAIN 16
+/* ---- networks ---- */
 
 #define SLOW_BITS UINT64_C(10000000000)
 
@@ -65,55 +53,7 @@ struct cgx_network cgx_cost_node(bool device, bool linked)
     return network;
 }
 
-struct cgx_volume cgx_cost_volume(uint64_t count, unsigned size, unsigned bits,
-                                  unsigned bucket_size)
-{
-    const uint64_t buckets = cgx_divide_up(count, bucket_size);
-
-    return (struct cgx_volume){.exact = count * size,
-                               .encoded = count * bits / 8 + buckets * CGX_BUCKET_HEADER_BYTES,
-                               .units = buckets,
-                               .elements = count};
-}
-
-/* ---- exact ---- */
-
-static unsigned steps_of(unsigned members)
-{
-    unsigned steps = 0;
-
-    while (members > 1u << steps)
-        steps++;
-    return steps;
-}
-
-/* The part of BYTES that one of MEMBERS sends and receives in a reduce-scatter or an allgather. */
-static uint64_t share_of(uint64_t bytes, uint64_t members)
-{
-    return bytes - bytes / cgx_larger(members, 1);
-}
-
-uint64_t cgx_cost_exact(const struct cgx_network *network, const struct cgx_volume *volume,
-                        unsigned nodes, unsigned members)
-{
-    const uint64_t step = network->latency_ns + network->message_ns;
-    const uint64_t bytes = volume->exact;
-    const bool staged = network->host_byte_ps > 0;
-    const uint32_t local_byte_ps = staged ? COPIED_BYTE_PS : network->local_byte_ps;
-    uint64_t staging =
-        staged ? 2 * (network->operation_ns + nanoseconds_of(bytes, network->host_byte_ps)) : 0;
-    uint64_t intra = members > 1 ? 2 * nanoseconds_of(share_of(bytes, members), local_byte_ps) +
-                                       2 * (uint64_t)steps_of(members) * network->message_ns
-                                 : 0;
-    uint64_t doubling = steps_of(nodes) * (step + nanoseconds_of(bytes, network->byte_ps));
-    uint64_t halving =
-        2 * (steps_of(nodes) * step + nanoseconds_of(share_of(bytes, nodes), network->byte_ps));
-
-    /* A ring moves as many bytes as halving, in more steps. */
-    return staging + intra + cgx_smaller(doubling, halving);
-}
-
-/* ---- compressed ---- */
+/* ---- times ---- */
 
 /* The link between the members of a level. */
 struct way {
@@ -175,17 +115,11 @@ static struct cost cost_of(const struct cgx_network *network, const struct cgx_v
     return cost;
 }
 
-uint64_t cgx_cost_compressed(const struct cgx_network *network, const struct cgx_volume *volume,
-                             const struct cgx_arrangement *arrangement)
+uint64_t cgx_cost_time(const struct cgx_network *network, const struct cgx_volume *volume,
+                       const struct cgx_arrangement *arrangement, unsigned slices)
 {
-    return cgx_cost_sliced(network, volume, arrangement, 1);
-}
-
-uint64_t cgx_cost_sliced(const struct cgx_network *network, const struct cgx_volume *volume,
-                         const struct cgx_arrangement *arrangement, unsigned slices)
-{
-    const struct cgx_volume slice = {volume->exact / slices, volume->encoded / slices,
-                                     volume->units / slices, volume->elements / slices};
+    const struct cgx_volume slice = {volume->encoded / slices, volume->units / slices,
+                                     volume->elements / slices};
     struct cost cost = cost_of(network, &slice, arrangement);
     uint64_t busy = cost.codec + (network->one_processor ? cost.handling : 0);
 
@@ -194,6 +128,16 @@ uint64_t cgx_cost_sliced(const struct cgx_network *network, const struct cgx_vol
     return cost.codec + cost.exchange + (slices - 1) * cgx_larger(busy, cost.exchange);
 }
 
+/* ---- choices ---- */
+
+/* The most slices, and the part of the least time that fewer slices may take longer. Beyond that
+ * little is left to overlap. */
+#define MOST_SLICES 16
+#define SLICE_GAIN 16
+
+/* A grid must save one part in this many of the time without a grid. */
+#define GRID_GAIN 8
+
 unsigned cgx_cost_slices(const struct cgx_network *network, const struct cgx_volume *volume,
                          const struct cgx_arrangement *arrangement)
 {
@@ -201,21 +145,11 @@ unsigned cgx_cost_slices(const struct cgx_network *network, const struct cgx_vol
     unsigned slices;
 
     for (slices = 1; slices <= MOST_SLICES; slices++)
-        least = cgx_smaller(least, cgx_cost_sliced(network, volume, arrangement, slices));
+        least = cgx_smaller(least, cgx_cost_time(network, volume, arrangement, slices));
     slices = 1;
-    while (cgx_cost_sliced(network, volume, arrangement, slices) > least + least / SLICE_GAIN)
+    while (cgx_cost_time(network, volume, arrangement, slices) > least + least / SLICE_GAIN)
         slices++;
     return slices;
-}
-
-uint64_t cgx_cost_limit(const struct cgx_network *network, const struct cgx_volume *volume,
-                        unsigned nodes, unsigned members)
-{
-    uint64_t intra =
-        members > 1 ? nanoseconds_of(share_of(volume->encoded, members), network->local_byte_ps)
-                    : 0;
-
-    return 2 * (intra + nanoseconds_of(share_of(volume->encoded, nodes), network->byte_ps));
 }
 
 unsigned cgx_cost_rows(const struct cgx_network *network, const struct cgx_volume *volume,
@@ -226,9 +160,9 @@ unsigned cgx_cost_rows(const struct cgx_network *network, const struct cgx_volum
     unsigned best = 1;
 
     if (!always)
-        least = cgx_cost_compressed(network, volume, &arrangement) / GRID_GAIN * (GRID_GAIN - 1);
+        least = cgx_cost_time(network, volume, &arrangement, 1) / GRID_GAIN * (GRID_GAIN - 1);
     for (arrangement.rows = 2; arrangement.rows <= nodes / 2; arrangement.rows++) {
-        uint64_t time = cgx_cost_compressed(network, volume, &arrangement);
+        uint64_t time = cgx_cost_time(network, volume, &arrangement, 1);
 
         if (time < least) {
             least = time;
@@ -236,46 +170,4 @@ unsigned cgx_cost_rows(const struct cgx_network *network, const struct cgx_volum
         }
     }
     return best;
-}
-
-uint64_t cgx_cost_least(const struct cgx_network *network, unsigned size, unsigned bits,
-                        unsigned bucket_size, unsigned nodes, unsigned members, bool grid)
-{
-    uint64_t least = UINT64_MAX;
-
-    for (uint64_t count = MOST_ELEMENTS; count >= LEAST_ELEMENTS; count /= 2) {
-        struct cgx_volume volume = cgx_cost_volume(count, size, bits, bucket_size);
-        struct cgx_arrangement arrangement = {nodes, members, 1};
-
-        if (grid)
-            arrangement.rows = cgx_cost_rows(network, &volume, nodes, members, false);
-        if (cgx_cost_compressed(network, &volume, &arrangement) >=
-            cgx_cost_exact(network, &volume, nodes, members))
-            return least;
-        least = count;
-    }
-    return least;
-}
-
-/* No call has more elements. */
-#define MOST ((uint64_t)1 << 48)
-
-uint64_t cgx_minimal_size(const struct cgx_settings *settings, const struct cgx_network *network,
-                          unsigned size, unsigned nodes, unsigned members)
-{
-    struct cgx_network reckoned = *network;
-    bool grid = settings->cross_reduction == CGX_REDUCTION_GRID ||
-                settings->cross_reduction == CGX_REDUCTION_AUTO;
-    uint64_t least;
-
-    if (settings->minimal_kind == CGX_MINIMAL_FIXED ||
-        (nodes < 2 && settings->buffers == CGX_BUFFERS_HOST))
-        return settings->minimal_size;
-    if (settings->buffers == CGX_BUFFERS_HOST)
-        reckoned.element_ps = 0;
-    least = cgx_cost_least(&reckoned, size, settings->bits, CGX_MAXMIN_BUCKET, nodes,
-                           settings->leaders && nodes > 1 ? 1 : members, grid);
-    if (least > MOST)
-        return MOST;
-    return least > settings->minimal_size ? least : settings->minimal_size;
 }

@@ -1,18 +1,16 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The time of an all-reduce on a network, compressed and exact, in closed form. Each rank has an
- * interface or shares its node's. A message costs latency, and processor time at sender and
- * receiver; bytes queue at the interface while messages are prepared. Exact sums of device buffers
- * are copied to host memory and back, as most MPI libraries do. All in integers, so that ranks with
- * equal arguments get equal results. */
+/* How compressed calls are cut into slices, and nodes arranged in rows, by the time of a call in
+ * closed form. Whether compression pays is measured (worth.h). Each rank has an interface or shares
+ * its node's. A message costs latency, and processor time at sender and receiver; bytes queue at
+ * the interface while messages are prepared. All in integers, so that ranks with equal arguments
+ * get equal results. */
 #ifndef CGX_POLICY_COST_H
 #define CGX_POLICY_COST_H
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "util/settings.h"
 
 struct cgx_network {
     uint32_t latency_ns;    /* time of a message in transit */
@@ -28,8 +26,8 @@ struct cgx_network {
 
 /* The size of a call. */
 struct cgx_volume {
-    uint64_t exact, encoded; /* bytes of the buffer, and of its encoding */
-    uint64_t units;          /* number of units, each of which can have an owner */
+    uint64_t encoded; /* bytes of the buffer's encoding */
+    uint64_t units;   /* number of units, each of which can have an owner */
     uint64_t elements;
 };
 
@@ -47,51 +45,19 @@ struct cgx_network cgx_cost_network(uint64_t bits_per_second, bool device);
  * their kernels wait for its bytes; otherwise payloads go through host memory, by PCIe. */
 struct cgx_network cgx_cost_node(bool device, bool linked);
 
-/* The volume of COUNT elements of SIZE bytes, sent as BITS per element in buckets. */
-struct cgx_volume cgx_cost_volume(uint64_t count, unsigned size, unsigned bits,
-                                  unsigned bucket_size);
-
-/* The time of an exact sum in ns: by recursive doubling, Rabenseifner's algorithm or a ring,
- * whichever is fastest. */
-uint64_t cgx_cost_exact(const struct cgx_network *network, const struct cgx_volume *volume,
-                        unsigned nodes, unsigned members);
-
-/* The time in ns of a reduce-scatter and an allgather of the encoded buffer in one slice, with at
- * most one owner per unit. */
-uint64_t cgx_cost_compressed(const struct cgx_network *network, const struct cgx_volume *volume,
-                             const struct cgx_arrangement *arrangement);
-
-/* The same in SLICES, at least one, two of which are under way at a time: one in the codec, one on
+/* The time in ns of a reduce-scatter and an allgather of the encoded buffer, with at most one owner
+ * per unit, in SLICES, at least one, two of which are under way at a time: one in the codec, one on
  * the network. */
-uint64_t cgx_cost_sliced(const struct cgx_network *network, const struct cgx_volume *volume,
-                         const struct cgx_arrangement *arrangement, unsigned slices);
+uint64_t cgx_cost_time(const struct cgx_network *network, const struct cgx_volume *volume,
+                       const struct cgx_arrangement *arrangement, unsigned slices);
 
 /* The fewest slices that take hardly more than the least time. */
 unsigned cgx_cost_slices(const struct cgx_network *network, const struct cgx_volume *volume,
                          const struct cgx_arrangement *arrangement);
 
-/* The time in ns that the encoded bytes alone take at the busiest interface. */
-uint64_t cgx_cost_limit(const struct cgx_network *network, const struct cgx_volume *volume,
-                        unsigned nodes, unsigned members);
-
 /* The number of rows with which a compressed call is fastest; 1 if more rows gain little, since
  * these quantise once more. ALWAYS: several, if the nodes suffice for two rows of two. */
 unsigned cgx_cost_rows(const struct cgx_network *network, const struct cgx_volume *volume,
                        unsigned nodes, unsigned members, bool always);
-
-/* The smallest power of two of elements, of SIZE bytes and sent as BITS each, from which on every
- * power of two is faster compressed than exact; UINT64_MAX if there is none. GRID: rows may be used
- * if they pay. */
-uint64_t cgx_cost_least(const struct cgx_network *network, unsigned size, unsigned bits,
-                        unsigned bucket_size, unsigned nodes, unsigned members, bool grid);
-
-/* ---- CGX_COMPRESSION_MINIMAL_SIZE=auto ---- */
-
-/* The number of elements of SIZE bytes from which on calls between NODES of MEMBERS ranks are
- * compressed: as SETTINGS say or, for auto, from where compression is faster on NETWORK. For auto
- * only messages count, not a processor's codec time per element, and host buffers on one node are
- * compressed as SETTINGS say. Ranks with equal arguments get equal results. */
-uint64_t cgx_minimal_size(const struct cgx_settings *settings, const struct cgx_network *network,
-                          unsigned size, unsigned nodes, unsigned members);
 
 #endif

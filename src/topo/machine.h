@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The parts of this machine and the location of its GPUs, from hwloc. libhwloc.so.15 is opened on
+/* What this machine has, and which memory is near its GPUs, from hwloc. libhwloc.so.15 is opened on
  * first use and stays open; no_hwloc.c is for builds without hwloc. Thread-safe. hwloc obeys its
  * own variables: HWLOC_XMLFILE and HWLOC_SYNTHETIC describe another machine. It is not opened in
  * set-uid programs, whose environment is another user's. */
@@ -14,7 +14,7 @@
 
 #include "util/status.h"
 
-/* A package or NUMA node that does not exist or is unknown. */
+/* A NUMA node that does not exist or is unknown. */
 #define CGX_TOPO_UNKNOWN (-1)
 
 /* Including the terminating zero. */
@@ -44,66 +44,11 @@ struct cgx_topo_machine {
 
 void cgx_topo_machine(const struct cgx_topo *topo, struct cgx_topo_machine *machine);
 
-/* PLACE counts from 0 in hwloc's order. CGX_ERR_INVALID: there are not as many. Packages are
- * identified by place. */
-
-struct cgx_topo_package {
-    unsigned cores;
-    unsigned processing_units;
-};
-
-enum cgx_status cgx_topo_package(const struct cgx_topo *topo, unsigned place,
-                                 struct cgx_topo_package *package);
-
-/* A NUMA node, identified by the system's number, which may skip some. */
-struct cgx_topo_numa_node {
-    unsigned number;
-    int package; /* the package of all its cores, or CGX_TOPO_UNKNOWN */
-    unsigned cores;
-    uint64_t bytes; /* bytes of memory; 0: unknown */
-};
-
-enum cgx_status cgx_topo_numa_node(const struct cgx_topo *topo, unsigned place,
-                                   struct cgx_topo_numa_node *node);
-
-/* Where the calling thread may run; it should be the one that calls MPI and copies. */
-struct cgx_topo_place {
-    int package;   /* the package, or CGX_TOPO_UNKNOWN if there are several or hwloc sees none */
-    int numa_node; /* the node's number, or CGX_TOPO_UNKNOWN */
-    unsigned cores;
-    unsigned processing_units;
-};
-
-/* The place of the calling thread; if TOPO is another machine, all of it. CGX_ERR_INVALID: the
- * system does not say; CGX_ERR_NOMEM. */
-enum cgx_status cgx_topo_place(const struct cgx_topo *topo, struct cgx_topo_place *place);
-
-/* A GPU and its neighbourhood. Bus ids are domain:bus:device.function, as 0000:3b:00.0. */
-struct cgx_topo_gpu {
-    char bus_id[CGX_TOPO_BUS_ID_BYTES];
-    int package;
-    /* The nearest NUMA node's number, or CGX_TOPO_UNKNOWN. Of several kinds of memory equally near,
-     * the least number: ordinary memory. */
-    int numa_node;
-    /* The upstream port of its PCI switch; "" if it is on a port of the processor. Equal only for
-     * GPUs of the same switch. */
-    char pci_switch[CGX_TOPO_BUS_ID_BYTES];
-    /* The network interface with the longest common PCI path, otherwise one of the same package; of
-     * several, an OpenFabrics device, otherwise the first. "": unknown. hwloc does not know whether
-     * a cable is connected. */
-    char network[CGX_TOPO_NAME_BYTES];
-};
-
-/* GPU number PLACE; GPUs of one switch are consecutive. GPUs are display adapters and accelerators
- * of NVIDIA, and PCI devices that hwloc knows as devices of CUDA, NVML or OpenCL; other display
- * adapters, such as a server's management processor, are not. A container may show more GPUs than
- * CUDA can use. Without CGX_TOPO_DEVICES there are none. */
-enum cgx_status cgx_topo_gpu(const struct cgx_topo *topo, unsigned place, struct cgx_topo_gpu *gpu);
-
-/* The GPU with this bus id, in hexadecimal of either case, as the CUDA driver writes it.
- * CGX_ERR_INVALID: no bus id, or no such PCI device. */
-enum cgx_status cgx_topo_gpu_at(const struct cgx_topo *topo, const char *bus_id,
-                                struct cgx_topo_gpu *gpu);
+/* The number of the NUMA node nearest to the device with this PCI bus id
+ * (domain:bus:device.function in hexadecimal of either case, as the CUDA driver writes it), or
+ * CGX_TOPO_UNKNOWN. Of several kinds of memory equally near, the least number: ordinary memory.
+ * Without CGX_TOPO_DEVICES there are no devices. */
+int cgx_topo_node_near(const struct cgx_topo *topo, const char *bus_id);
 
 /* A network interface of the kernel or an OpenFabrics device that belongs to a device of the
  * machine; not virtual. */
@@ -112,7 +57,7 @@ struct cgx_topo_network {
     bool fabrics;
 };
 
-/* Network interface number PLACE; without CGX_TOPO_DEVICES there are none. */
+/* Network interface number PLACE, from 0; without CGX_TOPO_DEVICES there are none. */
 enum cgx_status cgx_topo_network(const struct cgx_topo *topo, unsigned place,
                                  struct cgx_topo_network *network);
 

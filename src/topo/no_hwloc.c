@@ -44,46 +44,11 @@ void cgx_topo_machine(const struct cgx_topo *topo, struct cgx_topo_machine *mach
     (void)machine;
 }
 
-enum cgx_status cgx_topo_package(const struct cgx_topo *topo, unsigned place,
-                                 struct cgx_topo_package *package)
-{
-    (void)topo;
-    (void)place;
-    (void)package;
-    return CGX_ERR_INVALID;
-}
-
-enum cgx_status cgx_topo_numa_node(const struct cgx_topo *topo, unsigned place,
-                                   struct cgx_topo_numa_node *node)
-{
-    (void)topo;
-    (void)place;
-    (void)node;
-    return CGX_ERR_INVALID;
-}
-
-enum cgx_status cgx_topo_place(const struct cgx_topo *topo, struct cgx_topo_place *place)
-{
-    (void)topo;
-    (void)place;
-    return CGX_ERR_INVALID;
-}
-
-enum cgx_status cgx_topo_gpu(const struct cgx_topo *topo, unsigned place, struct cgx_topo_gpu *gpu)
-{
-    (void)topo;
-    (void)place;
-    (void)gpu;
-    return CGX_ERR_INVALID;
-}
-
-enum cgx_status cgx_topo_gpu_at(const struct cgx_topo *topo, const char *bus_id,
-                                struct cgx_topo_gpu *gpu)
+int cgx_topo_node_near(const struct cgx_topo *topo, const char *bus_id)
 {
     (void)topo;
     (void)bus_id;
-    (void)gpu;
-    return CGX_ERR_INVALID;
+    return CGX_TOPO_UNKNOWN;
 }
 
 enum cgx_status cgx_topo_network(const struct cgx_topo *topo, unsigned place,

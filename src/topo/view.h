@@ -23,14 +23,9 @@
     X(get_type_depth)               \
     X(get_nbobjs_by_depth)          \
     X(get_obj_by_depth)             \
-    X(get_cpubind)                  \
     X(set_area_membind)             \
-    X(bitmap_alloc)                 \
-    X(bitmap_free)                  \
-    X(bitmap_and)                   \
     X(bitmap_intersects)            \
     X(bitmap_isincluded)            \
-    X(bitmap_iszero)                \
     X(bitmap_weight)
 
 struct cgx_hwloc {
@@ -47,9 +42,6 @@ struct cgx_topo {
 /* The objects of a type, in hwloc's order; NULL behind the last. */
 unsigned cgx_topo_count(const struct cgx_topo *topo, hwloc_obj_type_t type);
 hwloc_obj_t cgx_topo_object(const struct cgx_topo *topo, hwloc_obj_type_t type, unsigned place);
-
-/* The package that contains all of SET, or CGX_TOPO_UNKNOWN. */
-int cgx_topo_package_of(const struct cgx_topo *topo, hwloc_const_cpuset_t set);
 
 /* The number of the NUMA node near all of SET, or CGX_TOPO_UNKNOWN. */
 int cgx_topo_node_of(const struct cgx_topo *topo, hwloc_const_cpuset_t set);

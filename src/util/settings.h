@@ -28,7 +28,7 @@ enum cgx_reduction {
     CGX_REDUCTION_AUTO  /* SRA, or GRID if it is predicted to be faster */
 };
 enum cgx_transport { CGX_TRANSPORT_AUTO, CGX_TRANSPORT_SHM, CGX_TRANSPORT_P2P, CGX_TRANSPORT_MPI };
-enum cgx_minimal { CGX_MINIMAL_FIXED, CGX_MINIMAL_AUTO /* raised if exact is faster */ };
+enum cgx_minimal { CGX_MINIMAL_FIXED, CGX_MINIMAL_AUTO /* times decide */ };
 
 enum cgx_history_kept {
     CGX_HISTORY_NEVER,

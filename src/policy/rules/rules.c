@@ -203,27 +203,7 @@ static bool read_rule(struct cgx_scan *scan, struct rule *rule)
     return true;
 }
 
-/* ---- warnings ---- */
-
-static bool is_within(struct range inner, struct range outer)
-{
-    return outer.first <= inner.first && inner.last <= outer.last;
-}
-
-/* Whether RULE applies to communicators of NAME. A NAME of NULL stands for any. */
-static bool applies_to(const struct rule *rule, const char *name)
-{
-    return !rule->communicator || (name && strcmp(rule->communicator, name) == 0);
-}
-
-/* Whether EARLIER matches every call that RULE matches. */
-static bool covers_rule(const struct rule *earlier, const struct rule *rule)
-{
-    return is_within(rule->count, earlier->count) && is_within(rule->position, earlier->position) &&
-           (earlier->dtype == EVERY_DTYPE || earlier->dtype == rule->dtype) &&
-           applies_to(earlier, rule->communicator);
-}
-
+/* Warns of layers that add up to no count that RULE allows: they would have no effect. */
 static void warn_of_layers(const struct rule *rule, cgx_rules_warn *warn, void *context)
 {
     const struct cgx_layer_list *layers = rule->says.layers;
@@ -237,34 +217,6 @@ static void warn_of_layers(const struct rule *rule, cgx_rules_warn *warn, void *
              layers->total);
     warn(context, rule->line, message);
 }
-
-static void warn_of(const struct cgx_rules *rules, const struct rule *rule, cgx_rules_warn *warn,
-                    void *context)
-{
-    bool calls = rule->of_calls, step = rule->says.step > 0;
-    char message[160];
-
-    warn_of_layers(rule, warn, context);
-    for (const struct rule *earlier = rules->rules; earlier < rule && (calls || step); earlier++) {
-        if (calls && earlier->of_calls && covers_rule(earlier, rule)) {
-            snprintf(message, sizeof message,
-                     "the rule is never reached%s: the rule of line %u "
-                     "matches all its calls",
-                     rule->says.step > 0 ? " except for step=" : "", earlier->line);
-            warn(context, rule->line, message);
-            calls = false;
-        }
-        if (step && earlier->says.step > 0 && applies_to(earlier, rule->communicator)) {
-            snprintf(message, sizeof message,
-                     "step= has no effect: the rule of line %u sets it for all its communicators",
-                     earlier->line);
-            warn(context, rule->line, message);
-            step = false;
-        }
-    }
-}
-
-/* ---- rules ---- */
 
 static bool read_line(struct cgx_rules *rules, struct cgx_scan *scan, cgx_rules_warn *warn,
                       void *context)
@@ -281,7 +233,7 @@ static bool read_line(struct cgx_rules *rules, struct cgx_scan *scan, cgx_rules_
     if (warn && rule->says.retired)
         warn(context, rule->line, rule->says.retired);
     if (warn)
-        warn_of(rules, rule, warn, context);
+        warn_of_layers(rule, warn, context);
     return true;
 }
 
@@ -347,6 +299,8 @@ void cgx_rules_free(struct cgx_rules *rules)
     free(rules);
 }
 
+/* ---- matching ---- */
+
 bool cgx_rules_name_communicators(const struct cgx_rules *rules)
 {
     for (size_t i = 0; rules && i < rules->nrules; i++)
@@ -355,13 +309,27 @@ bool cgx_rules_name_communicators(const struct cgx_rules *rules)
     return false;
 }
 
+static bool is_within(struct range range, uint64_t number)
+{
+    return range.first <= number && number <= range.last;
+}
+
+static bool applies_to(const struct rule *rule, const char *name)
+{
+    return !rule->communicator || strcmp(rule->communicator, name) == 0;
+}
+
+static bool matches_call(const struct rule *rule, const struct cgx_rules_call *call)
+{
+    return rule->of_calls && is_within(rule->count, call->count) &&
+           is_within(rule->position, call->position) &&
+           (rule->dtype == EVERY_DTYPE || rule->dtype == (int)call->dtype) &&
+           applies_to(rule, call->communicator);
+}
+
 struct cgx_override cgx_rules_override(const struct cgx_rules *rules,
                                        const struct cgx_rules_call *call)
 {
-    const struct rule of_call = {.count = {call->count, call->count},
-                                 .position = {call->position, call->position},
-                                 .dtype = (int)call->dtype,
-                                 .communicator = (char *)call->communicator};
     struct cgx_override override = {.exact = false};
 
     if (rules)
@@ -369,7 +337,7 @@ struct cgx_override cgx_rules_override(const struct cgx_rules *rules,
     for (size_t i = 0; rules && i < rules->nrules; i++) {
         const struct rule *rule = &rules->rules[i];
 
-        if (!rule->of_calls || !covers_rule(rule, &of_call))
+        if (!matches_call(rule, call))
             continue;
         override = cgx_actions_override(&rule->says, call->count);
         override.rule = (unsigned)i + 1;

@@ -32,8 +32,8 @@ struct cgx_rules;
 const char *cgx_rule_word(size_t index);
 
 /* Parses TEXT (LENGTH bytes, any). NULL: *ERROR says why ("out of memory" too). WARN, if not NULL,
- * is called for each rule that can never be reached, that has a retired value, or whose layers add
- * up to no count that its conditions allow. */
+ * is called for each rule that has a retired value, or whose layers add up to no count that its
+ * conditions allow. */
 typedef void cgx_rules_warn(void *context, unsigned line, const char *message);
 struct cgx_rules *cgx_rules_parse(const char *text, size_t length, cgx_rules_warn *warn,
                                   void *context, struct cgx_rules_error *error);

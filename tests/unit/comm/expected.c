@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "comm/decide.h"
-#include "comm/placement.h"
 #include "comm/private_comm.h"
 #include "comm/tables.h"
 #include "mpi/config.h"
@@ -32,7 +31,7 @@ static uint32_t draw(uint32_t below)
 /* ---- an MPI whose ranks say the same ---- */
 
 /* What turns out while ranks meet. */
-enum change { NOTHING, SLOWER, BY_DEVICE, SUSPENDED, NO_MEMORY, LEAST, CHANGES };
+enum change { NOTHING, SLOWER, BY_DEVICE, SUSPENDED, NO_MEMORY, CHANGES };
 static enum change change;
 static struct cgx_comm *meeting;
 
@@ -49,7 +48,6 @@ static int reduce(const void *sendbuf, void *recvbuf, int count, cgx_mpi_datatyp
     kind->p2p_suspended.next = change == SUSPENDED ? 16 : 0;
     if (change == NO_MEMORY)
         meeting->work->reserved = (struct cgx_needs){.slots = 1};
-    meeting->places.least[1] = change == LEAST ? 25000 : 0;
     change = NOTHING;
     return CGX_MPI_SUCCESS;
 }
@@ -102,7 +100,7 @@ static void serve(struct cgx_comm *state, const struct cgx_callsite_key *key)
 {
     struct cgx_callsite *site = cgx_callsites_find(state, key, true);
 
-    if (!site->refusal && !cgx_placement_make_small(state, key) && cgx_callsite_due(site))
+    if (!site->refusal && cgx_callsite_due(site))
         ask(state, site);
 }
 
@@ -135,7 +133,6 @@ static bool is_found(struct cgx_comm *state, struct cgx_callsite *site,
 {
     const struct cgx_schedule before = site->schedule;
     const bool found = cgx_callsites_find(state, key, true) == site && !site->refusal &&
-                       !cgx_placement_make_small(state, key) &&
                        site->shared.state == CGX_SITE_COMPRESSED && before.slices > 0;
     const struct cgx_kind *kind = cgx_comm_kind(state, site);
     const bool counts = !kind->by_device && kind->p2p_suspended.next > 0;
