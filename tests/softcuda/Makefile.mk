@@ -10,15 +10,7 @@ if CUDA
 device_units += \
 	tests/ptx/machine \
 	tests/softcuda/planted \
-	tests/softcuda/trust \
-	tests/unit/softcuda/driver \
-	tests/unit/softcuda/failures \
-	tests/unit/softcuda/fork \
-	tests/unit/softcuda/green \
-	tests/unit/softcuda/ipc \
-	tests/unit/softcuda/ipc_ends \
-	tests/unit/softcuda/mapped \
-	tests/unit/softcuda/streams
+	tests/unit/softcuda/driver
 device_scripts += \
 	tests/unit/cuda/devices.test \
 	tests/unit/cuda/numa.test
@@ -62,11 +54,10 @@ tests_softcuda_libcuda_la_CXXFLAGS = $(AM_CXXFLAGS)
 tests_softcuda_libcuda_la_LDFLAGS = $(SANITIZE_CFLAGS) \
 	$(if $(SANITIZE_CFLAGS),,-Wl,-z,defs) -version-number 1:0:0 \
 	-rpath $(abs_top_builddir)/tests/softcuda
-tests_unit_lib_libdevice_la_SOURCES = tests/unit/lib/kernels_run.c \
-	tests/unit/lib/kernels_scene.c tests/unit/lib/softcuda_peer.c
+tests_unit_lib_libdevice_la_SOURCES = tests/unit/lib/kernels_run.c tests/unit/lib/kernels_scene.c
 tests_unit_cuda_libs = tests/unit/lib/libdevice.la $(unit_libs)
 $(filter tests/unit/softcuda/%,$(device_units)): tests/softcuda/libcuda.la
-tests_unit_softcuda_libs = tests/softcuda/libcuda.la tests/unit/lib/libdevice.la tests/lib/libtap.la
+tests_unit_softcuda_libs = tests/softcuda/libcuda.la tests/lib/libtap.la
 softcuda_engine = tests/softcuda/fibers.c tests/softcuda/grid.c tests/softcuda/order.c tests/softcuda/threads.c
 tests_ptx_machine_SOURCES = tests/ptx/machine.cpp $(softcuda_engine)
 # All blocks at once. UndefinedBehaviorSanitizer reports the threadIdx of each thread of the process, so a build with
@@ -75,7 +66,6 @@ tests_softcuda_look_back_SOURCES = tests/softcuda/look_back.cpp tests/softcuda/r
 tests_softcuda_look_back_CFLAGS = $(AM_CFLAGS) -DSOFTCUDA_RESIDENT
 tests_softcuda_look_back_CXXFLAGS = $(AM_CXXFLAGS) -DSOFTCUDA_RESIDENT
 tests_softcuda_planted_SOURCES = tests/softcuda/planted.cpp $(softcuda_engine)
-tests_softcuda_trust_SOURCES = tests/softcuda/trust.cpp $(softcuda_engine)
 # With each sanitizer, since each catches its own bugs.
 if !SANITIZE
 sanitized += \

@@ -88,11 +88,6 @@ CUresult cuMemHostAlloc(void **pointer, size_t bytes, unsigned flags)
     return softcuda_leave(code);
 }
 
-CUresult cuMemAllocHost(void **pointer, size_t bytes)
-{
-    return cuMemHostAlloc(pointer, bytes, 0);
-}
-
 /* NULL is freed as nothing. */
 static CUresult free_call(void *start, bool device)
 {
@@ -139,45 +134,7 @@ CUresult cuMemGetInfo(size_t *left, size_t *all)
     return softcuda_leave(code);
 }
 
-/* ---- memory of the device's pool, which belongs to no context ---- */
-
-struct release {
-    struct softcuda_operation operation;
-    void *start;
-};
-
-static CUresult run_release(struct softcuda_operation *operation, struct softcuda_context *context)
-{
-    const struct release *release = (const struct release *)operation;
-    struct softcuda_allocation *allocation;
-
-    (void)context;
-    if (softcuda_memory_find(release->start, 1, &allocation) != SOFTCUDA_DEVICE ||
-        !softcuda_memory_release(allocation))
-        return CUDA_ERROR_ILLEGAL_ADDRESS;
-    return CUDA_SUCCESS;
-}
-
-static CUresult queue_release(struct softcuda_context *context, void *start, CUstream handle)
-{
-    struct softcuda_stream *stream = softcuda_stream_find(context, handle);
-    struct softcuda_allocation *allocation;
-    struct release *release;
-
-    if (stream == NULL || stream->object.context != context)
-        return CUDA_ERROR_INVALID_HANDLE;
-    if (softcuda_memory_find(start, 1, &allocation) != SOFTCUDA_DEVICE || !allocation->pooled ||
-        allocation->start != start)
-        return CUDA_ERROR_INVALID_VALUE;
-    release = calloc(1, sizeof *release);
-    if (release == NULL)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    release->operation.run = run_release;
-    release->operation.housekeeping = true;
-    release->start = start;
-    return softcuda_stream_queue(stream, &release->operation, NULL);
-}
-
+/* Memory of the device's pool, which belongs to no context. */
 CUresult cuMemAllocAsync(CUdeviceptr *pointer, size_t bytes, CUstream stream)
 {
     struct softcuda_context *context;
@@ -188,14 +145,4 @@ CUresult cuMemAllocAsync(CUdeviceptr *pointer, size_t bytes, CUstream stream)
     if (code == CUDA_SUCCESS)
         code = allocate(context, SOFTCUDA_DEVICE, true, bytes, (void **)pointer);
     return softcuda_leave(code);
-}
-
-CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream)
-{
-    struct softcuda_context *context;
-    CUresult code = softcuda_enter_context(&context), own = CUDA_SUCCESS;
-
-    if (context && pointer)
-        own = queue_release(context, (void *)(uintptr_t)pointer, stream);
-    return softcuda_leave(code == CUDA_SUCCESS ? own : code);
 }

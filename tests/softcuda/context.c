@@ -140,15 +140,10 @@ static CUresult create(CUcontext *handle, CUdevice device)
     return code;
 }
 
-/* The name that the header gives to the function depends on its version: both are there. */
+/* The header gives the name to a later function. */
 #pragma GCC visibility push(default)
 #undef cuCtxCreate
 CUresult cuCtxCreate_v2(CUcontext *handle, unsigned flags, CUdevice device);
-#if CUDA_VERSION < 12050
-typedef void CUctxCreateParams;
-#endif
-CUresult cuCtxCreate_v4(CUcontext *handle, CUctxCreateParams *params, unsigned flags,
-                        CUdevice device);
 #pragma GCC visibility pop
 
 CUresult cuCtxCreate_v2(CUcontext *handle, unsigned flags, CUdevice device)
@@ -157,13 +152,6 @@ CUresult cuCtxCreate_v2(CUcontext *handle, unsigned flags, CUdevice device)
 
     (void)flags;
     return softcuda_leave(code == CUDA_SUCCESS ? create(handle, device) : code);
-}
-
-CUresult cuCtxCreate_v4(CUcontext *handle, CUctxCreateParams *params, unsigned flags,
-                        CUdevice device)
-{
-    (void)params;
-    return cuCtxCreate_v2(handle, flags, device);
 }
 
 CUresult cuCtxDestroy(CUcontext handle)

@@ -23,8 +23,8 @@ struct copy {
 struct set {
     struct softcuda_operation operation;
     unsigned char *to;
-    size_t count, width;
-    unsigned value;
+    size_t bytes;
+    unsigned char value;
 };
 
 /* What an argument may be. */
@@ -90,11 +90,10 @@ static CUresult run_set(struct softcuda_operation *operation, struct softcuda_co
     const struct set *set = (const struct set *)operation;
 
     (void)context;
-    if (!expose(set->to, set->count * set->width, true))
+    if (!expose(set->to, set->bytes, true))
         return CUDA_ERROR_ILLEGAL_ADDRESS;
-    for (size_t i = 0; i < set->count; i++)
-        memcpy(set->to + i * set->width, &set->value, set->width); /* little-endian */
-    expose(set->to, set->count * set->width, false);
+    memset(set->to, set->value, set->bytes);
+    expose(set->to, set->bytes, false);
     return CUDA_SUCCESS;
 }
 
@@ -166,43 +165,26 @@ static CUresult call(CUstream stream, const struct request *request)
     return softcuda_leave(code == CUDA_SUCCESS ? copy_on(context, stream, request) : code);
 }
 
-static CUresult set_on(struct softcuda_context *context, CUstream handle, struct set set,
-                       bool synchronous)
+static CUresult set_on(struct softcuda_context *context, CUstream handle, const struct set *set)
 {
     struct softcuda_stream *stream = softcuda_stream_find(context, handle);
     enum softcuda_memory to;
     struct set *queued;
-    CUresult code;
 
     if (stream == NULL || stream->object.context != context)
         return CUDA_ERROR_INVALID_HANDLE;
-    if (set.count > SIZE_MAX / set.width || (uintptr_t)set.to % set.width != 0 ||
-        !find(context, set.to, set.count * set.width, DEVICE, true, &to))
+    if (!find(context, set->to, set->bytes, DEVICE, true, &to))
         return CUDA_ERROR_INVALID_VALUE;
     if (softcuda_fails(SOFTCUDA_COPY))
         return CUDA_ERROR_UNKNOWN;
-    if (set.count == 0)
+    if (set->bytes == 0)
         return CUDA_SUCCESS;
     queued = malloc(sizeof *queued);
     if (queued == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    *queued = set;
+    *queued = *set;
     queued->operation.run = run_set;
-    code = softcuda_stream_queue(stream, &queued->operation, NULL);
-    if (code == CUDA_SUCCESS && synchronous && is_host(to))
-        code = softcuda_stream_reach(stream, stream->queued);
-    return code;
-}
-
-static CUresult call_set(CUstream stream, CUdeviceptr to, unsigned value, size_t width,
-                         size_t count, bool synchronous)
-{
-    struct set set = {
-        .to = (unsigned char *)(uintptr_t)to, .count = count, .width = width, .value = value};
-    struct softcuda_context *context;
-    CUresult code = softcuda_enter_context(&context);
-
-    return softcuda_leave(code == CUDA_SUCCESS ? set_on(context, stream, set, synchronous) : code);
+    return softcuda_stream_queue(stream, &queued->operation, NULL);
 }
 
 /* ---- the driver's functions ---- */
@@ -241,11 +223,6 @@ CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *copy)
     return code;
 }
 
-CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes)
-{
-    return call(NULL, &(struct request){address(to), address(from), bytes, DEVICE, DEVICE, true});
-}
-
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
 {
     return call(stream, &(struct request){address(to), from, bytes, DEVICE, HOST, false});
@@ -262,22 +239,11 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstr
                 &(struct request){address(to), address(from), bytes, DEVICE, DEVICE, false});
 }
 
-CUresult cuMemsetD8(CUdeviceptr to, unsigned char value, size_t count)
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream)
 {
-    return call_set(NULL, to, value, 1, count, true);
-}
+    struct set set = {.to = address(to), .bytes = bytes, .value = value};
+    struct softcuda_context *context;
+    CUresult code = softcuda_enter_context(&context);
 
-CUresult cuMemsetD32(CUdeviceptr to, unsigned value, size_t count)
-{
-    return call_set(NULL, to, value, 4, count, true);
-}
-
-CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream)
-{
-    return call_set(stream, to, value, 1, count, false);
-}
-
-CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream stream)
-{
-    return call_set(stream, to, value, 4, count, false);
+    return softcuda_leave(code == CUDA_SUCCESS ? set_on(context, stream, &set) : code);
 }

@@ -102,40 +102,18 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *id)
     return softcuda_leave(code);
 }
 
-static int attribute_value(CUdevice_attribute attribute, CUdevice device)
+static int attribute_value(CUdevice_attribute attribute)
 {
     switch (attribute) {
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
         return 8;
-    case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
-        return 32;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
         return 4;
-    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X:
-        return 1024;
-    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y:
-    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z:
-    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y:
-    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z:
-    case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
-    case CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY:
-    case CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS:
-    case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
-    case CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS:
     case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
         return 1;
     case CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED:
         return softcuda_registers_read_only();
-    case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:
-        return 2;
-    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X:
-        return INT32_MAX;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
-        return 48 << 10;
-    case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
-        return softcuda_hidden + device + 1;
     default:
         return 0;
     }
@@ -148,7 +126,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
     if (code == CUDA_SUCCESS && (attribute < 1 || attribute >= CU_DEVICE_ATTRIBUTE_MAX))
         code = CUDA_ERROR_INVALID_VALUE;
     if (code == CUDA_SUCCESS)
-        *value = attribute_value(attribute, device);
+        *value = attribute_value(attribute);
     return softcuda_leave(code);
 }
 

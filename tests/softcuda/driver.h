@@ -108,10 +108,10 @@ struct softcuda_allocation {
     const void
         *maker; /* handle of the context that it was allocated in: a green one, or CONTEXT's */
     CUdevice device;
-    bool pooled;                              /* memory of the device's pool */
-    bool read_only;                           /* registered so: nothing may be copied there */
-    struct softcuda_physical *mapped_by_hand; /* NULL: it is not */
-    unsigned long long users; /* of such memory: a bit for each device that may use it */
+    bool pooled;    /* memory of the device's pool */
+    bool read_only; /* registered so: nothing may be copied there */
+    bool mapped_by_hand;
+    bool has_access; /* its device, to such memory */
     unsigned char *start;
     size_t bytes;
     unsigned char *pages; /* what is mapped for it, without the guard pages */
@@ -139,8 +139,8 @@ bool softcuda_memory_map(struct softcuda_allocation *allocation, size_t bytes);
 /* The same with pages of FILE from OFFSET on, and with what is in them. */
 bool softcuda_memory_map_file(struct softcuda_allocation *allocation, size_t bytes, int file,
                               off_t offset);
-/* A mapping with what is in its pages, shared with FILE from OFFSET on, or private if FILE is -1;
- * NULL: no memory. softcuda_memory_replace puts it into their place. */
+/* A mapping of FILE from OFFSET on with what is in its pages; NULL: no memory.
+ * softcuda_memory_replace puts it into their place. */
 void *softcuda_memory_copy(const struct softcuda_allocation *allocation, int file, off_t offset);
 void softcuda_memory_replace(const struct softcuda_allocation *allocation, void *copy);
 /* Keeps a copy of ALLOCATION as one that is live. False: no memory. */
@@ -210,7 +210,6 @@ struct softcuda_operation {
     struct softcuda_operation *next;
     /* Carries it out; an error is sticky. NULL: there is nothing to do but to wait. */
     CUresult (*run)(struct softcuda_operation *operation, struct softcuda_context *context);
-    bool housekeeping; /* neither copies nor launches: does not fail on demand */
     struct softcuda_place_in_stream *after; /* what comes before it in other streams */
     size_t nafter;
 };

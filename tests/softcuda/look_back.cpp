@@ -59,7 +59,6 @@ static bool run(uint64_t seed)
     static const unsigned bursts[] = {0, 3, 30};
     struct cgx_kernel_args args = {};
     softcuda_grid grid = {SOFTCUDA_KERNEL(tell, cgx_kernel_args), &args, TILES, CGX_KERNEL_THREADS};
-    softcuda_together together = {&grid, 1, seed, bursts[seed % 3], nullptr, nullptr};
     char order[32];
 
     args.marks = marks;
@@ -70,7 +69,7 @@ static bool run(uint64_t seed)
             cgx_mix(i * 77 + (uint32_t)seed) % 129;
     snprintf(order, sizeof order, "%u", (unsigned)seed);
     setenv("SOFTCUDA_ORDER", order, 1);
-    return softcuda_run_together(&together) && is_right();
+    return softcuda_run_together(&grid, seed, bursts[seed % 3]) && is_right();
 }
 
 int main(void)

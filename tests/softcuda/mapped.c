@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Memory that the program maps by hand: address space that it reserves, and memory of a device that
- * it puts there piece by piece. Each piece is an allocation that belongs to no context. Memory is
- * mapped in one place at a time, and keeps what is in it between two. */
+ * it puts there piece by piece. Each piece is an allocation that belongs to no context, and its
+ * memory ends where it is unmapped. */
 
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 
@@ -16,14 +16,12 @@
 #define GRANULARITY ((size_t)2 << 20)
 enum { FRESH = 0xC5 };
 
-struct softcuda_physical {
-    struct softcuda_physical *next;
+/* What a handle stands for: its pages come when it is mapped. */
+struct physical {
+    struct physical *next;
     CUmemGenericAllocationHandle handle;
     CUdevice device;
     size_t bytes;
-    bool held;           /* the program has the handle */
-    bool mapped;         /* its pages are those of an allocation */
-    unsigned char *home; /* where its pages are while it is not mapped */
 };
 
 struct reservation {
@@ -32,7 +30,7 @@ struct reservation {
     size_t bytes;
 };
 
-static struct softcuda_physical *physicals;
+static struct physical *physicals;
 static struct reservation *reservations;
 
 static bool is_whole(size_t bytes)
@@ -124,7 +122,7 @@ static CUresult create(CUmemGenericAllocationHandle *handle, size_t bytes,
                        const CUmemAllocationProp *prop)
 {
     static CUmemGenericAllocationHandle handles;
-    struct softcuda_physical *physical;
+    struct physical *physical;
 
     if (handle == NULL || !is_whole(bytes) || prop == NULL ||
         prop->type != CU_MEM_ALLOCATION_TYPE_PINNED ||
@@ -132,76 +130,59 @@ static CUresult create(CUmemGenericAllocationHandle *handle, size_t bytes,
         return CUDA_ERROR_INVALID_VALUE;
     if (!softcuda_is_device(prop->location.id))
         return CUDA_ERROR_INVALID_DEVICE;
-    if (softcuda_fails(SOFTCUDA_ALLOC))
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    physical = calloc(1, sizeof *physical);
+    physical = softcuda_fails(SOFTCUDA_ALLOC) ? NULL : malloc(sizeof *physical);
     if (physical == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    physical->home = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (physical->home == MAP_FAILED) {
-        free(physical);
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    memset(physical->home, FRESH, bytes);
-    physical->next = physicals;
-    physical->handle = ++handles;
-    physical->device = prop->location.id;
-    physical->bytes = bytes;
-    physical->held = true;
+    *physical = (struct physical){physicals, ++handles, prop->location.id, bytes};
     physicals = physical;
     softcuda_counts.live++;
     *handle = physical->handle;
     return CUDA_SUCCESS;
 }
 
-static struct softcuda_physical *find(CUmemGenericAllocationHandle handle)
+/* The link to what has HANDLE, or to NULL. */
+static struct physical **find(CUmemGenericAllocationHandle handle)
 {
-    struct softcuda_physical *physical = physicals;
+    struct physical **link = &physicals;
 
-    while (physical && (physical->handle != handle || !physical->held))
-        physical = physical->next;
-    return physical;
+    while (*link && (*link)->handle != handle)
+        link = &(*link)->next;
+    return link;
 }
 
-/* If it is neither held nor mapped any more. */
-static void drop(struct softcuda_physical *physical)
+static CUresult release(CUmemGenericAllocationHandle handle)
 {
-    struct softcuda_physical **link = &physicals;
+    struct physical **link = find(handle), *physical = *link;
 
-    if (physical->held || physical->mapped)
-        return;
-    while (*link != physical)
-        link = &(*link)->next;
+    if (physical == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
     *link = physical->next;
-    if (physical->home)
-        munmap(physical->home, physical->bytes);
     free(physical);
     softcuda_counts.live--;
+    return CUDA_SUCCESS;
 }
 
 /* ---- one in the other ---- */
 
-static CUresult map(unsigned char *start, size_t bytes, struct softcuda_physical *physical)
+static CUresult map(unsigned char *start, size_t bytes, const struct physical *physical)
 {
     struct softcuda_allocation piece;
 
     if (physical == NULL || physical->bytes != bytes || (uintptr_t)start % GRANULARITY != 0 ||
         !is_reserved(start, bytes) || is_in_use(start, bytes))
         return CUDA_ERROR_INVALID_VALUE;
-    if (physical->mapped)
-        return CUDA_ERROR_NOT_SUPPORTED;
     piece = (struct softcuda_allocation){.memory = SOFTCUDA_DEVICE,
                                          .device = physical->device,
-                                         .mapped_by_hand = physical,
+                                         .mapped_by_hand = true,
                                          .start = start,
                                          .bytes = bytes,
                                          .pages = start,
                                          .mapped = bytes};
     if (!softcuda_memory_insert(&piece))
         return CUDA_ERROR_OUT_OF_MEMORY;
-    softcuda_memory_replace(&piece, physical->home);
-    physical->home = NULL;
-    physical->mapped = true;
+    softcuda_memory_expose(&piece, true);
+    memset(start, FRESH, bytes);
+    softcuda_memory_expose(&piece, false);
     return CUDA_SUCCESS;
 }
 
@@ -231,45 +212,29 @@ static CUresult unmap(const unsigned char *start, size_t bytes)
         return CUDA_ERROR_INVALID_VALUE;
     while (start < end) {
         struct softcuda_allocation *piece = NULL;
-        struct softcuda_physical *physical;
 
         softcuda_memory_find(start, 1, &piece);
         start += piece->bytes;
-        physical = piece->mapped_by_hand;
-        if (physical->held)
-            physical->home = softcuda_memory_copy(piece, -1, 0);
-        if (physical->held && physical->home == NULL)
-            return CUDA_ERROR_OUT_OF_MEMORY;
         softcuda_memory_release(piece);
-        physical->mapped = false;
-        drop(physical);
     }
     return CUDA_SUCCESS;
 }
 
-static CUresult set_access(const unsigned char *start, size_t bytes,
-                           const CUmemAccessDesc *descriptions, size_t count)
+/* For its own device alone. */
+static CUresult set_access(const unsigned char *start, size_t bytes, const CUmemAccessDesc *access,
+                           size_t count)
 {
     struct softcuda_allocation *piece = NULL;
 
-    if (descriptions == NULL || count == 0 || !are_pieces(start, bytes))
+    if (access == NULL || count != 1 || !are_pieces(start, bytes) ||
+        access->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
+        access->flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
         return CUDA_ERROR_INVALID_VALUE;
-    for (size_t i = 0; i < count; i++) {
-        if (descriptions[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
-            !softcuda_is_device(descriptions[i].location.id) ||
-            (descriptions[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
-             descriptions[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE))
-            return CUDA_ERROR_INVALID_VALUE;
-    }
     softcuda_memory_find(start, 1, &piece);
     for (; piece; piece = softcuda_memory_next(piece, start, bytes)) {
-        for (size_t i = 0; i < count; i++) {
-            unsigned long long user = 1ull << descriptions[i].location.id;
-
-            piece->users &= ~user;
-            if (descriptions[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
-                piece->users |= user;
-        }
+        if (piece->device != access->location.id)
+            return CUDA_ERROR_INVALID_VALUE;
+        piece->has_access = true;
     }
     return CUDA_SUCCESS;
 }
@@ -320,14 +285,8 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes,
 
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
 {
-    CUresult code = softcuda_enter(), own = CUDA_ERROR_INVALID_VALUE;
-    struct softcuda_physical *physical = find(handle);
+    CUresult code = softcuda_enter(), own = release(handle);
 
-    if (physical) {
-        physical->held = false;
-        drop(physical);
-        own = CUDA_SUCCESS;
-    }
     return softcuda_leave(code == CUDA_SUCCESS ? own : code);
 }
 
@@ -338,7 +297,7 @@ CUresult cuMemMap(CUdeviceptr pointer, size_t bytes, size_t offset,
 
     if (code == CUDA_SUCCESS && (offset != 0 || flags != 0))
         code = CUDA_ERROR_INVALID_VALUE;
-    return softcuda_leave(code == CUDA_SUCCESS ? map(at(pointer), bytes, find(handle)) : code);
+    return softcuda_leave(code == CUDA_SUCCESS ? map(at(pointer), bytes, *find(handle)) : code);
 }
 
 CUresult cuMemUnmap(CUdeviceptr pointer, size_t bytes)
@@ -348,11 +307,11 @@ CUresult cuMemUnmap(CUdeviceptr pointer, size_t bytes)
     return softcuda_leave(code == CUDA_SUCCESS ? unmap(at(pointer), bytes) : code);
 }
 
-CUresult cuMemSetAccess(CUdeviceptr pointer, size_t bytes, const CUmemAccessDesc *descriptions,
+CUresult cuMemSetAccess(CUdeviceptr pointer, size_t bytes, const CUmemAccessDesc *access,
                         size_t count)
 {
     CUresult code = softcuda_enter();
 
-    return softcuda_leave(code == CUDA_SUCCESS ? set_access(at(pointer), bytes, descriptions, count)
+    return softcuda_leave(code == CUDA_SUCCESS ? set_access(at(pointer), bytes, access, count)
                                                : code);
 }

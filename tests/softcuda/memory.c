@@ -157,7 +157,7 @@ bool softcuda_memory_is_reachable(const struct softcuda_allocation *allocation,
                                   const struct softcuda_context *context)
 {
     if (allocation->mapped_by_hand)
-        return allocation->users >> context->device & 1;
+        return allocation->has_access && allocation->device == context->device;
     return allocation->memory != SOFTCUDA_DEVICE || allocation->context == context->home ||
            (allocation->pooled && allocation->device == context->device);
 }
@@ -307,8 +307,7 @@ bool softcuda_memory_map(struct softcuda_allocation *allocation, size_t bytes)
 
 static void *map(size_t bytes, int file, off_t offset)
 {
-    int flags = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
-    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, file, offset);
+    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, offset);
 
     return pages != MAP_FAILED ? pages : NULL;
 }

@@ -84,14 +84,6 @@ static CUresult get(void *data, CUpointer_attribute attribute, CUdeviceptr point
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         *(unsigned *)data = is_host(allocation) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
         return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-        *(CUdeviceptr *)data = pointer;
-        return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-        if (allocation->memory == SOFTCUDA_DEVICE)
-            return CUDA_ERROR_INVALID_VALUE;
-        *(void **)data = address;
-        return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
         *(unsigned long long *)data = allocation->id;
         return CUDA_SUCCESS;
@@ -127,8 +119,6 @@ static CUresult get_all(unsigned count, const CUpointer_attribute *attributes, v
     } known[] = {
         {CU_POINTER_ATTRIBUTE_CONTEXT, sizeof(CUcontext)},
         {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, sizeof(unsigned)},
-        {CU_POINTER_ATTRIBUTE_DEVICE_POINTER, sizeof(CUdeviceptr)},
-        {CU_POINTER_ATTRIBUTE_HOST_POINTER, sizeof(void *)},
         {CU_POINTER_ATTRIBUTE_BUFFER_ID, sizeof(unsigned long long)},
         {CU_POINTER_ATTRIBUTE_IS_MANAGED, sizeof(unsigned)},
         {CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, sizeof(int)},
@@ -158,22 +148,6 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes,
     CUresult code = enter_any_context();
 
     return softcuda_leave(code == CUDA_SUCCESS ? get_all(count, attributes, data, pointer) : code);
-}
-
-CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *bytes, CUdeviceptr pointer)
-{
-    struct softcuda_allocation *allocation = NULL;
-    struct softcuda_context *context;
-    CUresult code = softcuda_enter_context(&context);
-
-    softcuda_memory_find((void *)(uintptr_t)pointer, 1, &allocation);
-    if (code == CUDA_SUCCESS && allocation == NULL)
-        code = CUDA_ERROR_NOT_FOUND;
-    if (code == CUDA_SUCCESS && base)
-        *base = (CUdeviceptr)(uintptr_t)allocation->start;
-    if (code == CUDA_SUCCESS && bytes)
-        *bytes = allocation->bytes;
-    return softcuda_leave(code);
 }
 
 CUresult cuMemHostGetDevicePointer(CUdeviceptr *pointer, void *host, unsigned flags)

@@ -22,12 +22,13 @@ enum { VAIN = 200 };
 struct worker {
     atomic_int turn;
     bool exists;
-    unsigned grid, block, burst;
+    unsigned block, burst;
     bool given_up;
 };
 
 static struct {
-    const struct softcuda_together *together;
+    const struct softcuda_grid *grid;
+    unsigned burst;
     struct worker workers[SOFTCUDA_RESIDENTS], main;
     struct worker *live[SOFTCUDA_RESIDENTS]; /* whose blocks have not ended */
     unsigned nlive;
@@ -59,25 +60,18 @@ static unsigned draw(unsigned below)
     return (unsigned)((all.random >> 32) * below >> 32);
 }
 
-/* Nobody makes progress: true if the program has changed that. */
-static bool help(void)
-{
-    all.vain = 0;
-    all.stuck = all.stuck || !all.together->idle || !all.together->idle(all.together->state);
-    return !all.stuck;
-}
-
 static bool between(bool progress)
 {
     struct worker *next;
 
     all.vain = progress ? 0 : all.vain + 1;
-    self->given_up = all.stuck || (all.vain > (unsigned long)VAIN * all.nlive && !help());
+    all.stuck = all.stuck || all.vain > (unsigned long)VAIN * all.nlive;
+    self->given_up = all.stuck;
     if (self->given_up)
         return false;
     if (progress && self->burst-- > 0)
         return true;
-    self->burst = draw(all.together->burst + 1);
+    self->burst = draw(all.burst + 1);
     next = all.live[draw(all.nlive)];
     if (next != self) {
         give_turn(next);
@@ -99,13 +93,6 @@ static void leave(bool good)
     give_turn(all.nlive > 0 ? all.live[draw(all.nlive)] : &all.main);
 }
 
-static const struct softcuda_grid *mine(void)
-{
-    self->given_up = false;
-    self->burst = 0;
-    return &all.together->grids[self->grid];
-}
-
 static void *work(void *worker)
 {
     self = worker;
@@ -114,19 +101,20 @@ static void *work(void *worker)
 
         await_turn(self);
         softcuda_fiber_acquire(&all.begin);
-        good = softcuda_run_block(mine(), self->block, between);
+        self->given_up = false;
+        self->burst = 0;
+        good = softcuda_run_block(all.grid, self->block, between);
         softcuda_fiber_release(&all.end);
         leave(good);
     }
     return NULL;
 }
 
-static void add(unsigned grid, unsigned block)
+static void add(unsigned block)
 {
     struct worker *worker = &all.workers[all.nlive];
     pthread_t thread;
 
-    worker->grid = grid;
     worker->block = block;
     if (!worker->exists && pthread_create(&thread, NULL, work, worker) != 0) {
         fprintf(stderr, "softcuda: no thread for a block\n");
@@ -136,16 +124,15 @@ static void add(unsigned grid, unsigned block)
     all.live[all.nlive++] = worker;
 }
 
-bool softcuda_run_together(const struct softcuda_together *together)
+bool softcuda_run_together(const struct softcuda_grid *grid, uint64_t seed, unsigned burst)
 {
-    all.together = together;
-    all.random = together->seed;
+    all.grid = grid;
+    all.random = seed;
+    all.burst = burst;
     all.vain = 0;
     all.failed = all.stuck = false;
-    for (unsigned i = 0; i < together->ngrids; i++) {
-        for (unsigned block = 0; block < together->grids[i].blocks; block++)
-            add(i, block);
-    }
+    for (unsigned block = 0; block < grid->blocks; block++)
+        add(block);
     softcuda_fiber_release(&all.begin);
     give_turn(all.live[draw(all.nlive)]);
     await_turn(&all.main);

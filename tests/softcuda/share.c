@@ -8,7 +8,6 @@
 #define _GNU_SOURCE /* memfd_create, fallocate, mremap, syscall */
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,85 +32,15 @@ struct front {
 };
 
 struct softcuda_share {
-    struct front *front; /* NULL: what a forked child has is a copy */
+    struct front *front;
     uint64_t number;
     off_t offset; /* of the front, in the file of the process that it belongs to */
     bool imported, gone;
-    void *copy;  /* for the child, while the process forks */
     void *apart; /* the pages, while a kernel does not find them */
 };
 
 static int file = -1;
 static off_t file_bytes;
-
-/* ---- forks: the child must not write into what the parent shares ---- */
-
-static void before_fork(void)
-{
-    struct softcuda_allocation *allocation;
-
-    softcuda_lock();
-    for (size_t i = 0; (allocation = softcuda_memory_at(i)); i++) {
-        struct softcuda_share *share = allocation->share;
-
-        if (share == NULL || share->front == NULL || softcuda_share_is_gone(allocation))
-            continue;
-        share->copy = softcuda_memory_copy(allocation, -1, 0);
-        if (share->copy == NULL) {
-            perror("softcuda: no memory for a fork");
-            abort();
-        }
-    }
-}
-
-static void after_fork(void)
-{
-    struct softcuda_allocation *allocation;
-
-    for (size_t i = 0; (allocation = softcuda_memory_at(i)); i++) {
-        if (allocation->share && allocation->share->copy) {
-            munmap(allocation->share->copy, allocation->mapped);
-            allocation->share->copy = NULL;
-        }
-    }
-    softcuda_unlock();
-}
-
-static void after_fork_in_child(void)
-{
-    struct softcuda_allocation *allocation;
-
-    for (size_t i = 0; (allocation = softcuda_memory_at(i)); i++) {
-        struct softcuda_share *share = allocation->share;
-
-        if (share == NULL)
-            continue;
-        if (share->copy)
-            softcuda_memory_replace(allocation, share->copy);
-        if (share->front)
-            munmap(share->front, PAGE);
-        share->copy = share->front = NULL;
-        if (!share->imported) {
-            free(share);
-            allocation->share = NULL;
-        }
-    }
-    softcuda_counts.shared = 0;
-    if (file >= 0)
-        close(file);
-    file = -1;
-    file_bytes = 0;
-    softcuda_unlock_child();
-}
-
-static bool watch_forks(void)
-{
-    static bool watched;
-
-    if (!watched)
-        watched = pthread_atfork(before_fork, after_fork, after_fork_in_child) == 0;
-    return watched;
-}
 
 /* ---- memory of this process ---- */
 
@@ -145,7 +74,7 @@ static bool move(struct softcuda_allocation *allocation)
 
     if (share == NULL)
         return false;
-    if (!watch_forks() || !grow(PAGE + allocation->mapped, &share->offset) ||
+    if (!grow(PAGE + allocation->mapped, &share->offset) ||
         getrandom(&share->number, sizeof share->number, 0) != (ssize_t)sizeof share->number)
         goto free_share;
     share->number += share->number == 0;
@@ -188,7 +117,6 @@ static void withdraw(const struct softcuda_allocation *allocation)
 
     share->front->number = 0;
     if (share->front->openers > 0) {
-        softcuda_counts.freed_while_open++;
         fprintf(stderr, "softcuda: %zu bytes %s while other processes had them open\n",
                 allocation->bytes,
                 allocation->context->alive ? "were freed" : "went with their context");
@@ -205,13 +133,11 @@ void softcuda_share_end(struct softcuda_allocation *allocation)
 
     if (share == NULL)
         return;
-    if (share->front) {
-        if (share->imported)
-            share->front->openers--;
-        else
-            withdraw(allocation);
-        munmap(share->front, PAGE);
-    }
+    if (share->imported)
+        share->front->openers--;
+    else
+        withdraw(allocation);
+    munmap(share->front, PAGE);
     softcuda_counts.shared -= !share->imported;
     free(share);
     allocation->share = NULL;
@@ -264,7 +190,7 @@ CUresult softcuda_share_import(struct softcuda_allocation *allocation,
     CUresult code = CUDA_ERROR_MAP_FAILED;
     int opened;
 
-    if (share == NULL || !watch_forks())
+    if (share == NULL)
         goto free_share;
     code = CUDA_ERROR_INVALID_HANDLE;
     opened = open_file(offer);
@@ -353,7 +279,7 @@ bool softcuda_share_is_gone(const struct softcuda_allocation *allocation)
 
     if (share == NULL || !share->imported)
         return false;
-    if (share->front && share->front->number != share->number)
+    if (share->front->number != share->number)
         share->gone = true;
     return share->gone;
 }

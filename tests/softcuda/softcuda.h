@@ -14,7 +14,7 @@
  * - Memory of another process (cuIpcOpenMemHandle) is opened once at a time, where the drivers of
  * today count how often; what was freed there meanwhile is an illegal address, or reads as 0xDD
  * bytes. A handle is made of the first address of an allocation alone. A process that exits frees
- * nothing. A forked child has copies of what was shared.
+ * nothing. A forked child uses nothing of the driver.
  * - Memory that is mapped by hand (cuMemMap) has no context, is used as far as it goes on piece by
  * piece, and goes at once when it is unmapped, whatever is queued. Pool memory has no context.
  * - A green context has the memory of the primary one, and streams, events and kernels of its own:
@@ -29,8 +29,9 @@
  * in _ptds and _ptsz), priorities, graphs (capture.c; a thread's capture mode is kept, and has no
  * meaning), host functions, waits for a value in memory; events of other processes, and times
  * - device memory: mapped by hand in two places, in part, read-only, or shared as a file; pools
- * but the device's own, and sharing of that one; arrays, copies and sets of more than one
- * dimension; peer access and copies between devices: memory is reached by its own device alone
+ * but the device's own, which free in no stream's order, and sharing of that one; arrays, copies of
+ * more than one dimension, sets of more than bytes; peer access and copies between devices: memory
+ * is reached by its own device alone
  * - host memory: registration of I/O memory; all that is pinned is portable and
  * mapped, whatever was asked for
  * - managed memory that moves: it is ordinary memory, which the program may touch at any time
@@ -103,9 +104,6 @@ struct softcuda_counts {
      * Modules go with their context. */
     unsigned long long live;
     unsigned long long shared; /* of these, allocations whose handles were asked for */
-    /* Allocations freed here while other processes had them open; a message says so. Those that
-     * died without closing them had. */
-    unsigned long long freed_while_open;
 };
 void softcuda_count(struct softcuda_counts *counts);
 

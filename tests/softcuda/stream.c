@@ -101,7 +101,7 @@ static void step(struct softcuda_stream *stream)
     }
     context = stream->object.context;
     if (operation->run && !softcuda_is_lost() && context->error == CUDA_SUCCESS) {
-        bool fails = !operation->housekeeping && softcuda_fails(SOFTCUDA_ASYNC);
+        bool fails = softcuda_fails(SOFTCUDA_ASYNC);
 
         softcuda_fork_turn(true);
         code = fails ? CUDA_ERROR_ILLEGAL_ADDRESS : operation->run(operation, context);

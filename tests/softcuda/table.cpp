@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The kernels by name: those of src/cuda/kernels.cu, and a few for tests of the driver itself.
+/* The kernels by name: those of src/cuda/kernels.cu, and one for tests of the driver itself.
  * Compiled with device.h. */
 
 #include "cuda/kernels.h"
@@ -37,20 +37,13 @@ struct add_args {
 
 static void softcuda_test_add(const struct add_args args)
 {
-    args.elements[blockIdx.x * blockDim.x + threadIdx.x] += args.addend;
+    args.elements[threadIdx.x] += args.addend;
 }
 
-/* The first thread does not come to the ballot. */
-static void softcuda_test_stuck(const struct add_args args)
-{
-    if (threadIdx.x > 0)
-        args.elements[threadIdx.x] = __ballot_sync(3, args.addend);
-}
-
-#define ENTRY(name) {#name, SOFTCUDA_KERNEL(name, struct cgx_kernel_args), sizeof(cgx_kernel_args)},
-#define TEST_ENTRY(name) {#name, SOFTCUDA_KERNEL(name, struct add_args), sizeof(add_args)},
+#define ENTRY_OF(name, type) {#name, SOFTCUDA_KERNEL(name, struct type), sizeof(struct type)},
+#define ENTRY(name) ENTRY_OF(name, cgx_kernel_args)
 
 const struct softcuda_entry softcuda_table[] = {
     FOR_KERNELS(ENTRY, float32) FOR_KERNELS(ENTRY, float16) FOR_KERNELS(ENTRY, bfloat16)
-        ENTRY(cgx_begin) ENTRY(cgx_heads) ENTRY(cgx_ranges) TEST_ENTRY(softcuda_test_add)
-            TEST_ENTRY(softcuda_test_stuck){nullptr, nullptr, 0}};
+        ENTRY(cgx_begin) ENTRY(cgx_heads) ENTRY(cgx_ranges)
+            ENTRY_OF(softcuda_test_add, add_args){nullptr, nullptr, 0}};
