@@ -86,7 +86,8 @@ struct cgx_terms {
 /* The private communicator for all messages, NULL until needed; written by private_comm.c. */
 struct cgx_private {
     cgx_mpi_comm comm;
-    struct cgx_private_comm *shared; /* the same, with its shared state */
+    struct cgx_private_comm *shared; /* the same, with its shared state, ... */
+    const int *broken;               /* ... and MPI's code after it failed, on any user of it */
 };
 
 /* Where ranks are; written by placement.c. */
