@@ -152,40 +152,36 @@ static struct cgx_backend *backend_of(const struct cgx_coll *coll)
     return coll->vote == CGX_ABLE ? coll->backend : NULL;
 }
 
+/* Whether a history of SITE can begin with COLL. Positions of which one sum was compressed may not
+ * be the step's yet. */
+static bool may_begin(struct cgx_callsite *site, const struct cgx_coll *coll)
+{
+    return coll->schedule->plan.has_history && site->key.position != CGX_POSITION_NONE &&
+           site->shared.runs > 0 && cgx_backoff_due(&site->shared.history.retry);
+}
+
 /* Reserves the memory for calls like COLL, if this rank can have it. */
-static void reserve_history(struct cgx_callsite *site, const struct cgx_coll *coll)
+static void begin_history(struct cgx_callsite *site, const struct cgx_coll *coll)
 {
     const struct cgx_plan *plan = &coll->schedule->plan;
     struct cgx_backend *backend = backend_of(coll);
     const size_t bytes = cgx_history_bytes(plan->count, plan->bucket_size);
 
+    drop_history(site);
     if (!backend || !has_room(backend, bytes) ||
         backend->ops->reserve(backend, bytes, &site->history) != CGX_OK)
         site->history = NULL;
-}
-
-/* Whether the next call of SITE, COLL, has a history, which begins with it or before. Positions of
- * which one sum was compressed may not be the step's yet. */
-static bool has_history(struct cgx_callsite *site, const struct cgx_coll *coll)
-{
-    if (!coll->schedule->plan.has_history || site->key.position == CGX_POSITION_NONE ||
-        site->shared.runs == 0)
-        return false;
-    if (site->shared.history.begun)
-        return true;
-    if (!cgx_backoff_due(&site->shared.history.retry))
-        return false;
-    drop_history(site);
-    reserve_history(site, coll);
     site->shared.history.age = 0;
-    return site->shared.history.begun = true;
+    site->shared.history.begun = true;
 }
 
 static void attach_history(struct cgx_callsite *site, struct cgx_coll *coll)
 {
     struct cgx_backend *backend = backend_of(coll);
 
-    coll->has_history = has_history(site, coll);
+    if (!site->shared.history.begun && may_begin(site, coll))
+        begin_history(site, coll);
+    coll->has_history = site->shared.history.begun;
     if (!coll->has_history)
         return;
     coll->age = site->shared.history.age;
