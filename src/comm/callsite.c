@@ -9,7 +9,6 @@
 
 #include "codec/backend.h"
 #include "codec/uniform/uniform.h"
-#include "comm/state.h"
 #include "mpi/config.h"
 #include "util/float_state.h"
 #include "util/log.h"
@@ -153,40 +152,36 @@ static struct cgx_backend *backend_of(const struct cgx_coll *coll)
     return coll->vote == CGX_ABLE ? coll->backend : NULL;
 }
 
+/* Whether a history of SITE can begin with COLL. Positions of which one sum was compressed may not
+ * be the step's yet. */
+static bool may_begin(struct cgx_callsite *site, const struct cgx_coll *coll)
+{
+    return coll->schedule->plan.has_history && site->key.position != CGX_POSITION_NONE &&
+           site->shared.runs > 0 && cgx_backoff_due(&site->shared.history.retry);
+}
+
 /* Reserves the memory for calls like COLL, if this rank can have it. */
-static void reserve_history(struct cgx_callsite *site, const struct cgx_coll *coll)
+static void begin_history(struct cgx_callsite *site, const struct cgx_coll *coll)
 {
     const struct cgx_plan *plan = &coll->schedule->plan;
     struct cgx_backend *backend = backend_of(coll);
     const size_t bytes = cgx_history_bytes(plan->count);
 
+    drop_history(site);
     if (!backend || !has_room(backend, bytes) ||
         backend->ops->reserve(backend, bytes, &site->history) != CGX_OK)
         site->history = NULL;
-}
-
-/* Whether the next call of SITE, COLL, has a history, which begins with it or before. Positions of
- * which one sum was compressed may not be the step's yet. */
-static bool has_history(struct cgx_callsite *site, const struct cgx_coll *coll)
-{
-    if (!coll->schedule->plan.has_history || site->key.position == CGX_POSITION_NONE ||
-        site->shared.runs == 0)
-        return false;
-    if (site->shared.history.begun)
-        return true;
-    if (!cgx_backoff_due(&site->shared.history.retry))
-        return false;
-    drop_history(site);
-    reserve_history(site, coll);
     site->shared.history.age = 0;
-    return site->shared.history.begun = true;
+    site->shared.history.begun = true;
 }
 
 static void attach_history(struct cgx_callsite *site, struct cgx_coll *coll)
 {
     struct cgx_backend *backend = backend_of(coll);
 
-    coll->has_history = has_history(site, coll);
+    if (!site->shared.history.begun && may_begin(site, coll))
+        begin_history(site, coll);
+    coll->has_history = site->shared.history.begun;
     if (!coll->has_history)
         return;
     coll->age = site->shared.history.age;
@@ -197,12 +192,13 @@ static void attach_history(struct cgx_callsite *site, struct cgx_coll *coll)
 }
 
 /* Logs, once each in the process, that ranks have a history, and that a rank cannot have one. */
-static void log_history(const struct cgx_comm *state, const struct cgx_plan *plan, bool all)
+static void log_history(const struct cgx_coll *coll, bool all)
 {
+    const struct cgx_plan *plan = &coll->schedule->plan;
     static atomic_bool logged[2];
     const bool is_auto = cgx_config()->history == CGX_HISTORY_AUTO;
 
-    if (state->rank != 0 || atomic_exchange(&logged[all], true))
+    if (coll->rank != 0 || atomic_exchange(&logged[all], true))
         return;
     if (all)
         cgx_log(CGX_LOG_INFO,
@@ -217,15 +213,15 @@ static void log_history(const struct cgx_comm *state, const struct cgx_plan *pla
 }
 
 /* Held calls decode nothing, so they leave the history as it was. */
-static void conclude_history(const struct cgx_comm *state, struct cgx_callsite *site,
-                             const struct cgx_coll *coll, enum cgx_outcome outcome)
+static void conclude_history(struct cgx_callsite *site, const struct cgx_coll *coll,
+                             enum cgx_outcome outcome)
 {
     const bool done = outcome == CGX_OUTCOME_DONE;
 
     if (!coll->has_history || outcome == CGX_OUTCOME_HELD)
         return;
     if (coll->age == 0 && (done || outcome == CGX_OUTCOME_DECLINED))
-        log_history(state, &coll->schedule->plan, done);
+        log_history(coll, done);
     site->shared.history.age++;
     if (done)
         return;
@@ -239,9 +235,9 @@ static void conclude_history(const struct cgx_comm *state, struct cgx_callsite *
  * at most about so many compressed sums. */
 #define MOST_SUMS 64
 
-uint32_t cgx_callsite_age(const struct cgx_comm *state, const struct cgx_callsite *site)
+uint32_t cgx_callsite_age(const struct cgx_step *step, const struct cgx_callsite *site)
 {
-    const uint32_t least = state->calls / MOST_SUMS;
+    const uint32_t least = step->calls / MOST_SUMS;
     const uint32_t compressed = site->shared.history.begun  ? site->shared.history.age
                                 : site->shared.runs > least ? site->shared.runs
                                                             : least;
@@ -256,16 +252,15 @@ void cgx_callsite_left(struct cgx_callsite *site)
 }
 
 /* If positions have changed, the mean starts anew. */
-void cgx_callsite_begin_step(struct cgx_comm *state)
+void cgx_callsite_begin_step(struct cgx_step *step, uint64_t generation)
 {
-    const uint64_t generation = cgx_recurrence_generation(state->stream.recurrence);
     union cgx_float_state caller;
 
-    if (state->step.generation != generation)
-        state->step.size = (struct cgx_step_size){.mean = 0};
-    state->step.generation = generation;
+    if (step->generation != generation)
+        step->size = (struct cgx_step_size){.mean = 0};
+    step->generation = generation;
     cgx_float_enter(&caller);
-    cgx_step_size_next(&state->step.size);
+    cgx_step_size_next(&step->size);
     cgx_float_leave(&caller);
 }
 
@@ -280,13 +275,13 @@ static float excess_of(const struct cgx_coll *coll)
 
 _Static_assert(CGX_STEP_STAGES == CGX_LEVEL_RESULT + 1, "as many");
 
-void cgx_callsite_attach(const struct cgx_comm *state, struct cgx_callsite *site,
+void cgx_callsite_attach(const struct cgx_step *step, struct cgx_callsite *site,
                          struct cgx_coll *coll)
 {
     /* While no steps begin, as where positions are lost, what is known of them grows old. */
     const bool placed = site->key.position != CGX_POSITION_NONE;
     const struct cgx_step_size *size =
-        placed && cgx_step_size_is_known(&state->step.size) ? &state->step.size : &site->step_size;
+        placed && cgx_step_size_is_known(&step->size) ? &step->size : &site->step_size;
     unsigned width = coll->schedule->plan.uniform_width, payloads[CGX_STEP_STAGES];
     union cgx_float_state caller;
     uint32_t age;
@@ -294,7 +289,7 @@ void cgx_callsite_attach(const struct cgx_comm *state, struct cgx_callsite *site
     attach_history(site, coll);
     if (width == 0)
         return;
-    age = cgx_callsite_age(state, site);
+    age = cgx_callsite_age(step, site);
     cgx_schedule_payloads(coll->schedule, payloads);
     cgx_float_enter(&caller);
     coll->error = cgx_step_size_error(width, age);
@@ -308,19 +303,19 @@ void cgx_callsite_attach(const struct cgx_comm *state, struct cgx_callsite *site
     cgx_float_leave(&caller);
 }
 
-void cgx_callsite_conclude(struct cgx_comm *state, struct cgx_callsite *site,
+void cgx_callsite_conclude(struct cgx_step *step, struct cgx_callsite *site,
                            const struct cgx_coll *coll, enum cgx_outcome outcome)
 {
     const double excess = (double)excess_of(coll);
     struct cgx_quantised quantised = coll->quantised;
     union cgx_float_state caller;
 
-    conclude_history(state, site, coll, outcome);
+    conclude_history(site, coll, outcome);
     if (outcome != CGX_OUTCOME_DONE)
         return;
     cgx_float_enter(&caller);
     quantised.energy /= excess * excess;
-    cgx_step_size_add(&state->step.size, &quantised);
+    cgx_step_size_add(&step->size, &quantised);
     cgx_step_size_add(&site->step_size, &quantised);
     cgx_step_size_next(&site->step_size);
     cgx_float_leave(&caller);

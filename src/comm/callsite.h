@@ -16,8 +16,6 @@
 #include "util/backoff.h"
 #include "util/trace.h"
 
-struct cgx_comm;
-
 enum cgx_site_state {
     CGX_SITE_NEW,        /* nothing is known of its data */
     CGX_SITE_LOOKED_AT,  /* a window of exact calls has begun */
@@ -71,6 +69,13 @@ struct cgx_callsite {
     struct cgx_reserved *history; /* NULL: no memory for one */
 };
 
+/* What sites of a communicator have in common. */
+struct cgx_step {
+    struct cgx_step_size size; /* of uniform quantisation, for steps of ... */
+    uint64_t generation;       /* ... these positions */
+    uint32_t calls;            /* compressed so far, on the communicator */
+};
+
 /* Events of a site. They are the same on all ranks, except for what is marked as this rank's. */
 enum cgx_site_event {
     CGX_EVENT_LOOKED,   /* an exact call was looked at; this rank's findings are in the window */
@@ -120,13 +125,14 @@ void cgx_callsite_left(struct cgx_callsite *site);
 
 /* How old the next compressed call of SITE is (policy/widths/step_size.h): it counts the compressed
  * ones, and those that were exact since that is faster. */
-uint32_t cgx_callsite_age(const struct cgx_comm *state, const struct cgx_callsite *site);
+uint32_t cgx_callsite_age(const struct cgx_step *step, const struct cgx_callsite *site);
 
 /* ---- what follows for a compressed call from the sums before, and from it for the next ones ----
  */
 
-/* A step begins: call it before its first call with a position is served. */
-void cgx_callsite_begin_step(struct cgx_comm *state);
+/* A step begins, with positions of GENERATION: call it before its first call with a position is
+ * served. */
+void cgx_callsite_begin_step(struct cgx_step *step, uint64_t generation);
 
 /* Gives the next call of SITE, COLL, which is otherwise complete, its history (codec/history.h) and
  * what uniform quantisation follows.
@@ -140,14 +146,14 @@ void cgx_callsite_begin_step(struct cgx_comm *state);
  * Uniform quantisation gets an error, a floor, and steps: the training step's, or the site's until
  * there are any. They stay 0 if unknown, or while sums are young; and all if the plan has no
  * uniform segments. */
-void cgx_callsite_attach(const struct cgx_comm *state, struct cgx_callsite *site,
+void cgx_callsite_attach(const struct cgx_step *step, struct cgx_callsite *site,
                          struct cgx_coll *coll);
 
 /* After the call: records what it has quantised, the same on all ranks that did not fail. If it
  * failed on all ranks, the history would be of a sum that was not used, and is forgotten. A rank
  * that has lost the call has no history, and the others do not know: it declines the next call,
  * after which no rank has one. */
-void cgx_callsite_conclude(struct cgx_comm *state, struct cgx_callsite *site,
+void cgx_callsite_conclude(struct cgx_step *step, struct cgx_callsite *site,
                            const struct cgx_coll *coll, enum cgx_outcome outcome);
 
 /* Frees all of SITE and empties its place. */

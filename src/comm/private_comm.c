@@ -94,6 +94,7 @@ static void use(struct cgx_comm *state, struct cgx_private_comm *shared)
     pthread_mutex_unlock(&lock);
     state->private.comm = shared->comm;
     state->private.shared = shared;
+    state->private.broken = &shared->broken;
     state->shared.connected = true;
 }
 
@@ -211,7 +212,7 @@ void cgx_private_put(struct cgx_comm *state)
         free(shared);
     }
     state->work = &state->alone;
-    state->private = (struct cgx_private){NULL, NULL};
+    state->private = (struct cgx_private){.comm = NULL};
     state->shared.connected = false;
 }
 
@@ -222,13 +223,6 @@ void cgx_private_break(struct cgx_comm *state, int code)
     if (state->private.shared && state->private.shared->broken == CGX_MPI_SUCCESS)
         state->private.shared->broken = code;
     revoke(state->private.comm);
-}
-
-int cgx_private_broken(const struct cgx_comm *state)
-{
-    return state->broken != CGX_MPI_SUCCESS || !state->private.shared
-               ? state->broken
-               : state->private.shared->broken;
 }
 
 /* ---- workspaces ---- */

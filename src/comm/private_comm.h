@@ -40,7 +40,12 @@ void cgx_private_break(struct cgx_comm *state, int code);
 
 /* The code of the first failure there, or on a communicator that shares its private one; or
  * MPI_SUCCESS. */
-int cgx_private_broken(const struct cgx_comm *state);
+static inline int cgx_private_broken(const struct cgx_comm *state)
+{
+    const bool asks = state->broken == CGX_MPI_SUCCESS && state->private.broken;
+
+    return asks ? *state->private.broken : state->broken;
+}
 
 /* ---- the memory that calls work in ---- */
 

@@ -86,7 +86,8 @@ struct cgx_terms {
 /* The private communicator for all messages, NULL until needed; written by private_comm.c. */
 struct cgx_private {
     cgx_mpi_comm comm;
-    struct cgx_private_comm *shared; /* the same, with its shared state */
+    struct cgx_private_comm *shared; /* the same, with its shared state, ... */
+    const int *broken;               /* ... and MPI's code after it failed, on any user of it */
 };
 
 /* Where ranks are; written by placement.c. */
@@ -116,12 +117,6 @@ struct cgx_comm_shared {
     struct cgx_kind kinds[CGX_KINDS]; /* written by resources.c; calls count its back-offs */
 };
 
-/* Of the present step; written by callsite.c. */
-struct cgx_step {
-    struct cgx_step_size size; /* of uniform quantisation, for steps of ... */
-    uint64_t generation;       /* ... these positions */
-};
-
 struct cgx_comm {
     cgx_mpi_comm comm; /* the caller's */
     int rank, size;
@@ -133,12 +128,11 @@ struct cgx_comm {
     struct cgx_comm_shared shared;
     struct cgx_range sizes[CGX_KINDS]; /* of this rank's inputs, but for those of state */
     struct cgx_callsites *callsites;
-    struct cgx_step step;
+    struct cgx_step step;       /* written by callsite.c */
     struct cgx_workspace *work; /* the private communicator's, or ... */
     struct cgx_workspace alone; /* ... this one */
     bool established;           /* its sums recur, which was logged */
     bool removed;               /* taken off the communicator, which is being freed */
-    uint32_t calls;             /* compressed so far */
     struct cgx_stats *stats;    /* NULL: no statistics */
     struct cgx_reserved *trial; /* results of observed sums (pmpi/trial.c); NULL: none */
 };

@@ -254,7 +254,7 @@ static int reduce(struct cgx_record *record, struct cgx_comm **state)
     if (comm->stats)
         cgx_stats_step(comm->stats, comm->stream.recurrence, occurrence.begins_step);
     if (occurrence.begins_step)
-        cgx_callsite_begin_step(comm);
+        cgx_callsite_begin_step(&comm->step, cgx_recurrence_generation(comm->stream.recurrence));
     if (!cgx_tables_serve(count))
         return cgx_exact(record, CGX_REASON_SMALL);
     site = find_expected(comm, request, &occurrence);

@@ -61,7 +61,7 @@ static void note(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_rea
 {
     struct cgx_site_note note = {.event = CGX_EVENT_RAN, .reason = refusal};
 
-    cgx_callsite_conclude(state, site, coll, outcome);
+    cgx_callsite_conclude(&state->step, site, coll, outcome);
     if (outcome == CGX_OUTCOME_DONE) {
         cgx_look_ran(coll, state, site);
         cgx_callsite_took(site, CGX_WAY_COMPRESSED, entered);
@@ -120,7 +120,7 @@ int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
                             .schedule = schedule,
                             .scratch = &state->work->scratch,
                             .turn = site->shared.runs,
-                            .call = state->calls++,
+                            .call = state->step.calls++,
                             .output = record->request->recvbuf};
 
     cgx_capability_get_backend(state, capability);
@@ -134,7 +134,7 @@ int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
     coll.vote = cgx_capability_vote(capability);
     if (code != CGX_MPI_SUCCESS)
         return code;
-    cgx_callsite_attach(state, site, &coll);
+    cgx_callsite_attach(&state->step, site, &coll);
     if (site->guarded && !cgx_config_observes())
         cgx_look_prepare(record->request, state, site, &coll);
     cgx_backoff_due(&kind->p2p_suspended);

@@ -154,10 +154,10 @@ static void run(struct rank *rank, int r, enum cgx_outcome outcome)
 {
     static const struct cgx_schedule schedule = {.plan = {.count = 1024, .has_history = true}};
     struct cgx_coll coll = {.schedule = &schedule, .backend = cgx_backend_host(), .vote = r == 1};
-    static struct cgx_comm state;
+    static struct cgx_step step;
 
-    cgx_callsite_attach(&state, &rank->site, &coll);
-    cgx_callsite_conclude(&state, &rank->site, &coll,
+    cgx_callsite_attach(&step, &rank->site, &coll);
+    cgx_callsite_conclude(&step, &rank->site, &coll,
                           outcome == CGX_OUTCOME_DONE && r == 2 ? CGX_OUTCOME_LOST : outcome);
     if (outcome == CGX_OUTCOME_DECLINED && coll.has_history && coll.age == 0)
         note(&rank->site, CGX_EVENT_WITHOUT);

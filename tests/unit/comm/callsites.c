@@ -175,10 +175,10 @@ static void test_step_sizes(void)
     site->shared.runs = CGX_STEP_YOUNG;
     site->step_size.mean = 1e-6;
     state.step.size.mean = 1;
-    cgx_callsite_attach(&state, site, &lost);
+    cgx_callsite_attach(&state.step, site, &lost);
     site->key.position = 0;
     site->shared.history.retry.wait = 1; /* neither has a history */
-    cgx_callsite_attach(&state, site, &placed);
+    cgx_callsite_attach(&state.step, site, &placed);
     ok(lost.step_sizes[CGX_STEP_STAGES - 1] > 0 &&
            placed.step_sizes[CGX_STEP_STAGES - 1] > 900 * lost.step_sizes[CGX_STEP_STAGES - 1],
        "quantisation steps are the site's own where its position is not known");

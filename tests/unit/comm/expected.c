@@ -122,7 +122,7 @@ static void see(struct cgx_comm *state, int r, uint32_t position)
         site->reason = r == 1 ? CGX_REASON_OVERLAP : CGX_REASON_NONE;
     cgx_range_add(&state->sizes[CGX_TYPE_FLOAT32], r + 1.0 + position);
     cgx_recurrence_wait(state->stream.recurrence, (r + 1) * 1000000);
-    state->calls += (uint32_t)r;
+    state->step.calls += (uint32_t)r;
 }
 
 /* ---- what must hold ---- */
