@@ -11,7 +11,7 @@
 #include "observe/reason.h"
 #include "policy/look.h"
 #include "policy/step/recurrence.h"
-#include "policy/widths/step_size.h"
+#include "policy/step_size.h"
 #include "policy/worth.h"
 #include "util/backoff.h"
 

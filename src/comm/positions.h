@@ -18,7 +18,7 @@ void cgx_positions_step(struct cgx_comm *state);
 void cgx_positions_set_steps(const struct cgx_comm *state, const struct cgx_callsite *site,
                              struct cgx_coll *coll);
 
-/* How old the next compressed call of SITE is (policy/widths/step_size.h): it counts the compressed
+/* How old the next compressed call of SITE is (policy/step_size.h): it counts the compressed
  * ones, and those that were exact since that is faster. */
 uint32_t cgx_positions_age(const struct cgx_comm *state, const struct cgx_callsite *site);
 
