@@ -63,6 +63,7 @@ libcgxcore_la_SOURCES = \
 	src/policy/plan.c src/policy/plan.h \
 	src/policy/look.c src/policy/look.h \
 	src/policy/sample.c src/policy/sample.h \
+	src/policy/step_size.c src/policy/step_size.h \
 	src/policy/worth.c src/policy/worth.h \
 	src/policy/rules/hints.c \
 	src/policy/rules/override.h \
@@ -77,7 +78,6 @@ libcgxcore_la_SOURCES = \
 	src/policy/step/recurrence_advice.c src/policy/step/recurrence_state.h \
 	src/policy/step/resemblance.c src/policy/step/resemblance.h \
 	src/policy/step/sums.c src/policy/step/sums.h \
-	src/policy/widths/step_size.c src/policy/widths/step_size.h \
 	src/mpi/abi.h \
 	src/mpi/abi_body.h \
 	src/mpi/abi_mpich.c \

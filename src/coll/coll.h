@@ -14,7 +14,7 @@
 #include "cuda/device_backend.h"
 #include "mpi/table.h"
 #include "policy/look.h"
-#include "policy/widths/step_size.h"
+#include "policy/step_size.h"
 
 struct cgx_scratch;
 

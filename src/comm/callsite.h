@@ -11,7 +11,7 @@
 #include "observe/reason.h"
 #include "policy/look.h"
 #include "policy/step/recurrence.h"
-#include "policy/widths/step_size.h"
+#include "policy/step_size.h"
 #include "policy/worth.h"
 #include "util/backoff.h"
 #include "util/trace.h"
@@ -123,7 +123,7 @@ static inline void cgx_callsite_took(const struct cgx_callsite *site, enum cgx_w
  * compressed again. */
 void cgx_callsite_left(struct cgx_callsite *site);
 
-/* How old the next compressed call of SITE is (policy/widths/step_size.h): it counts the compressed
+/* How old the next compressed call of SITE is (policy/step_size.h): it counts the compressed
  * ones, and those that were exact since that is faster. */
 uint32_t cgx_callsite_age(const struct cgx_step *step, const struct cgx_callsite *site);
 

@@ -34,7 +34,7 @@ static const char *describe(cgx_mpi_comm comm, const struct cgx_callsite_key *si
     return text;
 }
 
-bool cgx_notice_was_compressed(void)
+static bool was_compressed(void)
 {
     return atomic_load_explicit(&compressed, memory_order_relaxed);
 }
@@ -44,7 +44,7 @@ static void say_compressed(const struct cgx_record *record)
 {
     char text[CGX_NOTICED_BYTES];
 
-    if (cgx_notice_was_compressed() || atomic_exchange(&compressed, true))
+    if (was_compressed() || atomic_exchange(&compressed, true))
         return;
     /* With CGX_LOG=info the line is information, not a warning. */
     cgx_log(cgx_log_level() < CGX_LOG_INFO ? CGX_LOG_WARN : CGX_LOG_INFO,
@@ -106,7 +106,7 @@ void cgx_notice_freed(void)
 {
     static atomic_uint freed;
 
-    if (atomic_fetch_add(&freed, 1) != CGX_NOTICED_FREED - 1 || cgx_notice_was_compressed())
+    if (atomic_fetch_add(&freed, 1) != CGX_NOTICED_FREED - 1 || was_compressed())
         return;
     atomic_fetch_or(&said, 1ULL << CGX_REASON_FIRST);
     cgx_log(
@@ -122,7 +122,7 @@ void cgx_notice_undecided(size_t length, size_t times, const uint64_t *counts, s
     char list[160] = "";
     size_t used = 0;
 
-    if (cgx_notice_was_compressed() || atomic_load(&said) != 0 || atomic_exchange(&told, true))
+    if (was_compressed() || atomic_load(&said) != 0 || atomic_exchange(&told, true))
         return;
     for (size_t i = 0; i < ncounts; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%llu", i > 0 ? ", " : "",

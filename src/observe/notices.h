@@ -22,9 +22,6 @@
  * can be changed. */
 void cgx_notice_record(const struct cgx_record *record);
 
-/* Whether this process has said that its sums are compressed. */
-bool cgx_notice_was_compressed(void);
-
 /* Counts a communicator that had large sums and was freed before its step was known. Says after the
  * CGX_NOTICED_FREEDth, if the process has compressed nothing, that communicators live too short. */
 #define CGX_NOTICED_FREED 16

@@ -14,7 +14,7 @@
 #include "policy/look.h"
 #include "policy/plan.h"
 #include "policy/step/recurrence.h"
-#include "policy/widths/step_size.h"
+#include "policy/step_size.h"
 #include "util/status.h"
 
 /* By cgx_trace_clock; zeros: it was not measured. */

@@ -185,20 +185,18 @@ static bool most_compressed(struct cgx_size_times *most)
     return bytes > 0;
 }
 
-/* Logs what was compressed, and what sums of one size took. That compression was slower by half is
- * a warning, unless times decided. */
+/* Logs what was compressed, and what sums of one size took. */
 static void log_large(const struct cgx_totals *totals)
 {
     const struct cgx_large_sums *quick = &totals->compressed, *rest = &totals->large_exact;
     char sent[24], instead[24], took[128] = "";
     struct cgx_size_times times = {0};
     const bool left = atomic_load(&exact[CGX_REASON_SLOWER].calls) > 0;
-    double slower = 0;
 
     if (quick->calls == 0)
         return;
     if (most_compressed(&times)) {
-        slower = times.compressed.median / times.exact.median;
+        const double slower = times.compressed.median / times.exact.median;
         snprintf(took, sizeof took, "a sum of %llu elements took %.3g ms instead of %.3g%s",
                  (unsigned long long)times.elements, 1e3 * times.compressed.median,
                  1e3 * times.exact.median,
@@ -212,8 +210,6 @@ static void log_large(const struct cgx_totals *totals)
             (unsigned long long)atomic_load(&compressed.first_one),
             in_units((double)quick->sent, sent), in_units((double)quick->plain, instead),
             took[0] ? "; " : "", took);
-    if (slower > 1.5 && !left && cgx_log_level() < CGX_LOG_INFO)
-        cgx_log(CGX_LOG_WARN, "compression was slower here: %s", took);
 }
 
 /* Logs what compression would do to large sums; the exact sums are the same ones. */

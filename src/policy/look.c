@@ -88,13 +88,13 @@ static bool is_odd(const struct cgx_range *range, double size)
     return range->least > 0 && (size > ODD * range->greatest || ODD * size < range->least);
 }
 
-/* Whether the last sizes, and SIZE if it is not 0, differ little. */
+/* Whether the last sizes, and SIZE, differ little. */
 static bool is_steady(const struct cgx_sizes *sizes, double size)
 {
     struct cgx_range range = range_of(sizes);
 
     cgx_range_add(&range, size);
-    return sizes->count + (size > 0) >= STEADY_SIZES && range.greatest < STEADY * range.least;
+    return sizes->count + 1 >= STEADY_SIZES && range.greatest < STEADY * range.least;
 }
 
 static int compare_sizes(const void *a, const void *b)
@@ -147,13 +147,11 @@ struct cgx_kept *cgx_kept_create(size_t elements)
 
 static void keep_sample(struct cgx_kept *kept, const float *values, double size)
 {
-    uint16_t *to = kept->values + kept->next * kept->elements;
+    uint16_t *to = kept->values + kept->sizes.next * kept->elements;
 
     for (size_t i = 0; i < kept->elements; i++)
         to[i] = (uint16_t)(cgx_float_bits(values[i]) >> 16);
-    kept->sizes[kept->next] = size;
-    kept->next = (kept->next + 1) % CGX_LOOK_KEPT;
-    kept->count += kept->count < CGX_LOOK_KEPT;
+    cgx_sizes_add(&kept->sizes, size);
 }
 
 static float sum_lanes(const float lanes[LANES])
@@ -225,9 +223,9 @@ static void compare_samples(const struct cgx_kept *kept, unsigned ago, const str
                             double size, const struct limits *limits, struct change *change)
 {
     const size_t group = kept->elements / GROUPS;
-    const size_t place = (kept->next + CGX_LOOK_KEPT - ago) % CGX_LOOK_KEPT;
+    const size_t place = (kept->sizes.next + CGX_LOOK_KEPT - ago) % CGX_LOOK_KEPT;
     const uint16_t *before = kept->values + place * kept->elements;
-    const double sizes = 1 + kept->sizes[place] / size, near = limits->near * sizes / 2;
+    const double sizes = 1 + kept->sizes.last[place] / size, near = limits->near * sizes / 2;
     const double most = 1.01 * (ago > 1 && near < STILL_ALL ? STILL_ALL : near);
     unsigned still = 0;
     float all = 0;
@@ -257,9 +255,9 @@ static struct change change_of(struct cgx_kept *kept, const float *values, doubl
 
     if (!kept)
         return change;
-    if (kept->count > 0)
+    if (kept->sizes.count > 0)
         scale_sample(values, kept->elements, size, &scaled);
-    for (unsigned ago = 1; ago <= kept->count; ago++)
+    for (unsigned ago = 1; ago <= kept->sizes.count; ago++)
         compare_samples(kept, ago, &scaled, size, limits, &change);
     keep_sample(kept, values, size);
     return change;
@@ -277,12 +275,12 @@ void cgx_window_clear(struct cgx_window *window)
  * the site sums another kind of data. */
 static bool count_odd(struct cgx_window *window, double size)
 {
-    struct cgx_range range = range_of(&window->sizes);
+    struct cgx_range range = range_of(&window->kept->sizes);
 
     window->odd = is_odd(&range, size) ? window->odd + 1 : 0;
     if (window->odd < ODD_ENOUGH)
         return window->odd > 0;
-    window->odd = window->sizes.count = window->sizes.next = window->kept->count = 0;
+    window->odd = window->kept->sizes.count = window->kept->sizes.next = 0;
     return false;
 }
 
@@ -290,8 +288,8 @@ static bool count_odd(struct cgx_window *window, double size)
 static enum cgx_look judge_sum(struct cgx_window *window, const float *values, double size,
                                bool symmetric)
 {
-    const bool blind = window->kept->count < BLIND;
-    const struct limits limits = {STILL, is_steady(&window->sizes, 0) ? NEAR : 0};
+    const bool blind = window->kept->sizes.count < BLIND;
+    const struct limits limits = {STILL, is_steady(&window->kept->sizes, size) ? NEAR : 0};
     const struct change change = change_of(window->kept, values, size, &limits);
 
     if (symmetric)
@@ -317,7 +315,6 @@ enum cgx_look cgx_window_look(struct cgx_window *window, const struct cgx_sample
         if (count_odd(window, size))
             return CGX_LOOK_ODD;
     }
-    cgx_sizes_add(&window->sizes, size);
     look = judge_sum(window, sample->values, size, traits->symmetric);
     window->alike += traits->alike;
     window->gradient += look == CGX_LOOK_GRADIENT;

@@ -74,9 +74,8 @@ struct cgx_sizes {
 
 /* The last samples of a site's sums or inputs, as bfloat16. */
 struct cgx_kept {
-    unsigned count, next;
-    size_t elements;             /* number of elements of each sample */
-    double sizes[CGX_LOOK_KEPT]; /* mean square of each sample in VALUES */
+    size_t elements;        /* number of elements of each sample */
+    struct cgx_sizes sizes; /* of the samples in VALUES, in the same places */
     uint16_t values[];
 };
 
@@ -85,11 +84,10 @@ struct cgx_kept *cgx_kept_create(size_t elements);
 
 /* What one rank has seen. Only TOLD and LOOKS are the same on all ranks. */
 struct cgx_window {
-    bool told;              /* the window has CGX_LOOK_TOLD looks, not CGX_LOOK_WINDOW */
-    struct cgx_kept *kept;  /* NULL: memory is short, so nothing is seen */
-    struct cgx_sizes sizes; /* sizes of the sums in KEPT */
-    struct cgx_sizes all;   /* sizes of all sums, odd ones too */
-    unsigned odd;           /* number of odd sums in a row */
+    bool told;             /* the window has CGX_LOOK_TOLD looks, not CGX_LOOK_WINDOW */
+    struct cgx_kept *kept; /* NULL: memory is short, so nothing is seen */
+    struct cgx_sizes all;  /* sizes of all sums, odd ones too */
+    unsigned odd;          /* number of odd sums in a row */
     unsigned looks, state, gradient, alike; /* numbers of looks: all, and those with each result */
     enum cgx_look found;                    /* the last state that a look has found */
 };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/widths/step_size.h"
+#include "policy/step_size.h"
 #include "util/integers.h"
 
 #define ENOUGH 4 /* exact sums before the first try, and steady ones in each try */

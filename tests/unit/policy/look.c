@@ -168,7 +168,7 @@ static void test_nothing(double value, const char *what)
         sample.values[i] = (float)value;
     for (int i = 0; i < CGX_LOOK_WINDOW; i++)
         nothing = nothing && cgx_window_look(&window, &sample, &traits) == CGX_LOOK_UNKNOWN;
-    ok(nothing && cgx_window_ends(&window) && window.kept->count == 0 &&
+    ok(nothing && cgx_window_ends(&window) && window.kept->sizes.count == 0 &&
            joint(&window, 1) == CGX_LOOK_UNKNOWN,
        "%s fill a window and show nothing", what);
     cgx_window_clear(&window);
@@ -210,7 +210,7 @@ static void test_odd(void)
         look(&window, &gradient, i);
     found[0] = look(&window, &loud, 5);
     found[1] = look(&window, &gradient, 6);
-    ok(found[0] == CGX_LOOK_ODD && found[1] == CGX_LOOK_GRADIENT && window.kept->count == 5,
+    ok(found[0] == CGX_LOOK_ODD && found[1] == CGX_LOOK_GRADIENT && window.kept->sizes.count == 5,
        "a sum of 100 times the size is odd, and not kept");
     draw(&loud, 7, &sample);
     found[0] = cgx_window_look(&window, &sample, &(struct cgx_sum_traits){.placed = false});
@@ -221,7 +221,7 @@ static void test_odd(void)
         look(&window, &gradient, i);
     for (unsigned i = 0; i < 4; i++)
         found[i] = look(&window, &loud, 4 + i);
-    ok(found[1] == CGX_LOOK_ODD && found[2] == CGX_LOOK_UNKNOWN && window.kept->count == 2,
+    ok(found[1] == CGX_LOOK_ODD && found[2] == CGX_LOOK_UNKNOWN && window.kept->sizes.count == 2,
        "the third in a row begins anew");
     cgx_window_clear(&window);
 }

@@ -4,7 +4,7 @@
 /* The steps of uniform quantisation: the stages of a sum have equal parts of its error, which is
  * the width's in proportion to all that is quantised, so that no stage takes more bits on more
  * ranks. */
-#include "policy/widths/step_size.h"
+#include "policy/step_size.h"
 
 #include <math.h>
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "policy/widths/step_size.h"
+#include "policy/step_size.h"
 
 #include "lib/tap.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "policy/widths/step_size.h"
+#include "policy/step_size.h"
 
 #include <math.h>
 

@@ -16,8 +16,8 @@
  * One step for all stages would have the same error. But a result is P times as large in power as
  * an input, or more, so that it would take bits that grow with the number of ranks; with equal
  * parts of the error no stage does. */
-#ifndef CGX_POLICY_WIDTHS_STEP_SIZE_H
-#define CGX_POLICY_WIDTHS_STEP_SIZE_H
+#ifndef CGX_POLICY_STEP_SIZE_H
+#define CGX_POLICY_STEP_SIZE_H
 
 #include <stdbool.h>
 #include <stdint.h>
