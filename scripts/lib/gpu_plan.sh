@@ -25,7 +25,7 @@ facts|the kernels' speed|1|-|150|30|15 repeats of some ms for each row
 facts|the speed of uniform kernels, *|1|-|60|15|the same, at fewer widths and sizes
 right|device|1|tests|200|130|43 programs
 right|device_driver|1|tests|200|57|19 programs
-right|device_steps|1|tests|200|42|14 programs
+right|device_steps|1|tests|200|24|8 programs
 right|device_segments|1|tests|200|78|26 programs
 right|device_uniform|1|tests|200|48|16 programs
 right|exact_device|1|tests|200|30|10 programs
@@ -44,7 +44,7 @@ worth|NCCL's sums|1|-|60|25|PyTorch is loaded twice; 6 sizes by sockets
 worth|a call is traced, *|2|-|40|5|a program of ranks; two sizes
 worth|a call is split, *|2|-|20|2|Python
 worth|PyTorch: *|5|-|45|15|PyTorch is loaded
-worth|device_fork|1|-|60|18|6 programs
+worth|device_fork|1|-|60|12|4 programs
 worth|exact host calls*|2|-|40|5|a program of ranks; 2,001 rounds
 worth|training on the device, *|3|-|60|15|a program of ranks; 3 epochs
 worth|other codecs' kernels: *|0|-|60|10|those of GPU_CHECK_PEERS

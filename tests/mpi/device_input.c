@@ -7,7 +7,7 @@
  *   device_input counts    beyond any buffer
  *   device_input memory    device or pinned memory is lacking; software driver only
  *   device_input pins      memory that the driver refuses to pin; software driver only
- *   device_input reset     contexts that were destroyed; software driver only */
+ *   device_input reset     a communicator whose contexts were destroyed; software driver only */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 
 #include <limits.h>
@@ -171,33 +171,8 @@ static void test_pins(int faulty, unsigned pinned)
 
 /* ---- contexts ---- */
 
-static void renew(void)
-{
-    device_reset(check_rank);
-    device_open(check_rank);
-    device_sum_renew(&sum);
-}
-
-/* The contexts of ranks from FIRST on go, and others come. */
-static void test_reset(int first)
-{
-    unsigned long long live = device_count().live;
-    MPI_Comm comm = comms_new();
-    bool compressed, right = device_sum_right(&sum, 2, comm, &compressed);
-
-    check(right && compressed, "calls in the first contexts");
-    for (int i = 0; i < 2; i++) {
-        if (check_rank >= first)
-            renew();
-        right = device_sum_right(&sum, 2, comm, &compressed);
-        check(right && compressed, "ranks from %d on have new contexts: compressed at once", first);
-    }
-    MPI_Comm_free(&comm);
-    check(device_count().live == live, "nothing is lost");
-}
-
 /* Contexts go before a communicator that was used in them. */
-static void test_last(void)
+static void test_reset(void)
 {
     unsigned long long live = device_count().live;
     MPI_Comm comm = comms_new();
@@ -233,9 +208,7 @@ int main(int argc, char **argv)
             test_pins(check_size - 1, pinned);
         }
     } else if (strcmp(mode, "reset") == 0) {
-        test_reset(check_size - 1);
-        test_reset(0);
-        test_last();
+        test_reset();
     } else if (strcmp(mode, "counts") == 0) {
         test_counts();
     } else {

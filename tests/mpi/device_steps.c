@@ -4,14 +4,13 @@
 /* Steps have the same results for device buffers and host buffers, with CGX_BUFFERS=all and
  * CGX_COMPRESSION_MINIMAL_SIZE=1024:
  *
- *   device_steps same [TYPE] | mixed | faults KIND
+ *   device_steps same [TYPE] | mixed
  *
  * and "peers [TYPE]", as same, over more steps, where payloads of device buffers go from device to
  * device, so that messages are others. */
 
 #include <string.h>
 
-#include "../lib/tap.h"
 #include "lib/check.h"
 #include "lib/comms.h"
 #include "lib/device.h"
@@ -88,73 +87,9 @@ static void test_mixed(void)
     steps_end(&host);
 }
 
-/* ---- faults ---- */
-
-#define CALLS 6
-
-/* Set on the rank that fails: of call CALL of a step, operation number NTH of KIND does, once: the
- * next call may be exact, in which a rank's failure is its own. */
-static struct {
-    enum softcuda_kind kind;
-    unsigned nth; /* 0: none */
-    unsigned call;
-    unsigned failed;
-} fault;
-
-static void fail(bool before)
-{
-    static unsigned long long start;
-    static unsigned calls; /* begun and ended */
-
-    unsigned call = calls++ / 2 % CALLS;
-
-    if (fault.nth == 0 || call != fault.call)
-        return;
-    if (before) {
-        start = device_count().operations[fault.kind];
-        device_fail(fault.kind, fault.nth, false);
-        return;
-    }
-    device_fail(fault.kind, 0, false);
-    if (device_count().operations[fault.kind] - start < fault.nth)
-        return;
-    fault.failed++;
-    fault.nth = 0;
-}
-
-/* In each of some steps one call fails on one rank: it is exact then, unless what failed was a copy
- * of that. */
-static void test_faults(enum softcuda_kind kind, const char *name, unsigned most)
-{
-    struct steps steps;
-    bool right = true;
-
-    begin(&steps, ELEMENT_FLOAT32, PLACE_DEVICE);
-    steps.around = fail;
-    fault.kind = kind;
-    right &= steps_take_all(&steps, SETTLED);
-    for (unsigned nth = 1; nth <= most; nth++) {
-        fault.nth = check_rank == (int)nth % check_size ? nth : 0;
-        fault.call = nth * 5 % CALLS;
-        for (int i = 0; i < 3; i++)
-            right &= steps_take(&steps) || (steps.failed && kind == SOFTCUDA_COPY);
-        fault.nth = 0;
-        right &= steps_take(&steps);
-    }
-    /* What failed is tried again after more and more calls. */
-    for (int i = 0; i < 70 && (i < 4 || steps_exact(&steps) > 1); i++)
-        right &= steps_take(&steps);
-    check(right, "%s fails: right, and the same on all ranks", name);
-    check(steps_exact(&steps) <= 1, "%s fails: compressed again", name);
-    check(check_rank != 1 || fault.failed > 0 || kind == SOFTCUDA_ALLOC, "%s has failed", name);
-    check_note("%s failed %u times on rank 0", name, fault.failed);
-    steps_end(&steps);
-}
-
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "same";
-    const char *what = argc > 2 ? argv[2] : "";
     enum element type = ELEMENT_FLOAT32;
 
     check_begin(&argc, &argv);
@@ -162,18 +97,12 @@ int main(int argc, char **argv)
         return check_end();
     if (strcmp(mode, "mixed") == 0) {
         test_mixed();
-    } else if (strcmp(mode, "same") == 0 || strcmp(mode, "peers") == 0) {
+    } else {
         by_peers = strcmp(mode, "peers") == 0;
-        element_parse(what, &type);
+        if (argc > 2)
+            element_parse(argv[2], &type);
         if (element_has_datatype(type))
             test_same(type);
-    } else if (device_is_soft()) {
-        test_faults(strcmp(what, "copy") == 0     ? SOFTCUDA_COPY
-                    : strcmp(what, "launch") == 0 ? SOFTCUDA_LAUNCH
-                                                  : SOFTCUDA_ALLOC,
-                    what, 8);
-    } else if (check_rank == 0) {
-        skip("faults", "a real device does not fail when it is told to");
     }
     return check_end();
 }

@@ -7,7 +7,6 @@
 #ifndef PTX_FLOAT_H
 #define PTX_FLOAT_H
 
-#include <fenv.h>
 #include <math.h>
 
 #include "integer.h"
@@ -42,17 +41,6 @@ PTX uint32_t ptx_mul_rn_f32(uint32_t x, uint32_t y)
 PTX uint32_t ptx_fma_rn_f32(uint32_t x, uint32_t y, uint32_t z)
 {
     return ptx_number(fmaf(ptx_float(x), ptx_float(y), ptx_float(z)));
-}
-
-/* Down. */
-static inline uint32_t ptx_add_rm_f32(uint32_t x, uint32_t y)
-{
-    volatile float left = ptx_float(x), right = ptx_float(y), sum;
-
-    fesetround(FE_DOWNWARD);
-    sum = left + right;
-    fesetround(FE_TONEAREST);
-    return ptx_number(sum);
 }
 
 PTX uint32_t ptx_neg_f32(uint32_t x)
@@ -149,11 +137,6 @@ PTX bool ptx_setp_lt_f64(uint64_t x, uint64_t y)
     return ptx_double(x) < ptx_double(y);
 }
 
-PTX bool ptx_setp_gt_f64(uint64_t x, uint64_t y)
-{
-    return ptx_double(x) > ptx_double(y);
-}
-
 PTX bool ptx_setp_ge_f64(uint64_t x, uint64_t y)
 {
     return ptx_double(x) >= ptx_double(y);
@@ -172,11 +155,6 @@ PTX uint64_t ptx_cvt_f64_f32(uint32_t x)
 PTX uint64_t ptx_cvt_rn_f64_u32(uint32_t x)
 {
     return ptx_number_64(static_cast<double>(x));
-}
-
-PTX bool ptx_setp_nan_f64(uint64_t x, uint64_t y)
-{
-    return ptx_double(x) != ptx_double(x) || ptx_double(y) != ptx_double(y);
 }
 
 /* ---- order: -0 is below +0 ---- */
@@ -232,11 +210,6 @@ PTX_COMPARE_FLOAT(nan, x != x || y != y)
 
 /* ---- conversions ---- */
 
-PTX uint32_t ptx_cvt_rn_f32_s32(uint32_t x)
-{
-    return __float_as_uint(static_cast<float>(static_cast<int32_t>(x)));
-}
-
 PTX uint32_t ptx_cvt_rn_f32_u32(uint32_t x)
 {
     return __float_as_uint(static_cast<float>(x));
@@ -251,11 +224,6 @@ static inline uint32_t ptx_cvt_rzi_s32_f32(uint32_t x)
     return static_cast<uint32_t>(value >= 0x1p31f   ? INT32_MAX
                                  : value < -0x1p31f ? INT32_MIN
                                                     : static_cast<int32_t>(value));
-}
-
-PTX uint32_t ptx_cvt_rmi_f32_f32(uint32_t x)
-{
-    return ptx_number(floorf(ptx_float(x)));
 }
 
 /* To a type of MANTISSA stored bits, whose least normal number is 2^LEAST, to nearest. */

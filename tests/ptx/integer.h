@@ -60,10 +60,8 @@ PTX uint32_t ptx_part_b64(uint64_t value, int i)
     }
 
 PTX_CONVERT(16, 32)
-PTX_CONVERT(16, 64)
 PTX_CONVERT(32, 16)
 PTX_CONVERT(32, 64)
-PTX_CONVERT(64, 16)
 PTX_CONVERT(64, 32)
 
 /* ---- logic ---- */
@@ -145,16 +143,6 @@ PTX uint32_t ptx_popc_b32(uint32_t x)
     return static_cast<uint32_t>(__builtin_popcount(x));
 }
 
-PTX uint32_t ptx_clz_b32(uint32_t x)
-{
-    return x == 0 ? 32 : static_cast<uint32_t>(__builtin_clz(x));
-}
-
-PTX uint32_t ptx_cvt_s32_s16(uint16_t x)
-{
-    return static_cast<uint32_t>(static_cast<int16_t>(x));
-}
-
 /* By how much X has to be shifted for its highest bit to be the highest of all. */
 PTX uint32_t ptx_bfind_shiftamt_u32(uint32_t x)
 {
@@ -183,14 +171,6 @@ PTX uint32_t ptx_bfind_shiftamt_u32(uint32_t x)
     PTX uint##bits##_t ptx_mad_lo_s##bits(uint##bits##_t x, uint##bits##_t y, uint##bits##_t z) \
     {                                                                                           \
         return static_cast<uint##bits##_t>(static_cast<uint64_t>(x) * y + z);                   \
-    }                                                                                           \
-    PTX uint##bits##_t ptx_div_u##bits(uint##bits##_t x, uint##bits##_t y)                      \
-    {                                                                                           \
-        return static_cast<uint##bits##_t>(x / y);                                              \
-    }                                                                                           \
-    PTX uint##bits##_t ptx_rem_u##bits(uint##bits##_t x, uint##bits##_t y)                      \
-    {                                                                                           \
-        return static_cast<uint##bits##_t>(x % y);                                              \
     }
 
 PTX_ARITHMETIC(16)
@@ -205,12 +185,6 @@ PTX uint32_t ptx_mul_wide_u16(uint16_t x, uint16_t y)
 PTX uint64_t ptx_mul_wide_u32(uint32_t x, uint32_t y)
 {
     return static_cast<uint64_t>(x) * y;
-}
-
-PTX uint64_t ptx_mul_wide_s32(uint32_t x, uint32_t y)
-{
-    return static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(x)) *
-                                 static_cast<int32_t>(y));
 }
 
 /* ---- order ---- */

@@ -18,7 +18,7 @@ device_scripts += \
 device_programs = tests/unit/cuda/events tests/unit/cuda/exported tests/unit/cuda/holding \
 	tests/unit/cuda/kernels_bytes tests/unit/cuda/kernels_history \
 	tests/unit/cuda/kernels_hostile tests/unit/cuda/kernels_ranges tests/unit/cuda/kernels_refuse \
-	tests/unit/cuda/kernels_requests tests/unit/cuda/kernels_uniform tests/unit/cuda/pinned_pool
+	tests/unit/cuda/kernels_uniform tests/unit/cuda/pinned_pool
 device_mpi_tests += \
 	tests/mpi/device \
 	tests/mpi/device_steps \

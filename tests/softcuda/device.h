@@ -71,14 +71,10 @@ static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
     return {x, y, z, w};
 }
 
-typedef softcuda_dim dim3;
-
 /* ---- threads ---- */
 
-#define threadIdx (static_cast<const dim3 &>(softcuda_here.thread))
-#define blockIdx (static_cast<const dim3 &>(softcuda_here.block))
-#define blockDim (static_cast<const dim3 &>(softcuda_here.threads))
-#define gridDim (static_cast<const dim3 &>(softcuda_here.blocks))
+#define threadIdx (static_cast<const softcuda_dim &>(softcuda_here.thread))
+#define blockIdx (static_cast<const softcuda_dim &>(softcuda_here.block))
 
 /* Where the kernel calls, as a default argument. */
 #define SOFTCUDA_FROM const char *file = __builtin_FILE(), int line = __builtin_LINE()
@@ -144,11 +140,6 @@ template <typename T> static inline T __shfl_sync(unsigned mask, T value, int la
 static inline int __popc(unsigned value)
 {
     return __builtin_popcount(value);
-}
-
-static inline int __clz(int value)
-{
-    return value == 0 ? 32 : __builtin_clz(static_cast<unsigned>(value));
 }
 
 static inline int __ffs(int value)

@@ -369,8 +369,7 @@ bool softcuda_block_begin(unsigned place, const struct softcuda_grid *grid, unsi
     engine->left = engine->begun = grid->threads;
     engine->barrier = 0;
     engine->failed = false;
-    softcuda_here = (struct softcuda_place){
-        {0, 0, 0}, {block, 0, 0}, {grid->threads, 1, 1}, {grid->blocks, 1, 1}};
+    softcuda_here = (struct softcuda_place){{0}, {block}};
     for (unsigned i = 0; i < grid->threads; i++) {
         struct thread *thread = &engine->threads[i];
 

@@ -14,12 +14,12 @@ extern "C" {
 #endif
 
 struct softcuda_dim {
-    unsigned x, y, z;
+    unsigned x;
 };
 
 /* Of the thread that runs. */
 struct softcuda_place {
-    struct softcuda_dim thread, block, threads, blocks;
+    struct softcuda_dim thread, block;
 };
 #ifdef SOFTCUDA_RESIDENT
 extern __thread struct softcuda_place softcuda_here;

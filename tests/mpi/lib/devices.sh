@@ -35,3 +35,14 @@ now() {
     shift
     run_now "$now_name" CGX_BUFFERS=all "$@"
 }
+
+# only_first: no call of the last run was exact but the first ones of a communicator.
+only_first() {
+    ! grep ' exact: ' "$scratch/err" | grep -q -v 'one of the first'
+}
+
+# peers NAME: the last run had calls from device to device.
+peers() {
+    expect_unless_skipped "$1: from device to device" said 'compressed, [0-9]* slices*, from device to device'
+    expect_unless_skipped "$1: no call is exact but the first" only_first
+}

@@ -42,11 +42,9 @@ struct steps {
     size_t nparts;
     struct steps_part parts[STEPS_PARTS];
     struct steps_found found[STEPS_PARTS];
-    bool failed;   /* a rank was returned an error, or its input was changed */
     uint64_t messages, bytes;
-    uint64_t collectives;        /* see collectives.h */
-    uint64_t digest;             /* of all results so far */
-    void (*around)(bool before); /* called just before and after each MPI_Allreduce; or NULL */
+    uint64_t collectives; /* see collectives.h */
+    uint64_t digest;      /* of all results so far */
 };
 
 /* On a new duplicate of COMM that returns errors; float32 in host memory. */

@@ -2,12 +2,11 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The kernel cgx_ranges copies ranges of a payload to the same places elsewhere, and nothing else:
- * the bucket headers of pieces of all widths, whole buckets, single words, ranges without any, more
- * words than a block copies, more ranges than a warp looks through at a time, in any order. */
+ * single words, ranges without any, more words than a block copies, more ranges than a warp looks
+ * through at a time, in any order. */
 
 #include <string.h>
 
-#include "codec/encoding.h"
 #include "cuda/kernels.h"
 #include "lib/tap.h"
 #include "unit/lib/codec_data.h"
@@ -65,59 +64,7 @@ static bool is_same(const struct range_scene *scene)
     return status == CGX_OK;
 }
 
-/* ---- of payloads ---- */
-
 static struct range_scene scene; /* too large for a stack */
-
-/* The header of bucket INDEX of PIECE, and its part of each slice of codes. */
-static void add_bucket(const struct cgx_piece *piece, size_t index)
-{
-    const struct cgx_layout layout = cgx_piece_layout(piece->count, piece->bits, CGX_FLOAT32);
-    size_t start = index * CGX_MAXMIN_BUCKET, rest = piece->count - start;
-    size_t count = rest < CGX_MAXMIN_BUCKET ? rest : CGX_MAXMIN_BUCKET;
-
-    count = (count + CGX_CODES_MULTIPLE - 1) / CGX_CODES_MULTIPLE * CGX_CODES_MULTIPLE;
-    add(&scene, piece->offset + index * CGX_BUCKET_HEADER_BYTES, CGX_BUCKET_HEADER_BYTES);
-    for (int i = 0; i < CGX_PLANES; i++) {
-        unsigned bits = cgx_plane_width(piece->bits, i);
-
-        if (bits != 0)
-            add(&scene, piece->offset + layout.plane[i] + start / 8 * bits, count / 8 * bits);
-    }
-}
-
-/* Pieces of widths 1 to 8 with gaps between them: their headers, then their last buckets, which
- * lack MISSING elements. */
-static void fill_pieces(size_t missing)
-{
-    struct cgx_piece pieces[8];
-    size_t offset = 16;
-
-    scene.nranges = 0;
-    for (unsigned i = 0; i < 8; i++) {
-        size_t buckets = 1 + i * 5 % 7, count = buckets * CGX_MAXMIN_BUCKET - missing;
-
-        pieces[i] = (struct cgx_piece){.count = count, .bits = 1 + i, .offset = offset};
-        add(&scene, offset, buckets * CGX_BUCKET_HEADER_BYTES);
-        offset += cgx_piece_layout(count, 1 + i, CGX_FLOAT32).bytes;
-        offset = (offset + 15) / 16 * 16 + i % 3 * 16;
-    }
-    for (size_t i = 0; i < 8; i++)
-        add_bucket(&pieces[i], (pieces[i].count - 1) / CGX_MAXMIN_BUCKET);
-}
-
-static void test_pieces(void)
-{
-    bool same = true;
-
-    for (size_t missing = 0; missing < CGX_MAXMIN_BUCKET && same; missing += 29) {
-        fill_pieces(missing);
-        same = is_same(&scene);
-    }
-    ok(same, "headers, then buckets, of pieces of all widths");
-}
-
-/* ---- of any kind ---- */
 
 /* A range of WORDS is as good as alone: before it, behind it and among others. */
 static void test_lengths(void)
@@ -191,7 +138,6 @@ int main(void)
 {
     if (!kernels_open())
         return done_testing();
-    test_pieces();
     test_lengths();
     test_words(2);
     test_words(9);
