@@ -15,13 +15,11 @@ struct scheme scheme_from_environment(enum element type)
     const char *bits = getenv("CGX_COMPRESSION_QUANTIZATION_BITS");
     const char *nodes = getenv("CGX_TOPOLOGY");
     const char *per_node = nodes ? strchr(nodes, 'x') : NULL;
-    bool history = !check_set("CGX_HISTORY", "0");
     struct scheme scheme = {
         .type = type,
         .bits = bits ? (unsigned)atoi(bits) : 4,
         .bucket = check_bucket(),
         .per_node = per_node ? atoi(per_node + 1) : 0,
-        .widest = history ? 252 : 1,
     };
 
     return scheme;

@@ -22,9 +22,6 @@ struct scheme {
     size_t bucket;
     double uniform; /* the largest step of uniform quantisation; 0: another one */
     int per_node;   /* ranks, as CGX_TOPOLOGY says; 0: all on one node */
-    /* With history elements are divided before they are quantised, and what is lost is multiplied
-     * by so much at most. */
-    double widest;
 };
 
 struct scheme scheme_from_environment(enum element type);
