@@ -265,7 +265,7 @@ tests_mpi_device_faults_SOURCES = tests/mpi/device_faults.c $(device_sum)
 tests_mpi_device_input_SOURCES = tests/mpi/device_input.c $(device_sum)
 tests_mpi_state_SOURCES = tests/mpi/state.c tests/mpi/lib/player.c
 # These count collectives, below the library.
-steps = tests/mpi/lib/collectives.c tests/mpi/lib/steps.c tests/mpi/lib/steps_judge.c
+steps = tests/mpi/lib/collectives.c tests/mpi/lib/steps.c
 tests_mpi_first_SOURCES = tests/mpi/first.c tests/mpi/lib/collectives.c
 tests_mpi_rules_SOURCES = tests/mpi/rules.c $(steps)
 tests_mpi_device_steps_SOURCES = tests/mpi/device_steps.c $(steps)

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Ranks check data that proves nothing, and communicators that are freed. Buffers are in host
- * memory, or on devices if the argument is "device". Every part has a communicator of its own. */
+/* Ranks check data that proves nothing. Buffers are in host memory, or on devices if the argument
+ * is "device". Every part has a communicator of its own. */
 
 #include <math.h>
 #include <stdlib.h>
@@ -138,22 +138,6 @@ static void test_exact(enum input input, const char *name)
     MPI_Comm_free(&comm);
 }
 
-/* The communicator goes after any call of a step, while ranks hold opinions of the last ones. */
-static void test_freed(enum input input, const char *name)
-{
-    bool right = true;
-
-    for (int last = 0; last < 8; last++) {
-        MPI_Comm comm = told();
-
-        steps(comm, input, 0, last, CALLS);
-        steps(comm, input, last, last + 1, 1 + last % 2);
-        MPI_Comm_free(&comm);
-        right = right && comm == MPI_COMM_NULL;
-    }
-    check(right, "%s: a communicator is freed in the middle of a step", name);
-}
-
 int main(int argc, char **argv)
 {
     check_begin(&argc, &argv);
@@ -167,8 +151,6 @@ int main(int argc, char **argv)
     test_weights_after_gradients();
     test_exact(INPUT_GATHERED, "data that is gathered");
     test_exact(INPUT_VARIANCES, "variances");
-    test_freed(INPUT_GRADIENTS, "gradients");
-    test_freed(INPUT_ALIKE, "weights");
     if (on_device)
         device_free(on_device);
     return check_end();

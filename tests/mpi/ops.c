@@ -105,21 +105,6 @@ static void test(const char *name, bool compressed, double (*operation)(double, 
     free(result);
 }
 
-static void test_floats(void)
-{
-    float *values = check_memory(COUNT * sizeof *values);
-    bool good = true;
-
-    for (size_t i = 0; i < COUNT; i++)
-        values[i] = (float)check_rank + 1;
-    for (int i = 0; i < 3; i++)
-        MPI_Allreduce(MPI_IN_PLACE, values, COUNT, MPI_FLOAT, MPI_MAX, MPI_COMM_WORLD);
-    for (size_t i = 0; i < COUNT; i++)
-        good = good && values[i] == (float)check_size;
-    check(good, "MPI_MAX of floats: as ever");
-    free(values);
-}
-
 int main(int argc, char **argv)
 {
     MPI_Datatype pair, gapped;
@@ -142,7 +127,6 @@ int main(int argc, char **argv)
     test("two bytes with a gap on one rank", false, plus, op, check_rank == 0 ? gapped : pair);
     if (!compressed)
         test("a maximum", false, larger, other, pair);
-    test_floats();
     MPI_Op_free(&op);
     MPI_Op_free(&other);
     MPI_Type_free(&pair);

@@ -176,19 +176,6 @@ static void play_factors(struct player *player, unsigned step)
     sum_factor(player);
 }
 
-/* Weights on which all ranks but the last nearly agree; that one is as far away as they are long.
- */
-static void play_straggler(struct player *player, unsigned step)
-{
-    float *input = player_input(player, COUNT);
-    float apart = player->rank == player->ranks - 1 ? 1 : 0.01f;
-
-    (void)step;
-    for (size_t i = 0; i < COUNT; i++)
-        input[i] = gauss(6, i) + apart * own_gauss(player, 1, i);
-    player_sum_input(player, PLAYER_WEIGHTS, COUNT);
-}
-
 /* Each of RANKS has its part of weights that change a little from step to step, and zeros
  * elsewhere. */
 static void sum_parts(struct player *player, size_t count, int ranks)
@@ -218,19 +205,6 @@ static void play_broadcast(struct player *player, unsigned step)
         sum_noise(player, COUNT, 1);
 }
 
-/* Counts as a fusion buffer has them that closes by time. */
-static void play_gather_varied(struct player *player, unsigned step)
-{
-    for (uint64_t k = 0; k < 8; k++) {
-        size_t count = COUNT + 512 * (data_random(8, step, k) % 60);
-
-        if (k < 6)
-            sum_noise(player, count, 1);
-        else
-            sum_parts(player, count + 37, player->ranks);
-    }
-}
-
 /* A solver whose sums are like gradients at first, and then come to rest. */
 static void play_rest(struct player *player, unsigned step)
 {
@@ -243,21 +217,6 @@ static void play_rest(struct player *player, unsigned step)
     /* In between nothing is held to be right or wrong. */
     player->watched = step < MOVES || step >= RESTS;
     player_sum_input(player, step < MOVES ? PLAYER_GRADIENT : PLAYER_WEIGHTS, COUNT);
-}
-
-/* A gradient and a field in turn, of one count: the calls are one site. */
-static void play_in_turn(struct player *player, unsigned step)
-{
-    float *input;
-
-    if (step % 2 == 0) {
-        sum_noise(player, COUNT, 1);
-        return;
-    }
-    input = player_input(player, COUNT);
-    for (size_t i = 0; i < COUNT; i++)
-        input[i] = gauss(20 + (uint64_t)player->rank, i) + 0.03f * own_gauss(player, 1, i);
-    player_sum_input(player, PLAYER_WEIGHTS, COUNT);
 }
 
 /* Nothing but zeros for a while, of a layer that is frozen. */
@@ -277,36 +236,6 @@ static void play_noise(struct player *player, unsigned step)
     sum_noise(player, COUNT, 1);
 }
 
-static void play_softmax(struct player *player, unsigned step)
-{
-    enum { BATCH = 64 };
-    static float weights[COUNT];
-    float *gradient = player_input(player, COUNT), values[INPUTS];
-    const float *sum;
-
-    memset(gradient, 0, sizeof weights);
-    for (uint64_t s = 0; s < BATCH; s++) {
-        size_t class = data_random(10, (uint64_t)player->rank + 100 * step, s) % CLASSES;
-
-        draw_sample(player, s, class, values);
-        learn(weights, values, class, 1.0f / BATCH, gradient);
-    }
-    sum = player_sum_input(player, PLAYER_GRADIENT, COUNT);
-    for (size_t i = 0; i < COUNT; i++)
-        weights[i] -= 0.5f * sum[i] / (float)player->ranks;
-}
-
-/* Of a large batch: noise is a sixth of the sum's square, of which the rest becomes smaller. */
-static void play_large_batch(struct player *player, unsigned step)
-{
-    float *input = player_input(player, COUNT);
-    float noise = sqrtf(0.2f * (float)player->ranks), size = powf(0.97f, (float)step);
-
-    for (size_t i = 0; i < COUNT; i++)
-        input[i] = size * (gauss(11, i) + noise * own_gauss(player, 1, i));
-    player_sum_input(player, PLAYER_GRADIENT, COUNT);
-}
-
 /* Of a mixture of experts: one rank alone has a gradient, another one in each step. */
 static void play_experts(struct player *player, unsigned step)
 {
@@ -316,11 +245,6 @@ static void play_experts(struct player *player, unsigned step)
     for (size_t i = 0; i < COUNT; i++)
         input[i] = mine ? own_gauss(player, 1, i) : 0;
     player_sum_input(player, PLAYER_GRADIENT, COUNT);
-}
-
-static void play_decaying(struct player *player, unsigned step)
-{
-    sum_noise(player, COUNT, powf(0.8f, (float)step));
 }
 
 /* Layers of unlike scale in one buffer, one of which is frozen. */
@@ -343,17 +267,11 @@ static const struct player_stream scenes[] = {
     {"federated", play_federated, STEPS, 0, 0, 0},
     {"broadcast", play_broadcast, 2 * STEPS, WATCHED_FROM, 90, 100},
     {"factors", play_factors, STEPS, WATCHED_FROM, 90, 100},
-    {"straggler", play_straggler, STEPS, 0, 0, 0},
     {"gather", play_gather, STEPS, WATCHED_FROM, 0, 100},
-    {"gather_varied", play_gather_varied, 5 * STEPS, WATCHED_FROM, 30, 100},
     {"rest", play_rest, STEPS + 40, WATCHED_FROM, 90, 100},
-    {"in_turn", play_in_turn, 2 * STEPS, 2 * WATCHED_FROM, 0, 100},
     {"zeros", play_zeros, 2 * STEPS, STEPS / 2 + WATCHED_FROM, 90, 100},
     {"noise", play_noise, STEPS, WATCHED_FROM, 95, 100},
-    {"softmax", play_softmax, STEPS, WATCHED_FROM, 95, 100},
-    {"large_batch", play_large_batch, STEPS, WATCHED_FROM, 95, 100},
     {"experts", play_experts, 2 * STEPS, WATCHED_FROM, 90, 100},
-    {"decaying", play_decaying, STEPS, WATCHED_FROM, 95, 100},
     {"fused", play_fused, STEPS, WATCHED_FROM, 95, 100},
 };
 

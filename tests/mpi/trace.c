@@ -3,14 +3,11 @@
 
 /* Programs for CGX_TRACE:
  *   "trace world N COUNT"  N sums of COUNT elements on MPI_COMM_WORLD
- *   "trace some N COUNT"   sums on a communicator that lacks the last rank, which makes no call
- *   "trace hosts N COUNT"  sums as of world, on several hosts: ranks leave in MPI_Finalize as soon
- *                          as the library has written, since what MPICH does next may hang there */
+ *   "trace some N COUNT"   sums on a communicator that lacks the last rank, which makes no call */
 
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/check.h"
 #include "lib/data.h"
@@ -30,22 +27,6 @@ static bool take_sums(MPI_Comm comm, unsigned calls, int count)
     return all_succeed;
 }
 
-/* Attributes go in the reverse of the order in which they came: this one after the library's. */
-static int leave(MPI_Comm comm, int keyval, void *value, void *extra)
-{
-    (void)comm, (void)keyval, (void)value, (void)extra;
-    PMPI_Barrier(MPI_COMM_WORLD);
-    _exit(0);
-}
-
-static void leave_early(void)
-{
-    int keyval;
-
-    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, leave, &keyval, NULL);
-    MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
-}
-
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -54,8 +35,6 @@ int main(int argc, char **argv)
     bool good = true;
 
     check_begin(&argc, &argv);
-    if (strcmp(what, "hosts") == 0)
-        leave_early();
     if (strcmp(what, "some") == 0) {
         bool takes_part = check_rank + 1 < check_size;
         MPI_Comm comm;

@@ -37,39 +37,19 @@ static float *at_end_of_memory(void)
     return (float *)(void *)(memory + bytes) - COUNT;
 }
 
-static uint64_t next(uint64_t *state)
-{
-    uint64_t x = *state += 0x9E3779B97F4A7C15u;
-
-    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
-    x = (x ^ x >> 27) * 0x94D049BB133111EBu;
-    return x ^ x >> 31;
-}
-
 /* Normally distributed values: each rank makes the elements of all, so many that to compute each
  * took most of the test's time. */
-static double normal[1 << 16];
-
-static void make_normal(void)
-{
-    uint64_t state = 1;
-
-    for (size_t i = 0; i < sizeof normal / sizeof *normal; i++) {
-        double radius = (double)((next(&state) >> 11) + 1) * 0x1p-53;
-        double angle = (double)(next(&state) >> 11) * 0x1p-53;
-
-        normal[i] = sqrt(-2 * log(radius)) * cos(6.283185307179586 * angle);
-    }
-}
+enum { NORMAL = 1 << 16 };
+static double normal[NORMAL];
 
 /* The elements of RANK, and their squares. */
 static double fill(int rank, unsigned step, double scale, size_t count)
 {
-    uint64_t state = (uint64_t)rank * 1000003 + step * 7919 + (scale < 1);
+    uint64_t stream = 2 * (uint64_t)step + (scale < 1);
     double squares = 0;
 
     for (size_t i = 0; i < COUNT; i++) {
-        double x = normal[next(&state) >> 48] * scale;
+        double x = normal[data_random(stream, (uint64_t)rank, i) % NORMAL] * scale;
 
         values[i] = i >= 1024 && i < 1024 + ZEROS ? 0 : (float)x;
     }
@@ -212,7 +192,7 @@ int main(int argc, char **argv)
     bool same = true, zeros = true;
 
     check_begin(&argc, &argv);
-    make_normal();
+    data_values(DATA_GAUSSIAN, ELEMENT_FLOAT32, 1, 0, 0, NORMAL, normal);
     expected = check_memory(COUNT * sizeof *expected);
     values = at_end_of_memory();
     output = check_memory(COUNT * sizeof *values);

@@ -62,7 +62,7 @@ struct oracle_verdict oracle_judge(const struct oracle *oracle, const struct pla
 
 /* In quantisations.c: how far a sum may be off that goes through quantisations inside nodes,
  * between nodes and at last. Of COUNT elements, a bucket; rank p's begin at INPUTS + p * STRIDE.
- * Rounding comes to it. Not finite where inputs are not. */
+ * Rounding comes to it. Of inputs that are not finite it says nothing. */
 double quantisations_error(const struct oracle *oracle, const struct scheme *scheme,
                            const double *inputs, size_t stride, size_t count);
 

@@ -11,11 +11,34 @@
 #include "check.h"
 #include "collectives.h"
 #include "comms.h"
-#include "steps_judge.h"
+#include "oracle.h"
 #include "traffic.h"
 
 /* The stream of values that ranks have in common. */
 #define COMMON 1000
+
+/* Parts FIRST to END - 1 are one buffer. */
+struct call {
+    size_t first, end, count;
+    uint64_t seed;
+    size_t bytes;
+    unsigned char *input, *result, *exact;
+    unsigned char *all; /* the inputs of all ranks, a record behind each */
+};
+
+/* What a rank has to say of a call of its own. */
+struct record {
+    uint64_t digest; /* of the result */
+    uint64_t good;   /* the call succeeded and did not touch its input */
+    uint64_t messages, bytes, collectives;
+};
+
+/* What one rank finds of its share of the buckets. */
+struct verdict {
+    double squares[STEPS_PARTS];
+    double differs[STEPS_PARTS], disorder[STEPS_PARTS]; /* elements */
+    double laundered, beyond;                           /* elements */
+};
 
 void steps_begin(struct steps *steps, MPI_Comm comm, const struct steps_part *parts, size_t nparts)
 {
@@ -139,19 +162,96 @@ static bool exchange(struct steps *steps, const struct call *call, const struct 
     return say(same, rank, steps, call, "not the same on all ranks") && good;
 }
 
+/* Of some elements from FIRST on. */
+struct bucket {
+    size_t first;
+    int ranks;
+    const double *inputs; /* rank p's are STRIDE * p behind */
+    size_t stride;
+    double allowed; /* the error of quantisations */
+};
+
+/* Element INDEX of the bucket, of PART. */
+static void judge_element(const struct steps *steps, const struct call *call,
+                          const struct bucket *bucket, size_t index, size_t part,
+                          struct verdict *verdict)
+{
+    const enum element type = steps->type;
+    double sum = 0, magnitude = 0, ordered = 0, error;
+    double allowed = bucket->allowed;
+    double result = element_load(type, call->result, bucket->first + index);
+    float running = 0;
+
+    for (int p = 0; p < bucket->ranks; p++) {
+        double input = bucket->inputs[(size_t)p * bucket->stride + index];
+
+        sum += input;
+        magnitude += fabs(input);
+        running = p == 0 ? (float)input : running + (float)input;
+    }
+    ordered = element_round(type, (double)running);
+    verdict->disorder[part] += !(ordered == result || (isnan(ordered) && isnan(result)));
+    if (type == ELEMENT_FLOAT32)
+        verdict->differs[part] +=
+            element_load(type, call->exact, bucket->first + index) != result && !isnan(result);
+    if (!isfinite(element_round(type, sum))) {
+        verdict->laundered += isfinite(result);
+        return;
+    }
+    if (!isfinite(allowed))
+        return;
+    error = fabs(result - sum);
+    allowed += 2 * magnitude * bucket->ranks * 0x1p-24 + element_half_ulp(type, sum);
+    verdict->beyond += !(error <= allowed);
+    verdict->squares[part] += error * error;
+}
+
+/* This rank's share of the buckets. Errors of uniform quantisation, whose steps are not known here,
+ * may be of any size. */
+static void judge(const struct steps *steps, const struct call *call, int rank, int ranks,
+                  struct verdict *verdict)
+{
+    struct oracle oracle = oracle_from_environment(steps->type, steps->comm);
+    const size_t size = oracle.scheme.bucket, each = call->bytes + sizeof(struct record);
+    double *inputs = check_memory((size_t)ranks * size * sizeof *inputs);
+    size_t part = call->first, part_end = steps->parts[part].count;
+
+    oracle.scheme.bits = steps->least;
+    for (size_t first = (size_t)rank * size; first < call->count; first += size * (size_t)ranks) {
+        struct bucket bucket = {first, ranks, inputs, size, INFINITY};
+        size_t n = call->count - first < size ? call->count - first : size;
+
+        bool finite = true;
+
+        for (int p = 0; p < ranks; p++)
+            for (size_t i = 0; i < n; i++) {
+                double input = element_load(steps->type, call->all + (size_t)p * each, first + i);
+
+                inputs[(size_t)p * size + i] = input;
+                finite = finite && isfinite(input);
+            }
+        if (oracle.maxmin && finite)
+            bucket.allowed = quantisations_error(&oracle, &oracle.scheme, inputs, size, n);
+        for (size_t i = 0; i < n; i++) {
+            while (first + i >= part_end)
+                part_end += steps->parts[++part].count;
+            judge_element(steps, call, &bucket, i, part, verdict);
+        }
+    }
+    free(inputs);
+}
+
 /* One call, judged into VERDICT. */
 static bool sum(struct steps *steps, const struct call *call, int rank, int ranks,
                 struct verdict *verdict)
 {
-    struct judge judge = {steps, call, scheme_from_environment(steps->type), ranks, verdict};
     struct record record =
         reduce(steps, call, (steps->taken + (uint64_t)rank + call->first) % 3 == 0);
     bool good = exchange(steps, call, &record, rank, ranks);
 
-    judge.scheme.bits = steps->least;
     if (steps->type == ELEMENT_FLOAT32)
         PMPI_Allreduce(call->input, call->exact, (int)call->count, MPI_FLOAT, MPI_SUM, steps->comm);
-    judge_all(&judge, rank);
+    judge(steps, call, rank, ranks, verdict);
     return good;
 }
 

@@ -42,6 +42,7 @@ struct steps {
     size_t nparts;
     struct steps_part parts[STEPS_PARTS];
     struct steps_found found[STEPS_PARTS];
+    bool failed; /* a rank was returned an error, or its input was changed */
     uint64_t messages, bytes;
     uint64_t collectives; /* see collectives.h */
     uint64_t digest;      /* of all results so far */
@@ -52,8 +53,9 @@ void steps_begin(struct steps *steps, MPI_Comm comm, const struct steps_part *pa
 void steps_end(struct steps *steps);
 
 /* One step: a call of MPI_Allreduce for each buffer, in place now and then. True if all succeed,
- * give the same bytes on all ranks, are not finite where the exact sum is not, and elsewhere are
- * within the bound of quantisations at the least width. Says on stderr what is not so. */
+ * give the same bytes on all ranks, are not finite where the exact sum is not, and elsewhere, if
+ * they are max-min quantised, within the error that quantisations at the least width allow
+ * (oracle.h). Says on stderr what is not so. */
 bool steps_take(struct steps *steps);
 
 /* N of them; of both, in turn. */

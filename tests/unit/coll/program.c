@@ -222,19 +222,6 @@ static void test_tables(void)
                    "  round 1  node from rank 2, places 1 to 1\n"
                    "  round 1  node to rank 0, places 2 to 2\n"),
        "the program of rank 1 of three on a node");
-    ok(has_program("0011", 1, 0,
-                   "  round 0  sum of 1, places 0 to 1\n"
-                   "  round 0  node from rank 1, places 2 to 3, copy 0\n"
-                   "  round 0  node to rank 1, places 0 to 1\n"
-                   "  round 1  sum of 2, places 2 to 2\n"
-                   "  round 1  row from rank 2, places 3 to 3, copy 0\n"
-                   "  round 1  row to rank 2, places 2 to 2\n"
-                   "  round 2  sum of 3, places 3 to 3\n"
-                   "  round 2  row from rank 2, places 2 to 2\n"
-                   "  round 2  row to rank 2, places 3 to 3\n"
-                   "  round 3  node from rank 1, places 0 to 1\n"
-                   "  round 3  node to rank 1, places 2 to 3\n"),
-       "rank 0 of two nodes of two");
     ok(has_program("00112", 1, 3,
                    "  round 0  sum of 1, places 0 to 2\n"
                    "  round 0  node to rank 2, places 0 to 2\n"

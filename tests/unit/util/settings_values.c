@@ -53,7 +53,7 @@ static const struct variable {
     {"CGX_CROSS_REDUCTION_TYPE", {"SRA", "GRID", "grid", "LEADERS"}, {"TREE", "SRAGRID", "RAW"}},
     {"CGX_TOPOLOGY",
      {"flat", "4x2", "1x1", "2147483647x1"},
-     {"0x4", "4x0", "4x", "x4", "4X2", "4x2x2", "-4x2", "2147483648x1", "ring"}},
+     {"0x4", "4x0", "4x", "x4", "4X2", "4x2x2", "-4x2", "2147483648x1", "1x2147483648", "ring"}},
     {"CGX_HISTORY", {"0", "1"}, {"2", "never"}},
     {"CGX_LOG", {"error", "info", "debug"}, {"warning", "3", "trace"}},
     {"CGX_STATS", {"stats.json"}, {NULL}},
