@@ -42,7 +42,6 @@ struct steps {
     size_t nparts;
     struct steps_part parts[STEPS_PARTS];
     struct steps_found found[STEPS_PARTS];
-    bool failed; /* a rank was returned an error, or its input was changed */
     uint64_t messages, bytes;
     uint64_t collectives; /* see collectives.h */
     uint64_t digest;      /* of all results so far */
