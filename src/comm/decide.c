@@ -8,8 +8,8 @@
 
 #include "comm/ballot.h"
 #include "comm/callsites.h"
-#include "comm/placement.h"
 #include "comm/connect.h"
+#include "comm/placement.h"
 #include "comm/resources.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
