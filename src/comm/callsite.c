@@ -20,8 +20,8 @@
 #define FIRST_UNKNOWN 1
 #define MOST_UNKNOWN 100
 #define HELD_ENOUGH 3
-#define FIRST_WITHOUT 64
-#define MOST_WITHOUT (UINT32_MAX / 2)
+#define FIRST_NO_HISTORY 64
+#define MOST_NO_HISTORY (UINT32_MAX / 2)
 
 static void drop_history(struct cgx_callsite *site)
 {
@@ -91,7 +91,7 @@ static void hold(struct cgx_callsite *site)
 static void refuse_history(struct cgx_callsite *site)
 {
     site->reason = CGX_REASON_NO_MEMORY;
-    cgx_backoff_fail(&site->shared.history.retry, FIRST_WITHOUT, MOST_WITHOUT);
+    cgx_backoff_fail(&site->shared.history.retry, FIRST_NO_HISTORY, MOST_NO_HISTORY);
 }
 
 void cgx_callsite_note(struct cgx_callsite *site, const struct cgx_site_note *note)
@@ -114,7 +114,7 @@ void cgx_callsite_note(struct cgx_callsite *site, const struct cgx_site_note *no
     case CGX_EVENT_HELD:
         hold(site);
         break;
-    case CGX_EVENT_WITHOUT:
+    case CGX_EVENT_NO_HISTORY:
         refuse_history(site);
         break;
     default:

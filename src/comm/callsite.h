@@ -78,15 +78,16 @@ struct cgx_step {
 
 /* Events of a site. They are the same on all ranks, except for what is marked as this rank's. */
 enum cgx_site_event {
-    CGX_EVENT_LOOKED,   /* an exact call was looked at; this rank's findings are in the window */
-    CGX_EVENT_AGREED,   /* all ranks can compress; no window to judge */
-    CGX_EVENT_DECLINED, /* some rank cannot compress; REASON is this rank's, CGX_REASON_NONE if it
-                           could */
-    CGX_EVENT_JUDGED,   /* all ranks can compress; LOOK is the joint verdict on the window */
-    CGX_EVENT_UNSERVED, /* the call failed on all ranks before it was served */
-    CGX_EVENT_RAN,      /* a compressed call */
-    CGX_EVENT_HELD,     /* a compressed call is done again exactly for its data */
-    CGX_EVENT_WITHOUT,  /* ... or since some rank had no memory for a history that began with it */
+    CGX_EVENT_LOOKED,     /* an exact call was looked at; this rank's findings are in the window */
+    CGX_EVENT_AGREED,     /* all ranks can compress; no window to judge */
+    CGX_EVENT_DECLINED,   /* some rank cannot compress; REASON is this rank's, CGX_REASON_NONE if it
+                             could */
+    CGX_EVENT_JUDGED,     /* all ranks can compress; LOOK is the joint verdict on the window */
+    CGX_EVENT_UNSERVED,   /* the call failed on all ranks before it was served */
+    CGX_EVENT_RAN,        /* a compressed call */
+    CGX_EVENT_HELD,       /* a compressed call is done again exactly for its data */
+    CGX_EVENT_NO_HISTORY, /* ... or since some rank had no memory for a history that began with it
+                           */
     CGX_SITE_EVENTS
 };
 
@@ -127,8 +128,7 @@ void cgx_callsite_left(struct cgx_callsite *site);
  * ones, and those that were exact since that is faster. */
 uint32_t cgx_callsite_age(const struct cgx_step *step, const struct cgx_callsite *site);
 
-/* ---- what follows for a compressed call from the sums before, and from it for the next ones ----
- */
+/* ---- a compressed call, the sums before and those after ---- */
 
 /* A step begins, with positions of GENERATION: call it before its first call with a position is
  * served. */

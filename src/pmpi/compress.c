@@ -68,7 +68,7 @@ static void note(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_rea
     } else if (outcome == CGX_OUTCOME_HELD) {
         note.event = CGX_EVENT_HELD;
     } else if (outcome == CGX_OUTCOME_DECLINED && coll->has_history && coll->age == 0) {
-        note.event = CGX_EVENT_WITHOUT;
+        note.event = CGX_EVENT_NO_HISTORY;
     } else if (outcome == CGX_OUTCOME_DECLINED || outcome == CGX_OUTCOME_HALFWAY) {
         note.event = CGX_EVENT_DECLINED;
     }

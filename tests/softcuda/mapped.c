@@ -5,11 +5,8 @@
  * it puts there piece by piece. Each piece is an allocation that belongs to no context, and its
  * memory ends where it is unmapped. */
 
-#define _GNU_SOURCE /* MAP_ANONYMOUS */
-
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "driver.h"
 

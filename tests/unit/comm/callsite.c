@@ -44,7 +44,7 @@ static const struct {
      {.event = CGX_EVENT_JUDGED, .look = CGX_LOOK_STEADY}},
     {"the call fails", "NLDBC", "NLDBC", {.event = CGX_EVENT_UNSERVED}},
     {"a compressed call is done", "NLDBC", "NLDBC", {.event = CGX_EVENT_RAN}},
-    {"there is no memory for a history", "NLDBC", "NLDBC", {.event = CGX_EVENT_WITHOUT}},
+    {"there is no memory for a history", "NLDBC", "NLDBC", {.event = CGX_EVENT_NO_HISTORY}},
     {"a compressed call is held", "NLDBC", "NLDBN", {.event = CGX_EVENT_HELD}},
 };
 
@@ -160,7 +160,7 @@ static void run(struct rank *rank, int r, enum cgx_outcome outcome)
     cgx_callsite_conclude(&step, &rank->site, &coll,
                           outcome == CGX_OUTCOME_DONE && r == 2 ? CGX_OUTCOME_LOST : outcome);
     if (outcome == CGX_OUTCOME_DECLINED && coll.has_history && coll.age == 0)
-        note(&rank->site, CGX_EVENT_WITHOUT);
+        note(&rank->site, CGX_EVENT_NO_HISTORY);
 }
 
 /* What the sequence of calls and ballots say, the same to all ranks. */
@@ -309,6 +309,46 @@ static void test_held(void)
     cgx_callsite_drop(&site);
 }
 
+/* ---- histories ---- */
+
+/* A compressed call of SITE, which ends in OUTCOME on all ranks. */
+static struct cgx_coll compress(struct cgx_callsite *site, enum cgx_outcome outcome)
+{
+    static const struct cgx_schedule schedule = {
+        .plan = {.count = 1024, .bucket_size = 1024, .has_history = true}};
+    struct cgx_coll coll = {.schedule = &schedule, .backend = cgx_backend_host()};
+    struct cgx_step step = {.calls = 0};
+
+    cgx_callsite_attach(&step, site, &coll);
+    cgx_callsite_conclude(&step, site, &coll, outcome);
+    return coll;
+}
+
+static void test_history(void)
+{
+    struct cgx_callsite site = {.shared.state = CGX_SITE_COMPRESSED};
+    bool right = true;
+
+    ok(!compress(&site, CGX_OUTCOME_DONE).has_history, "the first call has no history");
+    note(&site, CGX_EVENT_RAN);
+    for (unsigned wait = 64; wait <= 256; wait *= 2) {
+        right = compress(&site, CGX_OUTCOME_DECLINED).has_history && right;
+        note(&site, CGX_EVENT_NO_HISTORY);
+        right = site.reason == CGX_REASON_NO_MEMORY && !site.history && right;
+        for (unsigned i = 0; i < wait; i++)
+            right = !compress(&site, CGX_OUTCOME_DONE).has_history && right;
+    }
+    ok(right, "after a rank had no memory, it begins anew after 64, 128, 256 calls");
+    right = compress(&site, CGX_OUTCOME_HELD).age == 0 &&
+            compress(&site, CGX_OUTCOME_DONE).age == 0 &&
+            compress(&site, CGX_OUTCOME_DONE).age == 1;
+    ok(right && site.history, "and counts its sums, but for those that were held");
+    compress(&site, CGX_OUTCOME_LOST);
+    ok(compress(&site, CGX_OUTCOME_DECLINED).vote == CGX_DECLINED && !site.shared.history.begun,
+       "a rank that has lost it declines the next call, and none has it then");
+    cgx_callsite_drop(&site);
+}
+
 /* Settings are read without an MPI. */
 static int is_initialized(int *flag)
 {
@@ -325,5 +365,6 @@ int main(void)
     test_ranks();
     test_waits();
     test_held();
+    test_history();
     return done_testing();
 }
