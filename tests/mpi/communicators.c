@@ -79,7 +79,7 @@ static size_t allocated(void)
  * all of its private memory. */
 static void test_cheap(void)
 {
-    enum { EACH = 100, LIMIT = 4096 };
+    enum { EACH = 100, HEAP = 4096, PRIVATE = 8192 };
     MPI_Comm comms[WAYS + 2][EACH];
 
     for (int i = 0; i < (WAYS + 2) * EACH; i++)
@@ -102,7 +102,8 @@ static void test_cheap(void)
                                     "sums of doubles", "sums of integers", "maxima of floats",
                                     "float sums of an element", "no calls"}[way],
                    heap, private);
-        check(heap < LIMIT && private < LIMIT, "less than %d bytes", LIMIT);
+        check(heap < HEAP && private < PRIVATE, "less than %d bytes, %d of private memory", HEAP,
+              PRIVATE);
     }
     for (int i = 0; i < (WAYS + 2) * EACH; i++)
         MPI_Comm_free(&comms[i / EACH][i % EACH]);
