@@ -10,7 +10,7 @@
 #include "util/log.h"
 
 /* Objects that an irregular machine has at several depths are not counted. */
-unsigned cgx_topo_count(const struct cgx_topo *topo, hwloc_obj_type_t type)
+static unsigned count_objects(const struct cgx_topo *topo, hwloc_obj_type_t type)
 {
     int depth = topo->hwloc->get_type_depth(topo->topology, type);
 
@@ -49,10 +49,10 @@ int cgx_topo_node_of(const struct cgx_topo *topo, hwloc_const_cpuset_t set)
 
 void cgx_topo_machine(const struct cgx_topo *topo, struct cgx_topo_machine *machine)
 {
-    machine->packages = cgx_topo_count(topo, HWLOC_OBJ_PACKAGE);
-    machine->numa_nodes = cgx_topo_count(topo, HWLOC_OBJ_NUMANODE);
-    machine->cores = cgx_topo_count(topo, HWLOC_OBJ_CORE);
-    machine->processing_units = cgx_topo_count(topo, HWLOC_OBJ_PU);
+    machine->packages = count_objects(topo, HWLOC_OBJ_PACKAGE);
+    machine->numa_nodes = count_objects(topo, HWLOC_OBJ_NUMANODE);
+    machine->cores = count_objects(topo, HWLOC_OBJ_CORE);
+    machine->processing_units = count_objects(topo, HWLOC_OBJ_PU);
 }
 
 /* Without HWLOC_MEMBIND_STRICT binding is a preference, so a full node does not kill the program.

@@ -39,8 +39,7 @@ struct cgx_topo {
     hwloc_topology_t topology;
 };
 
-/* The objects of a type, in hwloc's order; NULL behind the last. */
-unsigned cgx_topo_count(const struct cgx_topo *topo, hwloc_obj_type_t type);
+/* Object number PLACE of a type, in hwloc's order; NULL behind the last. */
 hwloc_obj_t cgx_topo_object(const struct cgx_topo *topo, hwloc_obj_type_t type, unsigned place);
 
 /* The number of the NUMA node near all of SET, or CGX_TOPO_UNKNOWN. */
