@@ -314,8 +314,7 @@ static void test_held(void)
 /* A compressed call of SITE, which ends in OUTCOME on all ranks. */
 static struct cgx_coll compress(struct cgx_callsite *site, enum cgx_outcome outcome)
 {
-    static const struct cgx_schedule schedule = {
-        .plan = {.count = 1024, .bucket_size = 1024, .has_history = true}};
+    static const struct cgx_schedule schedule = {.plan = {.count = 1024, .has_history = true}};
     struct cgx_coll coll = {.schedule = &schedule, .backend = cgx_backend_host()};
     struct cgx_step step = {.calls = 0};
 
