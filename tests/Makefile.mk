@@ -229,7 +229,7 @@ tests_unit_coll_program_SOURCES = tests/unit/coll/program.c tools/info_program.c
 tests_unit_tools_info_link_SOURCES = tests/unit/tools/info_link.c tools/info_link.c
 tests_unit_tools_info_model_SOURCES = tests/unit/tools/info_model.c tools/info_model.c
 tests_storm_storm_SOURCES = tests/storm/storm.c tests/storm/draw.c tests/storm/episode.c tests/storm/hint.c \
-	tests/storm/loudness.c tests/storm/make.c tests/storm/rule.c
+	tests/storm/kinds.c tests/storm/loudness.c tests/storm/make.c tests/storm/rule.c
 
 # Functions that programs have in the place of the library's or the system's (tests/lib/wrap.h).
 tests_unit_coll_exchange_wraps = nanosleep sched_yield

@@ -39,10 +39,9 @@ CGX_QUANT float cgx_history_inverse(uint32_t code)
     return cgx_reciprocal(cgx_history_scale(code));
 }
 
-/* Whether a bucket learns from this call. FIT is its fit, AGE the number of sums in
- * the history, FIRST the number of its first element in the buffer, modulo 2^32, KEY the call's
- * (cgx_call_key). Old buckets learn from one sum in four, drawn at random but equally on all ranks.
- */
+/* Whether a bucket learns from this call. FIT is its fit, AGE the number of sums in the history,
+ * FIRST the number of its first element in the buffer, modulo 2^32, KEY the call's (cgx_call_key).
+ * Old buckets learn from one sum in four, drawn at random but equally on all ranks. */
 CGX_QUANT int cgx_history_is_due(uint32_t key, uint32_t first, float fit, uint32_t age)
 {
     return age < CGX_HISTORY_YOUNG || fit == 0.0f || cgx_mix(~key - first) >> 30 == 0;

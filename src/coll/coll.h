@@ -47,8 +47,8 @@ struct cgx_coll {
     /* This rank's vote; if not CGX_ABLE, its buffers and backends are not used. */
     enum cgx_vote vote;
     /* HAS_HISTORY: all ranks have a history of AGE sums. HISTORY is this rank's, if it is able to
-     * serve the call, in memory of the backend. Unless the outcome is DONE, the history is no
-     * longer usable. */
+     * serve the call, in memory of the backend. A call that is HELD leaves it as it was; after any
+     * other outcome but DONE the history is no longer usable. */
     bool has_history;
     uint32_t age;
     struct cgx_history history;

@@ -29,4 +29,8 @@ void episode_end(struct episode *episode);
  */
 bool episode_call(struct episode *episode, struct episode_tally *tally);
 
+/* Blocks of uniform pieces in messages that kinds_count has seen, by kind (doc/format.md). */
+extern uint64_t kinds_sent[16];
+void kinds_count(const unsigned char *message, size_t bytes);
+
 #endif

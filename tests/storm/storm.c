@@ -13,6 +13,7 @@
 
 #include "episode.h"
 #include "mpi/lib/check.h"
+#include "mpi/lib/traffic.h"
 #include "rule.h"
 
 enum { ALIVE = 3 };
@@ -61,6 +62,9 @@ static void report(const struct storm *storm)
                tally->calls, storm->begun, tally->compressed, tally->compared, tally->exact,
                tally->elements);
     check_note("digest=%016" PRIx64, digest);
+    PMPI_Allreduce(MPI_IN_PLACE, kinds_sent, 16, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    for (int kind = 0; kind < 16; kind++)
+        check_note("blocks of kind %d: %" PRIu64, kind, kinds_sent[kind]);
 }
 
 int main(int argc, char **argv)
@@ -78,6 +82,7 @@ int main(int argc, char **argv)
     storm.limits.most = strtoull(argv[3], NULL, 10);
     storm.limits.minimal = least ? strtoull(least, NULL, 10) : 16384;
     storm.only = argc > 4 ? argv[4] : NULL;
+    traffic_look = kinds_count;
     if (getenv("STORM_RULES"))
         rules_begin(storm.draw.seed, &storm.limits);
     check_begin(&argc, &argv);

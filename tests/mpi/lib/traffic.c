@@ -10,6 +10,8 @@
 
 static atomic_uint_fast64_t bytes, messages, longest;
 
+void (*traffic_look)(const unsigned char *message, size_t bytes);
+
 static void count_message(uint64_t size)
 {
     uint64_t before = atomic_load(&longest);
@@ -27,6 +29,8 @@ int PMPI_Isend(const void *buffer, int count, MPI_Datatype datatype, int destina
 
     PMPI_Type_size(datatype, &size);
     count_message((uint64_t)count * (uint64_t)size);
+    if (traffic_look)
+        traffic_look(buffer, (size_t)count * (size_t)size);
     return MPI_Isend(buffer, count, datatype, destination, tag, comm, request);
 }
 

@@ -20,6 +20,9 @@ uint64_t traffic_messages(void);
 /* Bytes of the longest message so far. */
 uint64_t traffic_longest(void);
 
+/* Is called with each message, if it is not NULL. */
+extern void (*traffic_look)(const unsigned char *message, size_t bytes);
+
 /* Whether MPI moves all messages, as CGX_INNER_COMMUNICATOR_TYPE says. */
 bool traffic_has_all(void);
 
