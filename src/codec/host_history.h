@@ -7,19 +7,15 @@
 
 #include "codec/host_walk.h"
 
-void cgx_history_divide(const struct cgx_walk *walk, const struct cgx_work *work,
-                        const struct cgx_bucket *bucket, float *values);
-void cgx_history_multiply(const struct cgx_walk *walk, const struct cgx_work *work,
-                          const struct cgx_bucket *bucket, cgx_float32 *values);
-
 /* Returns the ELEMENTS of a complete bucket as float32, divided by their scales if there is a
  * history, with zeros behind those that exist: in place, or in ROOM. */
 const cgx_float32 *cgx_history_widened(const struct cgx_walk *walk, const struct cgx_work *work,
                                        const struct cgx_bucket *bucket,
                                        const unsigned char *elements, float *room);
 
-/* Updates the history with RESULTS, if the bucket learns from this call. */
-void cgx_history_enter(const struct cgx_walk *walk, const struct cgx_work *work,
-                       const struct cgx_bucket *bucket, const cgx_float32 *results);
+/* Multiplies the decoded VALUES by their scales and, if the bucket learns from this call, updates
+ * the history with them. */
+void cgx_history_restore(const struct cgx_walk *walk, const struct cgx_work *work,
+                         const struct cgx_bucket *bucket, cgx_float32 *values);
 
 #endif

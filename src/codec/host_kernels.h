@@ -43,8 +43,12 @@ struct cgx_host_kernels {
     /* The sum of squares of CGX_BUCKET_MOST values, in the order of doc/format.md. */
     float (*norm)(const cgx_float32 *values);
 
-    /* History scaling: these divide values by their scales, or multiply them. */
-    void (*divide)(const uint8_t *scales, size_t count, float *values);
+    /* How many of COUNT values are zeros: 0 and -0, or in sums -0 alone. */
+    size_t (*zeros)(const cgx_float32 *values, size_t count, bool is_sum);
+
+    /* History scaling: these divide ELEMENTS, which may be VALUES, by their scales, or multiply
+     * VALUES. */
+    void (*divide)(const uint8_t *scales, const cgx_float32 *elements, size_t count, float *values);
     void (*multiply)(const uint8_t *scales, size_t count, cgx_float32 *values);
 
     /* Updates SCALES by the sums RESULTS. INDEX is the number of the first element in the buffer.

@@ -58,13 +58,12 @@ static void add_elements(const cgx_float32 *addends, size_t count, float *values
 }
 
 #define QUARTER (CGX_BUCKET_MOST / 4)
-#define NORM_LANES 32
 
-/* Sums columns of four elements, a quarter of the bucket apart. Adds eight neighbouring columns,
- * then these sums in pairs. */
+/* Sums columns of four elements, a quarter of the bucket apart, then neighbours in pairs: node i of
+ * the tree is the sum of nodes 2i and 2i + 1. */
 static float bucket_norm(const cgx_float32 *values)
 {
-    float columns[QUARTER], lanes[NORM_LANES];
+    float nodes[2 * QUARTER], *columns = nodes + QUARTER;
 
     for (size_t i = 0; i < QUARTER; i++) {
         float a = cgx_fma(values[i], values[i], 0);
@@ -73,23 +72,31 @@ static float bucket_norm(const cgx_float32 *values)
         a = cgx_fma(values[2 * QUARTER + i], values[2 * QUARTER + i], a);
         columns[i] = cgx_fma(values[3 * QUARTER + i], values[3 * QUARTER + i], a);
     }
-    for (size_t l = 0; l < NORM_LANES; l++) {
-        const float *c = columns + 8 * l;
+    for (size_t n = QUARTER / 2; n > 0; n /= 2)
+#pragma GCC ivdep
+        for (size_t i = n; i < 2 * n; i++)
+            nodes[i] = nodes[2 * i] + nodes[2 * i + 1];
+    return nodes[1];
+}
 
-        lanes[l] = ((c[0] + c[1]) + (c[2] + c[3])) + ((c[4] + c[5]) + (c[6] + c[7]));
-    }
-    for (size_t d = 1; d < NORM_LANES; d *= 2)
-        for (size_t l = 0; l < NORM_LANES; l += 2 * d)
-            lanes[l] += lanes[l + d];
-    return lanes[0];
+static size_t count_zeros(const cgx_float32 *values, size_t count, bool is_sum)
+{
+    const cgx_uint32 *bits = (const cgx_uint32 *)values;
+    const uint32_t sign = is_sum ? 0 : 0x80000000u;
+    uint32_t zeros = 0, n = (uint32_t)count;
+
+    for (uint32_t i = 0; i < n; i++)
+        zeros += (bits[i] | sign) == 0x80000000u;
+    return zeros;
 }
 
 /* ---- history ---- */
 
-static void divide_by_scales(const uint8_t *restrict scales, size_t count, float *restrict values)
+static void divide_by_scales(const uint8_t *scales, const cgx_float32 *elements, size_t count,
+                             float *values)
 {
     for (size_t i = 0; i < count; i++)
-        values[i] *= cgx_history_inverse(scales[i]);
+        values[i] = elements[i] * cgx_history_inverse(scales[i]);
 }
 
 static void multiply_by_scales(const uint8_t *restrict scales, size_t count,
@@ -286,8 +293,9 @@ static void decode_codes(const unsigned char *const codes[CGX_PLANES], size_t co
 #define HOST_KERNELS                                                                  \
     .widen = {widen_float32, widen_float16, widen_bfloat16},                          \
     .narrow = {narrow_float32, narrow_float16, narrow_bfloat16}, .add = add_elements, \
-    .norm = bucket_norm, .divide = divide_by_scales, .multiply = multiply_by_scales,  \
-    .learn = learn_scales, .range = find_range, .encode = encode_codes, .decode = decode_codes
+    .norm = bucket_norm, .zeros = count_zeros, .divide = divide_by_scales,            \
+    .multiply = multiply_by_scales, .learn = learn_scales, .range = find_range,       \
+    .encode = encode_codes, .decode = decode_codes
 
 const struct cgx_codec CGX_HOST_SET(cgx_host_) = {
     .name = CGX_HOST_NAME,

@@ -193,18 +193,6 @@ static enum cgx_status begin_piece(const struct cgx_walk *walk, const struct cgx
     return CGX_OK;
 }
 
-/* The number of elements of group BUCKET that are no zeros. */
-static uint32_t count_of(const struct cgx_bucket *bucket, const cgx_float32 *values, bool is_sum)
-{
-    const cgx_uint32 *bits = (const cgx_uint32 *)values;
-    const uint32_t sign = is_sum ? 0 : 0x80000000u;
-    uint32_t zeros = 0;
-
-    for (size_t i = 0; i < bucket->count; i++)
-        zeros += (bits[i] | sign) == 0x80000000u;
-    return (uint32_t)bucket->count - zeros;
-}
-
 /* Encodes VALUES with the least exponent, from LEAST on, with which they fit. With the greatest
  * they do (doc/format.md, "Room"). Returns the number of words. */
 static size_t encode_group(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
@@ -238,13 +226,15 @@ static void quantise_group(const struct cgx_walk *walk, const struct cgx_bucket 
 {
     struct cgx_uniform_head head = cgx_uniform_head_of(payload + place->piece);
     float squares = walk->kernels->norm(values), part = walk->coding->floor;
-    int32_t least =
-        part > 0 ? cgx_uniform_floor(head.step, part, squares, count_of(bucket, values, is_sum))
-                 : 0;
+    int32_t least = 0;
     double energy = (double)squares - (double)bucket->count * noise;
     uint64_t kinds;
     uint32_t end;
 
+    if (part > 0)
+        least = cgx_uniform_floor(
+            head.step, part, squares,
+            (uint32_t)(bucket->count - walk->kernels->zeros(values, bucket->count, is_sum)));
     head.words += encode_group(walk, bucket, place, &head, values, is_sum, least, payload, &kinds);
     /* Pads the last group to a multiple of 16 bytes. */
     *(uint64_t *)(void *)(payload + word_at(place, head.words)) = 0;
@@ -315,10 +305,8 @@ static enum cgx_status decode_group(const struct cgx_walk *walk, const struct cg
     cgx_walk_prefetch(elements, bucket->count * size);
     if (restore_group(walk, bucket, &place, work->in, CGX_UNIFORM_RESULT, values) != CGX_OK)
         return CGX_ERR_FORMAT;
-    if (work->history.scales) {
-        cgx_history_multiply(walk, work, bucket, values);
-        cgx_history_enter(walk, work, bucket, values);
-    }
+    if (work->history.scales)
+        cgx_history_restore(walk, work, bucket, values);
     if (!in_place)
         walk->kernels->narrow[dtype](room, bucket->count, elements);
     return CGX_OK;
