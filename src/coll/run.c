@@ -58,7 +58,7 @@ static void look_at_input(struct cgx_coll *coll)
     cgx_peek_elements(plan->dtype, elements, CGX_LOOK_PLACES * sample.run, sample.values);
     coll->size = cgx_sample_size(&sample);
     coll->sketch = cgx_sketch_of(&sample);
-    coll->look = cgx_inputs_look(coll->inputs, &sample, &coll->traits);
+    coll->look = cgx_inputs_look(coll->inputs, &sample, coll->size, &coll->traits);
     cgx_float_leave(&caller);
     if (cgx_look_is_state(coll->look)) {
         coll->vote = CGX_DECLINED;

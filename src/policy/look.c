@@ -372,9 +372,8 @@ static bool is_empty(const struct cgx_sample *input)
 }
 
 enum cgx_look cgx_inputs_look(struct cgx_inputs *inputs, const struct cgx_sample *input,
-                              const struct cgx_input_traits *traits)
+                              double size, const struct cgx_input_traits *traits)
 {
-    double size = cgx_sample_size(input);
     const struct cgx_range own = range_of(&inputs->sizes), *range = traits->range;
     const struct limits limits = {STILL_INPUT,
                                   !range && is_steady(&inputs->sizes, size) ? NEAR_INPUT : 0};

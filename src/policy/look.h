@@ -147,9 +147,9 @@ struct cgx_input_traits {
     bool symmetric; /* whether the input is symmetric, if UNSEEN */
 };
 
-/* Looks at INPUT, of a call that may be compressed. */
+/* Looks at INPUT, of SIZE (cgx_sample_size), of a call that may be compressed. */
 enum cgx_look cgx_inputs_look(struct cgx_inputs *inputs, const struct cgx_sample *input,
-                              const struct cgx_input_traits *traits);
+                              double size, const struct cgx_input_traits *traits);
 
 /* Notes whether all peers bring zeros in a call where this rank does not (ALONE). Returns whether
  * that is new for the last twelve calls, as in broadcasts done as sums. It is usual for a mixture

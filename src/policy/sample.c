@@ -48,21 +48,22 @@ struct cgx_sketch cgx_sketch_empty(void)
     return sketch;
 }
 
+/* Without branches, which signs would have mispredicted. */
 struct cgx_sketch cgx_sketch_of(const struct cgx_sample *sample)
 {
     struct cgx_sketch sketch = cgx_sketch_empty();
 
-    for (unsigned i = 0; i < CGX_LOOK_PLACES; i++) {
-        float value = sample->values[i * sample->run];
-        unsigned char bit = (unsigned char)(1u << i % 8);
+    for (unsigned i = 0; i < CGX_LOOK_PLACES; i += 8) {
+        unsigned nonzero = 0, positive = 0;
 
-        if (value == 0)
-            continue;
-        sketch.nonzero[i / 8] |= bit;
-        if (value > 0)
-            sketch.signs[i / 8] |= bit;
-        else
-            sketch.signs[i / 8] &= (unsigned char)~bit;
+        for (unsigned j = 0; j < 8; j++) {
+            float value = sample->values[(i + j) * sample->run];
+
+            nonzero |= (unsigned)(value != 0) << j;
+            positive |= (unsigned)(value > 0) << j;
+        }
+        sketch.nonzero[i / 8] = (unsigned char)nonzero;
+        sketch.signs[i / 8] = (unsigned char)(positive | (sketch.signs[i / 8] & ~nonzero));
     }
     return sketch;
 }

@@ -269,7 +269,7 @@ static enum cgx_look look_at_input(struct cgx_inputs *inputs, const struct kind 
 
     draw(kind, number, &sample);
     sample.run = CGX_LOOK_INPUT_RUN;
-    found = cgx_inputs_look(inputs, &sample, &traits);
+    found = cgx_inputs_look(inputs, &sample, cgx_sample_size(&sample), &traits);
     if (!cgx_look_is_state(found))
         cgx_sizes_add(&inputs->sizes, cgx_sample_size(&sample));
     return found;
@@ -299,7 +299,7 @@ static enum cgx_look partly_empty(size_t groups, bool unseen)
     sample.run = CGX_LOOK_INPUT_RUN;
     memset(sample.values, 0,
            groups * CGX_LOOK_PLACES * CGX_LOOK_INPUT_RUN / 32 * sizeof sample.values[0]);
-    return cgx_inputs_look(&inputs, &sample, &traits);
+    return cgx_inputs_look(&inputs, &sample, cgx_sample_size(&sample), &traits);
 }
 
 static void test_inputs(void)
