@@ -149,8 +149,9 @@ static void keep_sample(struct cgx_kept *kept, const float *values, double size)
 {
     uint16_t *to = kept->values + kept->sizes.next * kept->elements;
 
-    for (size_t i = 0; i < kept->elements; i++)
-        to[i] = (uint16_t)(cgx_float_bits(values[i]) >> 16);
+    for (size_t i = 0; i < kept->elements; i += LANES)
+        for (size_t k = 0; k < LANES; k++)
+            to[i + k] = (uint16_t)(cgx_float_bits(values[i + k]) >> 16);
     cgx_sizes_add(&kept->sizes, size);
 }
 
@@ -204,12 +205,14 @@ struct scaled {
 static void scale_sample(const float *values, size_t count, double size, struct scaled *scaled)
 {
     const size_t group = count / GROUPS;
+    const float scale = unit_of(size);
 
-    scaled->scale = unit_of(size);
+    scaled->scale = scale;
     scaled->all = 0;
     scaled->filled = 0;
-    for (size_t i = 0; i < count; i++)
-        scaled->values[i] = values[i] * scaled->scale;
+    for (size_t i = 0; i < count; i += LANES)
+        for (size_t k = 0; k < LANES; k++)
+            scaled->values[i + k] = values[i + k] * scale;
     for (size_t k = 0; k < GROUPS; k++) {
         scaled->groups[k] = squares_of(scaled->values + k * group, group);
         scaled->all += scaled->groups[k];
