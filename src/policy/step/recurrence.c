@@ -276,6 +276,13 @@ struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uin
     return (struct cgx_occurrence){.position = CGX_POSITION_NONE};
 }
 
+void cgx_recurrence_add_small(struct cgx_recurrence *recurrence, uint64_t elements,
+                              uint64_t ignored)
+{
+    recurrence->log.ignored += ignored;
+    cgx_sum_log_add_small(&recurrence->log, elements);
+}
+
 /* ---- what ranks compare ---- */
 
 void cgx_recurrence_wait(struct cgx_recurrence *recurrence, int64_t nanoseconds)
