@@ -158,7 +158,6 @@ static bool were_gradients(const struct cgx_callsites *table, const struct cgx_c
     return seen;
 }
 
-/* The place of POSITION. */
 static struct cgx_callsite *place_of(struct cgx_callsites *table, size_t position,
                                      uint64_t generation)
 {

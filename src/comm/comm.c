@@ -160,7 +160,6 @@ static struct cgx_comm *make_state(cgx_mpi_comm comm)
 /* MPI refused to keep a state: sums on new communicators fail from now on. */
 static atomic_bool lost;
 
-/* Makes the state of COMM, in its first sum. */
 static int begin_state(cgx_mpi_comm comm, struct cgx_comm **state)
 {
     struct cgx_comm *made = NULL;
@@ -210,7 +209,6 @@ struct cgx_comm *cgx_comm_peek(cgx_mpi_comm comm)
     return state;
 }
 
-/* The value of KEY in INFO, or NULL. */
 static const char *value_of(cgx_mpi_info info, const char *key,
                             char value[CGX_MPI_INFO_VALUE_BYTES])
 {
@@ -224,7 +222,6 @@ static const char *value_of(cgx_mpi_info info, const char *key,
     return value;
 }
 
-/* Takes the hints in INFO, which ranks must compare. */
 static void take_hints(struct cgx_comm *state, cgx_mpi_info info)
 {
     static atomic_bool has_warned;

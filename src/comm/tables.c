@@ -18,7 +18,6 @@ bool cgx_tables_serve(uint64_t count)
     return count >= cgx_config()->minimal_size;
 }
 
-/* Passes the sums before it to STATE's recurrence. */
 static void catch_up(struct cgx_comm *state)
 {
     const struct cgx_first *first = &state->stream.first;
@@ -51,7 +50,6 @@ void cgx_tables_pause(struct cgx_comm *state)
     state->stream.left = wanted ? cgx_trace_clock() : 0;
 }
 
-/* Rank 0 warns, once, if sums repeat with another step than was set. */
 static void warn_of_step(struct cgx_comm *state)
 {
     size_t length = cgx_recurrence_contradicts(state->stream.recurrence);

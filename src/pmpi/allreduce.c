@@ -94,7 +94,6 @@ static int serve_agreed(struct cgx_record *record, struct cgx_comm *state,
     return cgx_compress(record, state, site, known ? known : &capability);
 }
 
-/* Serves a call that recurs. */
 static int serve(struct cgx_record *record, struct cgx_comm *state, struct cgx_callsite *site)
 {
     struct cgx_capability capability;

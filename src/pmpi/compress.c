@@ -75,7 +75,6 @@ static void note(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_rea
     cgx_callsite_note(site, &note);
 }
 
-/* Gives the caller what follows from RECORD's outcome. */
 static int conclude(struct cgx_record *record, struct cgx_comm *state, struct cgx_callsite *site,
                     enum cgx_reason refusal, const struct cgx_coll *coll)
 {

@@ -114,7 +114,6 @@ free_copies:
 
 /* ---- the call ---- */
 
-/* Serves REQUEST, through copies on the host if the MPI needs them. */
 static int serve(const struct cgx_request *request)
 {
     bool halves = needs_half_sum(request);

@@ -68,7 +68,6 @@ static void look_up(struct entry *entry, const void *caller)
     atomic_store(&entry->way, served ? TAKEN_OVER : PASSED_ON);
 }
 
-/* The C address for an address of Fortran. */
 static void *buffer_of(const struct cgx_mpi *mpi, void *address)
 {
     if (address == mpi->fortran.IN_PLACE)

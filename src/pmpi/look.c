@@ -77,7 +77,6 @@ static bool read_runs(const struct elements *elements, const struct cgx_strided 
     return true;
 }
 
-/* Reads a sample of up to MOST elements at each place. */
 static bool read_sample(const struct elements *elements, size_t most, struct cgx_sample *sample)
 {
     const struct cgx_strided runs =

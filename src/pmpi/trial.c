@@ -52,7 +52,6 @@ int cgx_trial_begin(struct cgx_comm *state, struct cgx_coll *coll, enum cgx_reas
 /* Elements that are fetched at a time, and elements of a block. */
 enum { FETCHED = 65536, BLOCK = 1024 };
 
-/* Copies BYTES of BUFFER to HOST; false if they cannot be read. */
 static bool fetch(void *host, const void *buffer, size_t bytes)
 {
     const struct cgx_pointer where = cgx_cuda_pointer(buffer);

@@ -92,7 +92,6 @@ static uint32_t hash_word(uint32_t hash, uint64_t word)
     return cgx_hash(hash, &word, sizeof word);
 }
 
-/* Adds SEGMENT to the figures that follow from the plan's segments. */
 static void add_segment(struct cgx_plan *plan, const struct cgx_segment *segment)
 {
     const struct cgx_quantiser *quantiser = cgx_encoding_quantiser(segment->encoding);

@@ -88,7 +88,6 @@ static bool is_device(const char *folder, const char *class, const char *name)
     return access(path, F_OK) == 0;
 }
 
-/* The fastest of CLASS in FOLDER, by the speed that SPEED_OF gives. */
 static struct cgx_topo_speed find_fastest(const char *folder, const char *class,
                                           unsigned (*speed_of)(const char *folder,
                                                                const char *name))

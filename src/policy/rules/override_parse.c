@@ -129,7 +129,6 @@ static bool read_layer(struct cgx_scan *scan, const struct cgx_key *key,
     return cgx_scan_refuse(scan, at, key->about.values);
 }
 
-/* Allocates a list with space for all layers up to the next list or the end. */
 static struct cgx_layer_list *make_list(const struct cgx_scan *scan)
 {
     struct cgx_layer_list *list;

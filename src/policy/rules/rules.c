@@ -91,7 +91,6 @@ static bool read_communicator(struct cgx_scan *scan, struct rule *rule)
  * have. */
 enum { COUNT, POSITION, TYPE, COMM, EXACT, WORDS = EXACT + CGX_HINTS };
 
-/* Sets of words, a bit each. */
 #define SET(word) (1u << (word))
 #define STEP SET(EXACT + CGX_HINT_STEP)
 #define OF_CALLS (SET(WORDS) - SET(EXACT) - STEP)
@@ -203,7 +202,6 @@ static bool read_rule(struct cgx_scan *scan, struct rule *rule)
     return true;
 }
 
-/* Warns of layers that add up to no count that RULE allows: they would have no effect. */
 static void warn_of_layers(const struct rule *rule, cgx_rules_warn *warn, void *context)
 {
     const struct cgx_layer_list *layers = rule->says.layers;
@@ -237,7 +235,6 @@ static bool read_line(struct cgx_rules *rules, struct cgx_scan *scan, cgx_rules_
     return true;
 }
 
-/* Allocates rules with space for one in each line. */
 static struct cgx_rules *make_rules(const char *text, size_t length)
 {
     struct cgx_rules *rules;

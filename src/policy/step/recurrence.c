@@ -188,7 +188,6 @@ static void expect_next(struct cgx_recurrence *recurrence, size_t position)
     expected->position = (uint32_t)((position + 1) % pattern->length);
 }
 
-/* Takes the large sum of KEY. */
 static struct cgx_occurrence take_sum(struct cgx_recurrence *recurrence, uint64_t key)
 {
     struct cgx_occurrence occurrence = {.position = CGX_POSITION_NONE};
