@@ -96,7 +96,7 @@ static void evaluate_override(const struct cgx_comm *state, struct cgx_callsite 
     site->guarded = override->consensus != CGX_SWITCH_OFF;
     site->worth = worth_of(state, key, override);
     key->rule = override->rule;
-    if (override->exact)
+    if (override->bits == CGX_BITS_EXACT)
         site->refusal = override->rule ? CGX_REASON_RULE : CGX_REASON_HINT;
     else if (key->type == CGX_TYPE_OPAQUE16 && !override->op)
         site->refusal = CGX_REASON_UNKNOWN_SUM;

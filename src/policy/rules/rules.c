@@ -24,7 +24,7 @@ struct rule {
     int dtype;          /* an enum cgx_dtype, or EVERY_DTYPE */
     char *communicator; /* owned by the rule; NULL: every communicator */
     bool of_calls;      /* the rule has an action for calls, not only for communicators */
-    struct cgx_actions says;
+    struct cgx_override says;
     unsigned line;
 };
 
@@ -290,7 +290,7 @@ void cgx_rules_free(struct cgx_rules *rules)
         return;
     for (size_t i = 0; i < rules->nrules; i++) {
         free(rules->rules[i].communicator);
-        cgx_actions_clear(&rules->rules[i].says);
+        cgx_override_clear(&rules->rules[i].says);
     }
     free(rules->used);
     free(rules);
@@ -327,7 +327,7 @@ static bool matches_call(const struct rule *rule, const struct cgx_rules_call *c
 struct cgx_override cgx_rules_override(const struct cgx_rules *rules,
                                        const struct cgx_rules_call *call)
 {
-    struct cgx_override override = {.exact = false};
+    struct cgx_override override = {.bits = 0};
 
     if (rules)
         atomic_store(&rules->used[0], true);
@@ -336,7 +336,7 @@ struct cgx_override cgx_rules_override(const struct cgx_rules *rules,
 
         if (!matches_call(rule, call))
             continue;
-        override = cgx_actions_override(&rule->says, call->count);
+        override = cgx_override_for(&rule->says, call->count);
         override.rule = (unsigned)i + 1;
         atomic_store(&rules->used[i + 1], true);
         break;
