@@ -129,16 +129,17 @@ libcgxcore_la_SOURCES = \
 	src/comm/resources.c src/comm/resources.h \
 	src/comm/state.h \
 	src/comm/tables.c src/comm/tables.h \
-	src/pmpi/allreduce.c src/pmpi/allreduce.h \
-	src/pmpi/bounce.c src/pmpi/bounce.h \
-	src/pmpi/compress.c src/pmpi/compress.h \
-	src/pmpi/exact.c src/pmpi/exact.h \
+	src/pmpi/allreduce.c \
+	src/pmpi/bounce.c \
+	src/pmpi/call.h \
+	src/pmpi/compress.c \
+	src/pmpi/exact.c \
 	src/pmpi/exports.c \
-	src/pmpi/finalize.c src/pmpi/finalize.h \
+	src/pmpi/finalize.c \
 	src/pmpi/fortran.c \
-	src/pmpi/look.c src/pmpi/look.h \
+	src/pmpi/look.c \
 	src/pmpi/request.c src/pmpi/request.h \
-	src/pmpi/trial.c src/pmpi/trial.h
+	src/pmpi/trial.c
 
 # Features that are absent here are swapped for a file that says so.
 unbuilt =

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "pmpi/bounce.h"
+#include "pmpi/call.h"
 
 #include <pthread.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "pmpi/compress.h"
+#include "pmpi/call.h"
 
 #include "codec/history.h"
 #include "coll/coll.h"
@@ -12,9 +12,6 @@
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "observe/record.h"
-#include "pmpi/exact.h"
-#include "pmpi/look.h"
-#include "pmpi/trial.h"
 #include "util/trace.h"
 
 /* Handles a failure: MPI failed with CODE. Returns the error code for the caller; later calls fail

@@ -15,7 +15,7 @@
 
 #include "comm/comm.h"
 #include "mpi/table.h"
-#include "pmpi/allreduce.h"
+#include "pmpi/call.h"
 #include "pmpi/request.h"
 
 #define EXPORT(name) __asm__(name) __attribute__((visibility("default")))

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "pmpi/look.h"
+#include "pmpi/call.h"
 
 #include <stdlib.h>
 
@@ -10,7 +10,6 @@
 #include "cuda/memory.h"
 #include "cuda/pinned_pool.h"
 #include "mpi/config.h"
-#include "pmpi/exact.h"
 #include "policy/step/resemblance.h"
 #include "util/float_state.h"
 #include "util/trace.h"

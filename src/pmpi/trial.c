@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "pmpi/trial.h"
+#include "pmpi/call.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,6 @@
 #include "comm/ballot.h"
 #include "cuda/memory.h"
 #include "cuda/pinned_pool.h"
-#include "pmpi/exact.h"
 #include "util/float_state.h"
 
 /* ---- the compressed sum ---- */
