@@ -116,7 +116,7 @@ libcgxcore_la_SOURCES = \
 	src/observe/stats_world.c \
 	src/observe/timeline.c src/observe/timeline.h \
 	src/observe/totals.c src/observe/totals.h \
-	src/comm/agreement.c src/comm/agreement.h \
+	src/comm/agreement.c \
 	src/comm/attribute.c src/comm/attribute.h \
 	src/comm/ballot.c src/comm/ballot.h \
 	src/comm/callsite.c src/comm/callsite.h \

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comm/agreement.h"
 #include "comm/attribute.h"
+#include "comm/ballot.h"
 #include "comm/private_comm.h"
 #include "comm/tables.h"
 #include "mpi/config.h"

@@ -25,8 +25,10 @@ int cgx_allreduce(const struct cgx_request *request);
 int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_callsite *site,
                  struct cgx_capability *capability);
 
-/* ---- CGX_ENABLE=observe (trial.c): forms a sum as it would be compressed, in memory of the
- * library, and then exactly, in the caller's buffer, and compares both for the statistics ---- */
+/* ---- CGX_ENABLE=observe (trial.c) ----
+ *
+ * Forms a sum as it would be compressed, in memory of the library, and then exactly, in the
+ * caller's buffer, and compares both for the statistics. */
 
 /* Before COLL, complete but for the history, is run: redirects its result. A rank without
  * memory for that sets REFUSAL, from which its vote follows. Ranks begin the sum together, in a
@@ -68,8 +70,9 @@ int cgx_exact(struct cgx_record *record, enum cgx_reason reason);
 /* PMPI_Allreduce with REQUEST's arguments; returns its code. */
 int cgx_exact_reduce(const struct cgx_request *request);
 
-/* ---- exact calls on device buffers with an MPI that cannot read device memory (bounce.c): the MPI
- * gets host copies of whole buffers, in one call ---- */
+/* ---- exact calls on device buffers with an MPI that cannot read device memory (bounce.c) ----
+ *
+ * The MPI gets host copies of whole buffers, in one call. */
 
 /* Whether REQUEST has a buffer in device memory that must not reach the MPI: the MPI is not
  * CUDA-aware or, if ON_HOST, the processor does the call itself. Managed memory is passed on. False
@@ -84,8 +87,10 @@ bool cgx_bounce_needed(const struct cgx_request *request, bool on_host);
  * no host memory. */
 int cgx_bounce(const struct cgx_request *request, int (*reduce)(const struct cgx_request *request));
 
-/* ---- the program's end (finalize.c): MPI_Finalize logs and writes what was done; if the process
- * exits without it, this rank's statistics are written ---- */
+/* ---- the program's end (finalize.c) ----
+ *
+ * MPI_Finalize logs and writes what was done. If the process exits without it, this rank's
+ * statistics are written. */
 
 /* Called in every intercepted all-reduce: the first one after MPI_Init reads the settings, logs
  * their mistakes, and registers with MPI_Finalize. */
