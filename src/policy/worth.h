@@ -2,19 +2,10 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Whether sums of one size are formed exactly or compressed: in the way that takes less time, by
- * times that were measured. The time of a sum is that from when the last rank has come to it: the
- * least of what ranks measure. All ranks sum the same calls in the same order, so they have the
- * times of the same calls in the same places, and take the least of each.
- *
- * Sums are formed in one way, and now and then a few in the other: a try. During a try ranks
- * compare times after 1, 2, 4, 8, ... of its sums. It ends at once where these take much longer,
- * and after 4 that are not young (CGX_STEP_YOUNG: young ones have more bits, and are given more
- * time). Where they then take less time by a thirtieth, in the lower quartile and in the median,
- * sums go on in that way. So sums whose times hardly differ stay as they are, and what a busy
- * machine, or luck, does to one of them changes nothing.
- *
- * The next try is after as many sums as make it cost a hundredth of their time, by what the last
- * one took; at least after 64, then 256, and at most 900. */
+ * times that were measured. doc/algorithms.md says when the other way is tried, and when sums change
+ * to it. The time of a sum is that from when the last rank has come to it: the least of what ranks
+ * measure. All ranks sum the same calls in the same order, so they have the times of the same calls
+ * in the same places. */
 #ifndef CGX_POLICY_WORTH_H
 #define CGX_POLICY_WORTH_H
 
