@@ -51,8 +51,8 @@ libcgxcore_la_SOURCES = \
 	src/codec/uniform/uniform_special.h \
 	src/codec/uniform/uniform_portable.c \
 	src/topo/claims.c src/topo/claims.h \
-	src/topo/machine.h \
 	src/topo/nodes.c src/topo/nodes.h \
+	src/topo/numa.c src/topo/numa.h \
 	src/topo/speed.c src/topo/speed.h \
 	src/cuda/device_backend.h \
 	src/cuda/kernels.h \
@@ -116,7 +116,7 @@ libcgxcore_la_SOURCES = \
 	src/observe/stats_world.c \
 	src/observe/timeline.c src/observe/timeline.h \
 	src/observe/totals.c src/observe/totals.h \
-	src/comm/agreement.c src/comm/agreement.h \
+	src/comm/agreement.c \
 	src/comm/attribute.c src/comm/attribute.h \
 	src/comm/ballot.c src/comm/ballot.h \
 	src/comm/callsite.c src/comm/callsite.h \
@@ -129,27 +129,20 @@ libcgxcore_la_SOURCES = \
 	src/comm/resources.c src/comm/resources.h \
 	src/comm/state.h \
 	src/comm/tables.c src/comm/tables.h \
-	src/pmpi/allreduce.c src/pmpi/allreduce.h \
-	src/pmpi/bounce.c src/pmpi/bounce.h \
-	src/pmpi/compress.c src/pmpi/compress.h \
-	src/pmpi/exact.c src/pmpi/exact.h \
+	src/pmpi/allreduce.c \
+	src/pmpi/bounce.c \
+	src/pmpi/call.h \
+	src/pmpi/compress.c \
+	src/pmpi/exact.c \
 	src/pmpi/exports.c \
-	src/pmpi/finalize.c src/pmpi/finalize.h \
+	src/pmpi/finalize.c \
 	src/pmpi/fortran.c \
-	src/pmpi/look.c src/pmpi/look.h \
+	src/pmpi/look.c \
 	src/pmpi/request.c src/pmpi/request.h \
-	src/pmpi/trial.c src/pmpi/trial.h
+	src/pmpi/trial.c
 
 # Features that are absent here are swapped for a file that says so.
 unbuilt =
-hwloc_sources = src/topo/devices.c src/topo/hwloc.c src/topo/processors.c
-EXTRA_DIST += src/topo/view.h
-if HWLOC
-libcgxcore_la_SOURCES += $(hwloc_sources)
-else
-libcgxcore_la_SOURCES += src/topo/no_hwloc.c
-unbuilt += $(hwloc_sources)
-endif
 cuda_sources = src/cuda/device_backend.c src/cuda/backends.c src/cuda/context.c src/cuda/driver.c src/cuda/exported.c \
 	src/cuda/host_decode.c src/cuda/host_memory.c src/cuda/launch.c src/cuda/memory.c \
 	src/cuda/module.c src/cuda/peers.c src/cuda/pick.c \

@@ -55,7 +55,6 @@ static size_t lay_pieces(const struct cgx_plan *plan, struct cgx_segment segment
     return npieces;
 }
 
-/* Lays out the parts of slice NUMBER in BLOCK from offset AT on; returns their end. */
 static size_t lay_parts(const struct cgx_schedule *schedule, unsigned number,
                         struct cgx_block block, size_t at, struct walk *walk, struct cgx_cut *cut)
 {

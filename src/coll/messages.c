@@ -90,7 +90,6 @@ static uint8_t flags_of(const struct cgx_slice *slice)
                      (slice->held ? CGX_MESSAGE_HELD : 0));
 }
 
-/* Writes the message header of TRANSFER, which is about to be sent. */
 static void seal_message(struct cgx_slice *slice, struct cgx_transfer *transfer)
 {
     bool present = slice->vote == CGX_ABLE && !slice->lost;

@@ -17,7 +17,6 @@
 #include "codec/encoding.h"
 #include "util/integers.h"
 
-/* Copies the heads of pieces of variable size between two places of EXTENT's message. */
 static void copy_heads(const struct cgx_extent *extent, const unsigned char *from,
                        unsigned char *to)
 {

@@ -49,7 +49,6 @@ static void compare_sketches(struct cgx_slice *slice)
     cgx_slice_decline(slice, CGX_DECLINED);
 }
 
-/* Forms the sum of SLICE's round and begins its exchange. */
 static enum cgx_status begin_round(struct cgx_slice *slice)
 {
     const struct cgx_program *program = cgx_slice_program(slice);

@@ -73,7 +73,6 @@ static void start_next_slice(struct cgx_coll *coll)
     cgx_slice_start(coll, number, slice_of(coll, number));
 }
 
-/* Records SLICE, whose work is over, in the timeline. */
 static void trace_slice(const struct cgx_slice *slice)
 {
     if (slice->begun != 0)
@@ -167,7 +166,6 @@ static void add_quantised(struct cgx_coll *coll, const struct cgx_slice *slice)
     cgx_float_leave(&caller);
 }
 
-/* Takes the results of SLICE, whose rounds are over; returns the outcome so far. */
 static enum cgx_outcome conclude_slice(struct cgx_coll *coll, struct cgx_slice *slice)
 {
     coll->state.lent |= slice->lent;
@@ -252,7 +250,6 @@ static bool begin_leaving(struct cgx_coll *coll)
     return true;
 }
 
-/* Polls the wait that begin_leaving began; returns whether it is over. */
 static bool poll_leaving(struct cgx_coll *coll, enum cgx_outcome *outcome)
 {
     bool complete;

@@ -75,7 +75,6 @@ static size_t enough_staging(const struct cgx_schedule *schedule)
     return cgx_larger(needs_of(schedule, 1).staging / 4, cgx_larger(least, peers * rank));
 }
 
-/* The volume of one of SLICES slices of a call with PLAN. */
 static struct cgx_volume volume_of(const struct cgx_plan *plan, size_t slices)
 {
     return (struct cgx_volume){.encoded = plan->sent / slices,

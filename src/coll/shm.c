@@ -33,7 +33,6 @@ struct box {
     _Atomic uint64_t released;
 };
 
-/* The start of a segment. */
 struct front {
     uint64_t cookie;
     _Atomic uint64_t staging; /* offset of the staging memory */

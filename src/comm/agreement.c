@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "comm/agreement.h"
+#include "comm/ballot.h"
 
 #include <stdio.h>
 #include <string.h>

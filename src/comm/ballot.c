@@ -26,7 +26,6 @@ static const char *const names[CGX_BALLOT_KINDS] = {
     [CGX_BALLOT_START] = "the start of an observed sum",
 };
 
-/* Whether all ranks are at one ballot. */
 static bool is_one(const uint32_t *head)
 {
     bool one = true;

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Ballots: how the ranks of a communicator decide together, in an all-reduce on the caller's
- * communicator, which all ranks are calling at that moment. Settings have a record of their own
- * (agreement.h); all other ballots move the same 32 words, headed by what they are about. So ranks
+ * communicator, which all ranks are calling at that moment. Settings have a record of their own;
+ * all other ballots move the same 32 words, headed by what they are about. So ranks
  * that come to different ballots, since the program's sums differ or the library is wrong, find
  * that on all ranks in this one all-reduce, and none of them waits for ever. */
 #ifndef CGX_COMM_BALLOT_H
@@ -16,7 +16,7 @@ enum cgx_ballot_kind {
     CGX_BALLOT_STEP,    /* the step that ranks have found */
     CGX_BALLOT_OFFER,   /* what a call needs: places, a private communicator; ... */
     CGX_BALLOT_HAVE,    /* whether ranks have that, memory and backends, ... */
-    CGX_BALLOT_REACHED, /* and reach each other's memory (resources.h) */
+    CGX_BALLOT_REACHED, /* and reach each other's memory (resources.c) */
     CGX_BALLOT_SITES,   /* what the sums of sites have shown */
     CGX_BALLOT_TIMES,   /* the times of sums of one size */
     CGX_BALLOT_START,   /* of an observed sum */
@@ -53,5 +53,26 @@ int cgx_ballot(struct cgx_comm *state, enum cgx_ballot_kind kind,
  */
 enum cgx_ballot_kind cgx_ballot_due(const struct cgx_comm_shared *shared,
                                     const struct cgx_site_shared *site);
+
+/* ---- settings (agreement.c) ----
+ *
+ * The first agreement between the ranks of a communicator, which every version of the library
+ * understands. */
+
+/* What ranks compare, besides version and settings. */
+struct cgx_agreement {
+    uint32_t hints; /* hash of the program's hints for the communicator */
+    uint32_t name;  /* hash of its name, if rules use names */
+    bool ready;     /* this rank has all memory that it needs */
+};
+
+/* Compares version, message format, settings and hints in the first call on COMM that some setting
+ * could compress, and in the first after a hint. *EQUAL: all ranks have the same and are ready.
+ * *FINAL: they differ in more than hints, so comparing again is useless. If they differ, rank 0 of
+ * COMM names the variables. After an error *EQUAL is false. A rank without this library takes part
+ * with its own program's all-reduce: this is an error if MPI or the results show it; if MPI waits
+ * for ever, so does this function. Returns MPI's code. */
+int cgx_agree_settings(cgx_mpi_comm comm, const struct cgx_agreement *agreement, bool *equal,
+                       bool *final);
 
 #endif

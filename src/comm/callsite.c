@@ -35,7 +35,6 @@ static void forget_history(struct cgx_callsite *site)
     memset(&site->shared.history, 0, sizeof site->shared.history);
 }
 
-/* Enters STATE; the next window is a new one. */
 static void enter(struct cgx_callsite *site, enum cgx_site_state state)
 {
     site->shared.state = state;
@@ -60,7 +59,6 @@ static void decline(struct cgx_callsite *site, enum cgx_reason reason)
     enter(site, CGX_SITE_DECLINED);
 }
 
-/* Takes the verdict on a window of exact calls. */
 static void judge(struct cgx_callsite *site, enum cgx_look look)
 {
     site->shared.clear = look == CGX_LOOK_GRADIENT;
@@ -140,7 +138,6 @@ void cgx_callsite_drop(struct cgx_callsite *site)
 
 /* ---- histories ---- */
 
-/* Whether a history of BYTES may use memory of BACKEND. */
 static bool has_room(struct cgx_backend *backend, size_t bytes)
 {
     return cgx_config()->history == CGX_HISTORY_ALWAYS || backend->ops->has_room(backend, bytes);
@@ -160,7 +157,6 @@ static bool may_begin(struct cgx_callsite *site, const struct cgx_coll *coll)
            site->shared.runs > 0 && cgx_backoff_due(&site->shared.history.retry);
 }
 
-/* Reserves the memory for calls like COLL, if this rank can have it. */
 static void begin_history(struct cgx_callsite *site, const struct cgx_coll *coll)
 {
     const struct cgx_plan *plan = &coll->schedule->plan;
@@ -191,7 +187,6 @@ static void attach_history(struct cgx_callsite *site, struct cgx_coll *coll)
         coll->vote = CGX_DECLINED;
 }
 
-/* Logs, once each in the process, that ranks have a history, and that a rank cannot have one. */
 static void log_history(const struct cgx_coll *coll, bool all)
 {
     const struct cgx_plan *plan = &coll->schedule->plan;

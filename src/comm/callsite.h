@@ -97,10 +97,8 @@ struct cgx_site_note {
     enum cgx_look look;
 };
 
-/* Takes SITE to its next state. If ranks cannot compress they ask again after 4, 8, 16, ... calls.
- * If a window shows state, calls are blocked for 10, 20, 40, 80, 100, 100, ... calls; if it shows
- * nothing, the next one begins after 1, 2, 4, ... 100; if it shows gradients, calls are compressed.
- * After three compressed calls in a row that are done again the site is new. */
+/* Takes SITE to its next state: calls are compressed if a window shows gradients, and otherwise wait,
+ * each time for longer. After some compressed calls in a row that are done again the site is new. */
 void cgx_callsite_note(struct cgx_callsite *site, const struct cgx_site_note *note);
 
 /* Whether calls stay exact until a wait is over. */

@@ -96,7 +96,7 @@ static void evaluate_override(const struct cgx_comm *state, struct cgx_callsite 
     site->guarded = override->consensus != CGX_SWITCH_OFF;
     site->worth = worth_of(state, key, override);
     key->rule = override->rule;
-    if (override->exact)
+    if (override->bits == CGX_BITS_EXACT)
         site->refusal = override->rule ? CGX_REASON_RULE : CGX_REASON_HINT;
     else if (key->type == CGX_TYPE_OPAQUE16 && !override->op)
         site->refusal = CGX_REASON_UNKNOWN_SUM;
@@ -158,7 +158,6 @@ static bool were_gradients(const struct cgx_callsites *table, const struct cgx_c
     return seen;
 }
 
-/* The place of POSITION. */
 static struct cgx_callsite *place_of(struct cgx_callsites *table, size_t position,
                                      uint64_t generation)
 {
@@ -227,12 +226,6 @@ struct cgx_callsite *cgx_callsites_next(struct cgx_callsites *table, struct cgx_
 uint32_t *cgx_callsites_words(struct cgx_callsites *table)
 {
     return table->words;
-}
-
-const struct cgx_worth *cgx_callsites_neighbour(const struct cgx_comm *state,
-                                                const struct cgx_callsite_key *key)
-{
-    return cgx_worth_neighbour(state->callsites->worth[key->type], cgx_worth_class(key->count));
 }
 
 /* ---- plans and schedules ---- */

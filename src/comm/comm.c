@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comm/agreement.h"
 #include "comm/attribute.h"
+#include "comm/ballot.h"
 #include "comm/private_comm.h"
 #include "comm/tables.h"
 #include "mpi/config.h"
@@ -18,36 +18,6 @@
 #include "observe/stats.h"
 #include "util/hash.h"
 #include "util/log.h"
-
-/* States for a few communicators when memory is short. A rank that cannot count the first sums
- * would not know when the others compare settings. */
-#define SPARES 4
-static struct {
-    atomic_bool taken;
-    struct cgx_comm state;
-} spares[SPARES];
-
-/* Returns memory for a state, or NULL. */
-static struct cgx_comm *take_memory(void)
-{
-    struct cgx_comm *made = malloc(sizeof *made);
-
-    for (unsigned i = 0; !made && i < SPARES; i++)
-        if (!atomic_exchange(&spares[i].taken, true))
-            made = &spares[i].state;
-    return made;
-}
-
-static void give_memory(struct cgx_comm *state)
-{
-    for (unsigned i = 0; i < SPARES; i++) {
-        if (state == &spares[i].state) {
-            atomic_store(&spares[i].taken, false);
-            return;
-        }
-    }
-    free(state);
-}
 
 static void free_state(struct cgx_comm *state)
 {
@@ -59,7 +29,7 @@ static void free_state(struct cgx_comm *state)
     cgx_workspace_release(&state->alone, state->broken);
     cgx_nodes_free(state->places.nodes);
     cgx_nodes_free(state->places.flat);
-    give_memory(state);
+    free(state);
 }
 
 static enum cgx_reason refuse_by_settings(const struct cgx_settings *settings,
@@ -177,7 +147,7 @@ static int agree(struct cgx_comm *state)
 /* Makes the state of COMM without communication; NULL if memory is short. */
 static struct cgx_comm *make_state(cgx_mpi_comm comm)
 {
-    struct cgx_comm *made = take_memory();
+    struct cgx_comm *made = malloc(sizeof *made);
 
     if (!made)
         return NULL;
@@ -190,7 +160,6 @@ static struct cgx_comm *make_state(cgx_mpi_comm comm)
 /* MPI refused to keep a state: sums on new communicators fail from now on. */
 static atomic_bool lost;
 
-/* Makes the state of COMM, in its first sum. */
 static int begin_state(cgx_mpi_comm comm, struct cgx_comm **state)
 {
     struct cgx_comm *made = NULL;
@@ -240,7 +209,6 @@ struct cgx_comm *cgx_comm_peek(cgx_mpi_comm comm)
     return state;
 }
 
-/* The value of KEY in INFO, or NULL. */
 static const char *value_of(cgx_mpi_info info, const char *key,
                             char value[CGX_MPI_INFO_VALUE_BYTES])
 {
@@ -254,7 +222,6 @@ static const char *value_of(cgx_mpi_info info, const char *key,
     return value;
 }
 
-/* Takes the hints in INFO, which ranks must compare. */
 static void take_hints(struct cgx_comm *state, cgx_mpi_info info)
 {
     static atomic_bool has_warned;

@@ -49,7 +49,6 @@ static void refuse_device(struct cgx_capability *capability)
                               : CGX_REASON_DEVICE;
 }
 
-/* Gets the backend for BUFFER, which is made if needed. */
 static enum cgx_status get_backend(struct cgx_comm *state, const struct cgx_pointer *buffer,
                                    struct cgx_backend **backend)
 {
@@ -148,7 +147,6 @@ enum { MEMORY, DEVICE, IS_OLD };
 
 enum { DEVICE_REFUSED, DEVICE_ABSENT, DEVICE_READY };
 
-/* Exports the memory of DEVICE, if there is one, to local peers. */
 static int export_device(const struct cgx_comm *state, struct cgx_backend *device,
                          struct cgx_cuda_handle *handle)
 {
@@ -267,7 +265,6 @@ static void give_up(struct cgx_comm *state, bool memory)
                          "their messages go through shared memory");
 }
 
-/* Applies the final result of all ranks. */
 static void conclude(struct cgx_comm *state, const struct cgx_means *mine, const uint32_t *words)
 {
     uint64_t exported = mirror_cookie(state, mine);

@@ -33,7 +33,6 @@ bool cgx_decide_looks(const struct cgx_callsite *site)
 
 /* ---- what follows from the ranks' votes ---- */
 
-/* Judges the window of SITE that has ended, by the joint DATA. */
 static void judge(struct cgx_comm *state, struct cgx_callsite *site, const uint32_t *data)
 {
     const struct cgx_site_note note = {.event = CGX_EVENT_JUDGED,
@@ -133,7 +132,6 @@ static void judge_others(struct cgx_comm *state, const struct cgx_callsite *site
     }
 }
 
-/* The ballot that decides SITE's next state, if it is due. */
 static enum cgx_ballot_kind ballot_due(struct cgx_comm *state, struct cgx_callsite *site)
 {
     cgx_resources_suffice(state, site);
@@ -196,7 +194,6 @@ int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
 
 /* ---- times ---- */
 
-/* Rank 0 says that sums like SITE's are formed in another way from now on. */
 static void notice_way(const struct cgx_comm *state, const struct cgx_callsite *site,
                        const struct cgx_worth *worth, const struct cgx_verdict *verdict)
 {
@@ -207,7 +204,6 @@ static void notice_way(const struct cgx_comm *state, const struct cgx_callsite *
     cgx_notice_way(state->comm, &site->key, worth->way, seconds, verdict->young);
 }
 
-/* Compares the times of sums like those of SITE. */
 static int weigh(struct cgx_comm *state, const struct cgx_callsite *site, struct cgx_worth *worth)
 {
     uint32_t words[CGX_WORTH_WORDS];
@@ -234,8 +230,6 @@ int cgx_decide_way(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_w
         code = weigh(state, site, worth);
     site->shared.weighs = false;
     if (code == CGX_MPI_SUCCESS)
-        *way =
-            cgx_worth_next(worth, worth->begun ? NULL : cgx_callsites_neighbour(state, &site->key),
-                           cgx_callsite_age(&state->step, site));
+        *way = cgx_worth_next(worth, cgx_callsite_age(&state->step, site));
     return code;
 }

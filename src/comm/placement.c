@@ -59,7 +59,6 @@ static int node_of(const struct cgx_comm *state, int by_host)
 
 /* ---- network and pace ---- */
 
-/* The network's Mbit/s as this rank finds it. */
 static uint32_t find_mbits(void)
 {
     const unsigned mbits = cgx_topo_speed_here().mbits;
@@ -158,7 +157,6 @@ void cgx_placement_begin(struct cgx_comm *state, struct cgx_placing *placing, ui
     cgx_ballot_pair(words + NODE, (uint32_t)placing->mine.node);
 }
 
-/* Finds the nodes and what follows from them. */
 static int find_nodes(struct cgx_comm *state, struct cgx_placing *placing, bool alone)
 {
     int code;

@@ -32,7 +32,6 @@ static struct cgx_private_comm *all;
 static int alive; /* including reserved ones */
 static int next_number = 1;
 
-/* The most private communicators of a process. */
 static int most(void)
 {
     int communicators = cgx_mpi()->communicators, rest = communicators - PROGRAMS - OTHERS;

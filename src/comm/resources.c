@@ -146,7 +146,6 @@ static void give_back(struct cgx_comm *state)
     cgx_scratch_release(&state->alone.scratch);
 }
 
-/* Suspends device to device for calls of KIND if it has failed. */
 static void suspend_p2p(struct cgx_kind *kind, bool was_by_device)
 {
     if (!kind->by_device && (was_by_device || kind->p2p_suspended.next > 0))

@@ -52,20 +52,15 @@ struct cgx_kind {
  * a step of one sum is still found by pauses (policy/step/bursts.h) as early. */
 #define CGX_FIRST_SUMS 3
 
-/* A run of small sums. */
-struct cgx_smalls {
-    uint64_t elements; /* of those that are not ignored */
-    uint32_t sums;     /* their number */
-    uint32_t ignored;  /* elements of ignored sums */
-};
-
 /* The float sums up to the first large one after ranks have agreed on settings. The recurrence is
  * then given them: until then it takes no memory but its first page. */
 struct cgx_first {
     unsigned sums;                                /* of at least 1024 elements, so far */
     struct cgx_callsite_key keys[CGX_FIRST_SUMS]; /* counts and types */
-    struct cgx_smalls before[CGX_FIRST_SUMS + 1]; /* before each of them, and after the last */
-    int64_t pauses[CGX_FIRST_SUMS + 1];           /* the longest pause there, in nanoseconds */
+    /* Elements of smaller sums before each of them, and after the last; of those too small to count
+     * in IGNORED. */
+    uint64_t small[CGX_FIRST_SUMS + 1], ignored[CGX_FIRST_SUMS + 1];
+    int64_t pauses[CGX_FIRST_SUMS + 1]; /* the longest pause there, in nanoseconds */
     bool missed; /* later sums were exact and not recorded: these predict nothing */
 };
 

@@ -13,48 +13,21 @@
 #include "util/log.h"
 #include "util/trace.h"
 
-/* The most successive small sums that are remembered: as many as may be between two large ones. */
-#define MOST_SMALLS UINT16_MAX
-
 bool cgx_tables_serve(uint64_t count)
 {
     return count >= cgx_config()->minimal_size;
 }
 
-/* Passes to RECURRENCE as many small sums, with as many elements in total. */
-static void replay_smalls(struct cgx_recurrence *recurrence, const struct cgx_smalls *smalls)
-{
-    for (uint32_t i = 0; i < smalls->ignored; i++)
-        cgx_recurrence_next(recurrence, 1, 0);
-    for (uint32_t i = 0; i < smalls->sums; i++)
-        cgx_recurrence_next(
-            recurrence, smalls->elements / smalls->sums + (i < smalls->elements % smalls->sums), 0);
-}
-
-/* Passes the sums before it to STATE's recurrence. */
 static void catch_up(struct cgx_comm *state)
 {
     const struct cgx_first *first = &state->stream.first;
+    struct cgx_recurrence *recurrence = state->stream.recurrence;
 
-    if (first->missed)
-        return;
-    for (unsigned i = 0; i < first->sums; i++) {
-        replay_smalls(state->stream.recurrence, &first->before[i]);
-        cgx_recurrence_wait(state->stream.recurrence, first->pauses[i]);
-        cgx_recurrence_next(state->stream.recurrence, first->keys[i].count, first->keys[i].type);
-    }
-    replay_smalls(state->stream.recurrence, &first->before[first->sums]);
-    cgx_recurrence_wait(state->stream.recurrence, first->pauses[first->sums]);
-}
-
-static void note(struct cgx_smalls *smalls, uint64_t count)
-{
-    if (count < CGX_RECURRENCE_LEAST) {
-        if (smalls->ignored < MOST_SMALLS)
-            smalls->ignored += (uint32_t)count;
-    } else if (smalls->sums < MOST_SMALLS) {
-        smalls->elements += count;
-        smalls->sums++;
+    for (unsigned i = 0; i <= first->sums && !first->missed; i++) {
+        cgx_recurrence_add_small(recurrence, first->small[i], first->ignored[i]);
+        cgx_recurrence_wait(recurrence, first->pauses[i]);
+        if (i < first->sums)
+            cgx_recurrence_next(recurrence, first->keys[i].count, first->keys[i].type);
     }
 }
 
@@ -77,7 +50,6 @@ void cgx_tables_pause(struct cgx_comm *state)
     state->stream.left = wanted ? cgx_trace_clock() : 0;
 }
 
-/* Rank 0 warns, once, if sums repeat with another step than was set. */
 static void warn_of_step(struct cgx_comm *state)
 {
     size_t length = cgx_recurrence_contradicts(state->stream.recurrence);
@@ -191,8 +163,10 @@ void cgx_tables_free(struct cgx_comm *state)
 
 struct cgx_occurrence cgx_tables_next(struct cgx_comm *state, uint64_t count, unsigned type)
 {
+    struct cgx_first *first = &state->stream.first;
+
     if (!state->stream.begun && !cgx_tables_serve(count)) {
-        note(&state->stream.first.before[state->stream.first.sums], count);
+        (count < CGX_RECURRENCE_LEAST ? first->ignored : first->small)[first->sums] += count;
         return (struct cgx_occurrence){.position = CGX_POSITION_NONE};
     }
     if (!state->stream.begun)

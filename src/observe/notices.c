@@ -87,8 +87,6 @@ static void follow_memory(const struct cgx_record *record)
             host ? "host" : "device");
 }
 
-/* Says, once, that a sum which recurs is formed by an op of the program's own, and which rule would
- * say what that sums. */
 static void say_unknown_sum(const struct cgx_record *record)
 {
     char text[CGX_NOTICED_BYTES];
@@ -159,7 +157,6 @@ void cgx_notice_way(cgx_mpi_comm comm, const struct cgx_callsite_key *site, enum
 
 /* ---- sums that are looked at ---- */
 
-/* Says how long a user waits, once in the process. */
 static void say_looking(const struct cgx_record *record)
 {
     static atomic_bool told;

@@ -50,7 +50,6 @@ struct cgx_stats *cgx_stats_create(cgx_mpi_comm comm, int size)
     return stats;
 }
 
-/* Removes STATS from those that are kept. */
 static void forget(const struct cgx_stats *stats)
 {
     struct cgx_stats **link = &world.communicators;
@@ -85,7 +84,6 @@ void cgx_stats_end(struct cgx_stats *stats)
 
 /* ---- writing ---- */
 
-/* Unlocks the communicators before END. */
 static void unlock_before(const struct cgx_stats *end)
 {
     for (struct cgx_stats *stats = world.communicators; stats != end; stats = stats->next)

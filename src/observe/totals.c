@@ -185,7 +185,6 @@ static bool most_compressed(struct cgx_size_times *most)
     return bytes > 0;
 }
 
-/* Logs what was compressed, and what sums of one size took. */
 static void log_large(const struct cgx_totals *totals)
 {
     const struct cgx_large_sums *quick = &totals->compressed, *rest = &totals->large_exact;

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "pmpi/allreduce.h"
+#include "pmpi/call.h"
 
 #include "comm/callsites.h"
 #include "comm/comm.h"
@@ -11,12 +11,7 @@
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "mpi/stall.h"
-#include "observe/record.h"
 #include "observe/stats.h"
-#include "pmpi/compress.h"
-#include "pmpi/exact.h"
-#include "pmpi/finalize.h"
-#include "pmpi/look.h"
 #include "pmpi/request.h"
 #include "util/log.h"
 #include "util/trace.h"
@@ -94,7 +89,6 @@ static int serve_agreed(struct cgx_record *record, struct cgx_comm *state,
     return cgx_compress(record, state, site, known ? known : &capability);
 }
 
-/* Serves a call that recurs. */
 static int serve(struct cgx_record *record, struct cgx_comm *state, struct cgx_callsite *site)
 {
     struct cgx_capability capability;

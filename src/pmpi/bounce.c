@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "pmpi/bounce.h"
+#include "pmpi/call.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -97,7 +97,6 @@ static bool is_device(const void *address)
     return cgx_cuda_memory(address) == CGX_MEMORY_DEVICE;
 }
 
-/* Whether BUFFER, at WHERE, has device memory in SPAN. */
 static bool has_device(const void *buffer, const struct cgx_pointer *where, const struct span *span)
 {
     const char *first = lowest(buffer, span);

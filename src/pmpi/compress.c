@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "pmpi/compress.h"
+#include "pmpi/call.h"
 
 #include "codec/history.h"
 #include "coll/coll.h"
@@ -12,9 +12,6 @@
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "observe/record.h"
-#include "pmpi/exact.h"
-#include "pmpi/look.h"
-#include "pmpi/trial.h"
 #include "util/trace.h"
 
 /* Handles a failure: MPI failed with CODE. Returns the error code for the caller; later calls fail
@@ -75,7 +72,6 @@ static void note(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_rea
     cgx_callsite_note(site, &note);
 }
 
-/* Gives the caller what follows from RECORD's outcome. */
 static int conclude(struct cgx_record *record, struct cgx_comm *state, struct cgx_callsite *site,
                     enum cgx_reason refusal, const struct cgx_coll *coll)
 {

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "pmpi/exact.h"
+#include "pmpi/call.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,7 +11,6 @@
 
 #include "codec/quant.h"
 #include "mpi/config.h"
-#include "pmpi/bounce.h"
 #include "pmpi/request.h"
 #include "util/trace.h"
 
@@ -114,7 +113,6 @@ free_copies:
 
 /* ---- the call ---- */
 
-/* Serves REQUEST, through copies on the host if the MPI needs them. */
 static int serve(const struct cgx_request *request)
 {
     bool halves = needs_half_sum(request);

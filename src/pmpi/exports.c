@@ -13,8 +13,7 @@
 #include "comm/comm.h"
 #include "cuda/memory.h"
 #include "mpi/table.h"
-#include "pmpi/allreduce.h"
-#include "pmpi/finalize.h"
+#include "pmpi/call.h"
 #include "pmpi/request.h"
 #include "util/log.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "pmpi/finalize.h"
+#include "pmpi/call.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

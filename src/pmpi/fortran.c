@@ -15,7 +15,7 @@
 
 #include "comm/comm.h"
 #include "mpi/table.h"
-#include "pmpi/allreduce.h"
+#include "pmpi/call.h"
 #include "pmpi/request.h"
 
 #define EXPORT(name) __asm__(name) __attribute__((visibility("default")))
@@ -68,7 +68,6 @@ static void look_up(struct entry *entry, const void *caller)
     atomic_store(&entry->way, served ? TAKEN_OVER : PASSED_ON);
 }
 
-/* The C address for an address of Fortran. */
 static void *buffer_of(const struct cgx_mpi *mpi, void *address)
 {
     if (address == mpi->fortran.IN_PLACE)

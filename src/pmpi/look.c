@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "pmpi/look.h"
+#include "pmpi/call.h"
 
 #include <stdlib.h>
 
@@ -10,7 +10,6 @@
 #include "cuda/memory.h"
 #include "cuda/pinned_pool.h"
 #include "mpi/config.h"
-#include "pmpi/exact.h"
 #include "policy/step/resemblance.h"
 #include "util/float_state.h"
 #include "util/trace.h"
@@ -77,7 +76,6 @@ static bool read_runs(const struct elements *elements, const struct cgx_strided 
     return true;
 }
 
-/* Reads a sample of up to MOST elements at each place. */
 static bool read_sample(const struct elements *elements, size_t most, struct cgx_sample *sample)
 {
     const struct cgx_strided runs =

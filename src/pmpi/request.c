@@ -7,7 +7,6 @@
 #include "cuda/pinned_pool.h"
 #include "mpi/config.h"
 
-/* Why calls of so many elements are exact. */
 static enum cgx_reason refuse_count(cgx_mpi_count count)
 {
     if (count < CGX_REQUEST_LEAST)
@@ -82,7 +81,6 @@ enum cgx_reason cgx_request_memory(const struct cgx_request *request)
     return reason || request->in_place ? reason : refuse_kind(&request->send, buffers);
 }
 
-/* Why this rank cannot compress the request's buffers. */
 static enum cgx_reason refuse_buffers(const struct cgx_request *request)
 {
     size_t bytes = cgx_request_bytes(request);

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "pmpi/trial.h"
+#include "pmpi/call.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,6 @@
 #include "comm/ballot.h"
 #include "cuda/memory.h"
 #include "cuda/pinned_pool.h"
-#include "pmpi/exact.h"
 #include "util/float_state.h"
 
 /* ---- the compressed sum ---- */
@@ -52,7 +51,6 @@ int cgx_trial_begin(struct cgx_comm *state, struct cgx_coll *coll, enum cgx_reas
 /* Elements that are fetched at a time, and elements of a block. */
 enum { FETCHED = 65536, BLOCK = 1024 };
 
-/* Copies BYTES of BUFFER to HOST; false if they cannot be read. */
 static bool fetch(void *host, const void *buffer, size_t bytes)
 {
     const struct cgx_pointer where = cgx_cuda_pointer(buffer);

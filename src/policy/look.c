@@ -88,7 +88,6 @@ static bool is_odd(const struct cgx_range *range, double size)
     return range->least > 0 && (size > ODD * range->greatest || ODD * size < range->least);
 }
 
-/* Whether the last sizes, and SIZE, differ little. */
 static bool is_steady(const struct cgx_sizes *sizes, double size)
 {
     struct cgx_range range = range_of(sizes);
@@ -287,7 +286,6 @@ static bool count_odd(struct cgx_window *window, double size)
     return false;
 }
 
-/* Judges a sum of SIZE, sampled as VALUES, by the sums before it. */
 static enum cgx_look judge_sum(struct cgx_window *window, const float *values, double size,
                                bool symmetric)
 {

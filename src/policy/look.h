@@ -1,30 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Whether the sums of a call site are gradients or state, by a sample of each. A sum is state if it
- * hardly changes, its size hardly changes or runs away, it is a symmetric matrix, or all ranks
- * bring the same; a call of another size than those before it is exact.
- *
- *   odd        its size is 16 times above the greatest, or below the least, of the last twelve
- *   still      three quarters of its groups that are not zero differ by less than .16 of their
- *              square (an input: .02), and all together by less than .2, from one of the second to
- *              twelfth sums before: the last one may be a gradient of the same batch
- *   steady     the last nine to twelve sizes differ by less than 15 %, and the nearest of the last
- *              twelve sums by less than 1.7 of the mean of their squares (an input: 1.5), of which
- *              unrelated sums have 2
- *   wild       the sizes of a window, without the least, the greatest and the widest gap between
- *              two, span more than 512
- *   symmetric  pairs on both sides of the diagonal of a square matrix are equal
- *   alike      the signs of all ranks' inputs are the same in 97.5 % of the sampled places
- *
- *   empty      most groups of an input are zero, and some are not, where nobody has looked at sums;
- *              or all peers bring zeros where this rank does not, for the first time in twelve sums
- *
- * A size is a mean square. Zeros, and what is not finite, are looked at and kept nowhere.
- *
- * Exact calls are looked at in windows of eleven. The window's sums are state if a third of the
- * looks that can find anything, which the first two cannot, have found it; they are gradients if a
- * quarter of all looks have found nothing. In compressed calls each rank looks at its own input.
+/* Whether the sums of a call site are gradients or state, by a sample of each: doc/algorithms.md
+ * has the tests, and says why. A size is a mean square. Zeros, and what is not finite, are looked
+ * at and kept nowhere.
  *
  * The caller's floating-point modes must not matter (cgx_float_enter). */
 #ifndef CGX_POLICY_LOOK_H

@@ -92,7 +92,6 @@ static uint32_t hash_word(uint32_t hash, uint64_t word)
     return cgx_hash(hash, &word, sizeof word);
 }
 
-/* Adds SEGMENT to the figures that follow from the plan's segments. */
 static void add_segment(struct cgx_plan *plan, const struct cgx_segment *segment)
 {
     const struct cgx_quantiser *quantiser = cgx_encoding_quantiser(segment->encoding);
@@ -114,15 +113,13 @@ static void add_segment(struct cgx_plan *plan, const struct cgx_segment *segment
 struct cgx_plan cgx_plan_of(const struct cgx_settings *settings,
                             const struct cgx_override *override, enum cgx_dtype dtype, size_t count)
 {
-    static const struct cgx_override none = {.exact = false};
+    static const struct cgx_override none = {.bits = 0};
     const struct cgx_override *said = override ? override : &none;
     struct cgx_plan plan = {.dtype = dtype,
                             .family = said->codec != CGX_CODEC_AS_SET
                                           ? (enum cgx_family)(said->codec - CGX_CODEC(0))
                                           : settings->codec,
-                            .bits = said->exact      ? CGX_BITS_EXACT
-                                    : said->bits > 0 ? said->bits
-                                                     : (unsigned)settings->bits,
+                            .bits = said->bits > 0 ? said->bits : (unsigned)settings->bits,
                             .layers = said->layers,
                             .count = count,
                             .least = SIZE_MAX,

@@ -7,7 +7,6 @@
 
 #include "codec/uniform/uniform.h"
 
-/* The weight of a step in the mean. */
 #define WEIGHT 0.125
 
 /* The mean is at most so many times the last step's mean square, and so many times the mean before:

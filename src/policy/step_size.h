@@ -1,21 +1,14 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The step sizes of uniform quantisation, the same in all calls of a training step. They follow the
- * mean square of what was quantised in earlier steps, which all ranks know from the same payloads.
- * Payloads contain their step size, so ranks that differed would only change the error.
+/* The step sizes of uniform quantisation, the same in all calls of a training step: doc/format.md
+ * has the formula. They follow the mean square of what was quantised in earlier steps, which all
+ * ranks know from the same payloads. Payloads contain their step size, so ranks that differed would
+ * only change the error.
  *
- * A quantisation with step h has the squared error h^2 / 12, whatever the element. Of an element of
- * a result let N_i be its quantisations in stage i (coll/program.h), P all of them, one for each
- * rank, and S the stages that have any. If M is the mean square of all that is quantised and E the
- * error of a width, relative to M, the result has the squared error D = E P M, divided equally
- * among the stages:
- *
- *     h_i = sqrt(12 D / (S N_i))
- *
- * One step for all stages would have the same error. But a result is P times as large in power as
- * an input, or more, so that it would take bits that grow with the number of ranks; with equal
- * parts of the error no stage does. */
+ * Each stage of a sum has an equal part of the error. One step for all stages would have the same
+ * error, but a result of P ranks is P times as large in power as an input, or more, so that it would
+ * take bits that grow with the number of ranks. */
 #ifndef CGX_POLICY_STEP_SIZE_H
 #define CGX_POLICY_STEP_SIZE_H
 

@@ -56,18 +56,12 @@ void cgx_worth_begin_exact(struct cgx_worth *worth)
     make_room(&worth->times[CGX_WAY_EXACT]);
 }
 
-static void begin_class(struct cgx_worth *worth, const struct cgx_worth *neighbour)
+static void begin_class(struct cgx_worth *worth)
 {
     const uint32_t exact = worth->times[CGX_WAY_EXACT].count;
 
-    worth->begun = true;
     worth->longer = LEAST_WAIT;
-    if (neighbour) {
-        worth->way = neighbour->way;
-        worth->wait = LEAST_WAIT;
-    } else if (exact < ENOUGH) {
-        worth->wait = ENOUGH - exact;
-    }
+    worth->wait = exact < ENOUGH ? ENOUGH - exact : 0;
 }
 
 static void begin_try(struct cgx_worth *worth)
@@ -77,13 +71,12 @@ static void begin_try(struct cgx_worth *worth)
     worth->times[other_way(worth->way)].count = 0;
 }
 
-enum cgx_way cgx_worth_next(struct cgx_worth *worth, const struct cgx_worth *neighbour,
-                            uint32_t age)
+enum cgx_way cgx_worth_next(struct cgx_worth *worth, uint32_t age)
 {
     enum cgx_way way;
 
-    if (!worth->begun)
-        begin_class(worth, neighbour);
+    if (worth->longer == 0)
+        begin_class(worth);
     if (!worth->tries && worth->wait == 0)
         begin_try(worth);
     way = worth->tries ? other_way(worth->way) : worth->way;
@@ -214,16 +207,4 @@ unsigned cgx_worth_class(uint64_t elements)
     while (elements >> octave > 511 && octave < CGX_WORTH_CLASSES / 2 - 1)
         octave++;
     return 2 * octave + (elements >> octave >= 384);
-}
-
-const struct cgx_worth *cgx_worth_neighbour(const struct cgx_worth *of, unsigned class)
-{
-    for (unsigned i = 1; i <= 2; i++) {
-        const bool below = class >= i && of[class - i].longer > LEAST_WAIT;
-        const bool above = class + i < CGX_WORTH_CLASSES && of[class + i].longer > LEAST_WAIT;
-
-        if (below || above)
-            return below ? &of[class - i] : &of[class + i];
-    }
-    return NULL;
 }

@@ -2,19 +2,10 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Whether sums of one size are formed exactly or compressed: in the way that takes less time, by
- * times that were measured. The time of a sum is that from when the last rank has come to it: the
- * least of what ranks measure. All ranks sum the same calls in the same order, so they have the
- * times of the same calls in the same places, and take the least of each.
- *
- * Sums are formed in one way, and now and then a few in the other: a try. During a try ranks
- * compare times after 1, 2, 4, 8, ... of its sums. It ends at once where these take much longer,
- * and after 4 that are not young (CGX_STEP_YOUNG: young ones have more bits, and are given more
- * time). Where they then take less time by a thirtieth, in the lower quartile and in the median,
- * sums go on in that way. So sums whose times hardly differ stay as they are, and what a busy
- * machine, or luck, does to one of them changes nothing.
- *
- * The next try is after as many sums as make it cost a hundredth of their time, by what the last
- * one took; at least after 64, then 256, and at most 900. */
+ * times that were measured. doc/algorithms.md says when the other way is tried, and when sums change
+ * to it. The time of a sum is that from when the last rank has come to it: the least of what ranks
+ * measure. All ranks sum the same calls in the same order, so they have the times of the same calls
+ * in the same places. */
 #ifndef CGX_POLICY_WORTH_H
 #define CGX_POLICY_WORTH_H
 
@@ -35,10 +26,10 @@ struct cgx_times {
 /* All zeros: nothing is known. All but the times are the same on all ranks. */
 struct cgx_worth {
     enum cgx_way way;
-    bool begun, tries;
+    bool tries;
     bool unmeasured; /* the last sum was young and belonged to no try */
     uint32_t wait;   /* number of sums until the next try */
-    uint32_t longer; /* the least wait after that one */
+    uint32_t longer; /* the least wait after that one; 0: there was no sum yet */
     uint32_t young;  /* how much younger than CGX_STEP_YOUNG the last sum was */
     uint32_t steady; /* number of sums of a try that were not young */
     struct cgx_times times[CGX_WAYS];
@@ -49,11 +40,9 @@ struct cgx_worth {
 /* Whether ranks compare times before the next sum. */
 bool cgx_worth_is_due(const struct cgx_worth *worth);
 
-/* Chooses the way of the next sum. AGE is that of its compressed form (step_size.h). NEIGHBOUR is
- * what is known of sums of nearly the same size (NULL: nothing), which holds for the first sums of
- * this size. Without times of exact sums the first four are exact. */
-enum cgx_way cgx_worth_next(struct cgx_worth *worth, const struct cgx_worth *neighbour,
-                            uint32_t age);
+/* Chooses the way of the next sum. AGE is that of its compressed form (step_size.h). Without times
+ * of exact sums the first four are exact. */
+enum cgx_way cgx_worth_next(struct cgx_worth *worth, uint32_t age);
 
 /* Makes room for the time of an exact sum, before it, if its site may be compressed later. */
 void cgx_worth_begin_exact(struct cgx_worth *worth);
@@ -86,9 +75,5 @@ struct cgx_verdict cgx_worth_judge(struct cgx_worth *worth, const int32_t words[
 #define CGX_WORTH_CLASSES 82
 
 unsigned cgx_worth_class(uint64_t elements);
-
-/* Among the classes next to that of OF[CLASS], up to an octave away, the nearest that is settled;
- * NULL if there is none. OF has CGX_WORTH_CLASSES entries. */
-const struct cgx_worth *cgx_worth_neighbour(const struct cgx_worth *of, unsigned class);
 
 #endif

@@ -51,7 +51,6 @@ struct cgx_claim cgx_claim_make(void)
     return claim;
 }
 
-/* Takes a processor of CLAIM that is not yet TAKEN. */
 static bool take_processor(const struct cgx_claim *claim, uint64_t taken[CGX_CLAIM_WORDS])
 {
     for (unsigned w = 0; w < CGX_CLAIM_WORDS; w++) {

@@ -104,7 +104,6 @@ static size_t least_distance(size_t a, size_t b)
     return a < b ? b - a : a - b;
 }
 
-/* Returns the known name nearest to NAME, or NULL if none is close enough. */
 static const char *nearest_name(const char *name, size_t length, cgx_names_known *known)
 {
     const char *found = NULL;

@@ -14,7 +14,6 @@ static size_t page_bytes(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* BYTES rounded up to whole pages. Accesses behind them fault. */
 static size_t whole_pages(size_t bytes)
 {
     return (bytes + page_bytes() - 1) / page_bytes() * page_bytes();

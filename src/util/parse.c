@@ -47,7 +47,7 @@ bool cgx_parse_pair(const char *text, char separator, uint64_t *first, uint64_t 
     return true;
 }
 
-bool cgx_parse_nonnegative(const char *text, double *value)
+bool cgx_parse_positive(const char *text, double *value)
 {
     bool number_begins = (*text >= '0' && *text <= '9') || *text == '.';
     locale_t plain;
@@ -63,17 +63,7 @@ bool cgx_parse_nonnegative(const char *text, double *value)
         return false;
     number = strtod_l(text, &end, plain);
     freelocale(plain);
-    if (*end != '\0' || !isfinite(number))
-        return false;
-    *value = number;
-    return true;
-}
-
-bool cgx_parse_positive(const char *text, double *value)
-{
-    double number;
-
-    if (!cgx_parse_nonnegative(text, &number) || number <= 0)
+    if (*end != '\0' || !isfinite(number) || number <= 0)
         return false;
     *value = number;
     return true;

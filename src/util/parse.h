@@ -18,9 +18,6 @@ bool cgx_parse_pair(const char *text, char separator, uint64_t *first, uint64_t 
 /* A positive finite decimal number: "1", "0.5", "2.5e-3". */
 bool cgx_parse_positive(const char *text, double *value);
 
-/* Such a number, or 0. */
-bool cgx_parse_nonnegative(const char *text, double *value);
-
 /* One word of LIST ("auto, flat"), ignoring case. INDEX counts from 0. */
 bool cgx_parse_choice(const char *text, const char *list, uint64_t *index);
 

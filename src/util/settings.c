@@ -140,7 +140,6 @@ const char *cgx_settings_consequence(const struct cgx_settings *settings, const 
     return settings->enable == CGX_ENABLE_STRICT ? "the job ends (CGX_ENABLE=strict)" : otherwise;
 }
 
-/* Reports a refused value. NAME is the name that the user has set. */
 static void report_refused(const struct cgx_setting *about, const char *name, const char *text,
                            const char *then, cgx_settings_report *report, void *context)
 {
@@ -224,7 +223,6 @@ static const char *shown_default(const char *initial)
     return *initial == '\0' ? "unset" : initial;
 }
 
-/* Prints ROW with its allowed values and its default. */
 static void print_row(FILE *out, const struct cgx_key *row, const char *text)
 {
     const char *initial = shown_default(row->about.initial);

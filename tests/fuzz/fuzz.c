@@ -40,8 +40,9 @@ static void check_override(const struct cgx_override *override, uint64_t count)
 {
     uint64_t total = 0;
 
-    fuzz_require(override->bits <= 8, "the width is 1 to 8, or not said");
-    fuzz_require(!override->exact || (override->bits == 0 && !override->layers),
+    fuzz_require(override->bits <= 8 || override->bits == CGX_BITS_EXACT,
+                 "the width is 1 to 8 or exact, or not said");
+    fuzz_require(override->bits != CGX_BITS_EXACT || !override->layers,
                  "of what is exact nothing else is said");
     if (!override->layers)
         return;

@@ -10,20 +10,19 @@
 #include "util/hash.h"
 
 struct cgx_hints {
-    struct cgx_actions actions;
+    struct cgx_override says;
 };
 
 /* Reads a value that is not empty. Lists of layers are separated by semicolons. Hints have no
  * comments, so # is refused. */
-static bool read_value(struct cgx_scan *scan, const struct cgx_key *key,
-                       struct cgx_actions *actions)
+static bool read_value(struct cgx_scan *scan, const struct cgx_key *key, struct cgx_override *says)
 {
     bool listed = key == &cgx_action_keys[CGX_HINT_LAYERS];
     char allowed[96];
 
     for (;; scan->at++) {
         cgx_scan_blanks(scan);
-        if (!cgx_scan_value(scan, key, actions))
+        if (!cgx_scan_value(scan, key, says))
             return false;
         cgx_scan_blanks(scan);
         if (scan->at == scan->end)
@@ -38,9 +37,9 @@ static bool read_value(struct cgx_scan *scan, const struct cgx_key *key,
 
 static void keep_value(struct cgx_hints *now, struct cgx_hints *old, const struct cgx_key *key)
 {
-    unsigned char *field = (unsigned char *)&old->actions + key->offset;
+    unsigned char *field = (unsigned char *)&old->says + key->offset;
 
-    memcpy((unsigned char *)&now->actions + key->offset, field, key->size);
+    memcpy((unsigned char *)&now->says + key->offset, field, key->size);
     memset(field, 0, key->size);
 }
 
@@ -71,7 +70,7 @@ struct cgx_hints *cgx_hints_parse(struct cgx_hints *hints, const char *const val
                                  .line = 1,
                                  .error = error};
         cgx_scan_blanks(&scan);
-        if (scan.at < scan.end && !read_value(&scan, key, &now->actions)) {
+        if (scan.at < scan.end && !read_value(&scan, key, &now->says)) {
             cgx_hints_free(now);
             return NULL;
         }
@@ -87,26 +86,26 @@ void cgx_hints_free(struct cgx_hints *hints)
 {
     if (!hints)
         return;
-    cgx_actions_clear(&hints->actions);
+    cgx_override_clear(&hints->says);
     free(hints);
 }
 
 uint32_t cgx_hints_hash(const struct cgx_hints *hints)
 {
     uint32_t hash = CGX_HASH_START;
-    const struct cgx_actions *actions;
+    const struct cgx_override *says;
     uint64_t words[2];
 
     if (!hints)
         return 0;
-    actions = &hints->actions;
-    words[0] = (uint64_t)actions->op << 48 | (uint64_t)actions->enable << 32 | actions->bits;
-    words[1] = (uint64_t)actions->codec << 48 | (uint64_t)actions->recurs << 32 |
-               (uint64_t)actions->consensus << 16 | actions->step;
-    if (words[0] == 0 && words[1] == 0 && !actions->layers)
+    says = &hints->says;
+    words[0] = (uint64_t)says->op << 48 | (uint64_t)says->enable << 32 | says->bits;
+    words[1] = (uint64_t)says->codec << 48 | (uint64_t)says->recurs << 32 |
+               (uint64_t)says->consensus << 16 | says->step;
+    if (words[0] == 0 && words[1] == 0 && !says->layers)
         return 0;
     hash = cgx_hash(hash, words, sizeof words);
-    for (const struct cgx_layer_list *list = actions->layers; list; list = list->next) {
+    for (const struct cgx_layer_list *list = says->layers; list; list = list->next) {
         hash = cgx_hash(hash, &list->total, sizeof list->total);
         for (size_t j = 0; j < list->nlayers; j++) {
             hash = cgx_hash(hash, &list->layers[j].count, sizeof list->layers[j].count);
@@ -118,25 +117,23 @@ uint32_t cgx_hints_hash(const struct cgx_hints *hints)
 
 const char *cgx_hints_retired(const struct cgx_hints *hints)
 {
-    return hints->actions.retired;
+    return hints->says.retired;
 }
 
 bool cgx_hints_enable(const struct cgx_hints *hints)
 {
-    return !hints || hints->actions.enable != CGX_SWITCH_OFF;
+    return !hints || hints->says.enable != CGX_SWITCH_OFF;
 }
 
 struct cgx_override cgx_override_merge(const struct cgx_hints *hints, const struct cgx_rules *rules,
                                        const struct cgx_rules_call *call)
 {
-    struct cgx_override override = cgx_rules_override(rules, call), hinted = {.exact = false};
+    struct cgx_override override = cgx_rules_override(rules, call), hinted = {.bits = 0};
 
     if (hints)
-        hinted = cgx_actions_override(&hints->actions, call->count);
-    if (override.bits == 0) {
-        override.exact = override.exact || hinted.exact;
+        hinted = cgx_override_for(&hints->says, call->count);
+    if (override.bits == 0)
         override.bits = hinted.bits;
-    }
     if (!override.layers)
         override.layers = hinted.layers;
     if (override.recurs == CGX_RECURS_FOUND)
@@ -149,9 +146,10 @@ struct cgx_override cgx_override_merge(const struct cgx_hints *hints, const stru
         override.consensus = hinted.consensus;
     /* A program that switches compression off knows that its data must not change, so rules cannot
      * switch compression on. */
-    if (override.exact || override.recurs == CGX_RECURS_NEVER || !cgx_hints_enable(hints))
+    if (override.bits == CGX_BITS_EXACT || override.recurs == CGX_RECURS_NEVER ||
+        !cgx_hints_enable(hints))
         override = (struct cgx_override){
-            .exact = true,
+            .bits = CGX_BITS_EXACT,
             .recurs = override.recurs == CGX_RECURS_NEVER ? CGX_RECURS_NEVER : CGX_RECURS_FOUND,
             .rule = override.rule};
     return override;
@@ -162,5 +160,5 @@ size_t cgx_override_step(const struct cgx_hints *hints, const struct cgx_rules *
 {
     size_t calls = cgx_rules_step(rules, communicator);
 
-    return calls > 0 || !hints ? calls : hints->actions.step;
+    return calls > 0 || !hints ? calls : hints->says.step;
 }

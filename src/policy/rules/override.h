@@ -32,17 +32,23 @@ enum cgx_switch { CGX_SWITCH_UNSET, CGX_SWITCH_ON, CGX_SWITCH_OFF };
 #define CGX_CODEC_AS_SET 0u
 #define CGX_CODEC(family) (1u + (family)) /* an enum cgx_family */
 
-/* What rules and hints set for a call. All zero: nothing. */
+/* What a rule, the hints of a communicator, or both set for calls. All zero: nothing. */
 struct cgx_override {
-    bool exact; /* exact even if recurs=never; then only RECURS and RULE are set */
+    enum cgx_switch enable; /* hints only */
     enum cgx_recurs recurs;
     enum cgx_switch consensus; /* whether ranks look at data */
-    unsigned bits;             /* 1-8; 0: not set */
-    unsigned codec;            /* CGX_CODEC(family), or CGX_CODEC_AS_SET */
+    /* 1-8, or CGX_BITS_EXACT, with which nothing but RECURS and RULE is set for a call; 0: not set.
+     */
+    unsigned bits;
+    unsigned codec; /* CGX_CODEC(family), or CGX_CODEC_AS_SET */
     /* Type of the elements that the program's own op sums; CGX_FLOAT32: not set. */
     enum cgx_dtype op;
-    const struct cgx_layer_list *layers; /* NULL: not set; they add up to the call's count */
-    unsigned rule;                       /* number of the rule that applies, from 1; 0: none */
+    /* Lists with different totals, owned by the rule or the hints. For a call it begins with the
+     * list that adds up to its count. NULL: not set. */
+    struct cgx_layer_list *layers;
+    unsigned step;       /* calls in a step of the communicator; 0: not set */
+    unsigned rule;       /* number of the rule that applies, from 1; 0: none */
+    const char *retired; /* what a retired value stands for, for users; NULL: there was none */
 };
 
 /* Where and why parsing failed. Line and column count from 1. */

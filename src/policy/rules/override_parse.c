@@ -90,9 +90,9 @@ void cgx_scan_token(struct cgx_scan *scan, const char *stops, char token[CGX_TOK
         strcpy(token + CGX_TOKEN_BYTES - sizeof cut, cut);
 }
 
-#define FIELD(member)                               \
-    .offset = offsetof(struct cgx_actions, member), \
-    .size = sizeof(((struct cgx_actions *)NULL)->member)
+#define FIELD(member)                                \
+    .offset = offsetof(struct cgx_override, member), \
+    .size = sizeof(((struct cgx_override *)NULL)->member)
 #define ABOUT(key, allowed) .about = {.name = (key), .values = (allowed)}
 
 /* A word of a list stands for its value in the enums of rules.h; these count from 1. */
@@ -129,7 +129,6 @@ static bool read_layer(struct cgx_scan *scan, const struct cgx_key *key,
     return cgx_scan_refuse(scan, at, key->about.values);
 }
 
-/* Allocates a list with space for all layers up to the next list or the end. */
 static struct cgx_layer_list *make_list(const struct cgx_scan *scan)
 {
     struct cgx_layer_list *list;
@@ -184,41 +183,35 @@ bool cgx_scan_value(struct cgx_scan *scan, const struct cgx_key *key, void *fiel
     char token[CGX_TOKEN_BYTES];
 
     if (!key->parse)
-        return read_layers(scan, key, &((struct cgx_actions *)fields)->layers);
+        return read_layers(scan, key, &((struct cgx_override *)fields)->layers);
     cgx_scan_token(scan, "", token);
     successor = key->parse == cgx_value_codec ? cgx_names_successor("CGX_CODEC", token) : NULL;
     if (!cgx_key_read(key, successor ? successor : token, fields))
         return cgx_scan_refuse(scan, at, key->about.values);
     if (successor)
-        ((struct cgx_actions *)fields)->retired = "codec: retired value, uniform is used";
+        ((struct cgx_override *)fields)->retired = "codec: retired value, uniform is used";
     else if (key->parse == cgx_value_bits && strchr(token, ':'))
-        ((struct cgx_actions *)fields)->retired =
+        ((struct cgx_override *)fields)->retired =
             "bits: ranges are retired, the greatest width is used; bits follow the data by "
             "themselves, layer by layer";
     return true;
 }
 
-struct cgx_override cgx_actions_override(const struct cgx_actions *actions, uint64_t count)
+struct cgx_override cgx_override_for(const struct cgx_override *says, uint64_t count)
 {
-    struct cgx_override override = {.recurs = actions->recurs,
-                                    .consensus = actions->consensus,
-                                    .exact = actions->bits == CGX_BITS_EXACT,
-                                    .bits = actions->bits % CGX_BITS_EXACT,
-                                    .codec = actions->codec,
-                                    .op = actions->op,
-                                    .layers = actions->layers};
+    struct cgx_override override = *says;
 
     while (override.layers && override.layers->total != count)
         override.layers = override.layers->next;
     return override;
 }
 
-void cgx_actions_clear(struct cgx_actions *actions)
+void cgx_override_clear(struct cgx_override *says)
 {
     struct cgx_layer_list *list;
 
-    while ((list = actions->layers) != NULL) {
-        actions->layers = list->next;
+    while ((list = says->layers) != NULL) {
+        says->layers = list->next;
         free(list);
     }
 }

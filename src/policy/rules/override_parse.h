@@ -42,20 +42,6 @@ bool cgx_scan_ends(const struct cgx_scan *scan);
  * Control characters become question marks, which no number or name has. */
 void cgx_scan_token(struct cgx_scan *scan, const char *stops, char token[CGX_TOKEN_BYTES]);
 
-/* The actions of a rule, or the hints of a communicator. All zero: none. */
-struct cgx_actions {
-    enum cgx_switch enable; /* hints only */
-    uint32_t bits;          /* 1-8 or CGX_BITS_EXACT */
-    /* Owned by the actions; the lists of a hint all have different totals. */
-    struct cgx_layer_list *layers;
-    enum cgx_recurs recurs;
-    enum cgx_switch consensus;
-    unsigned codec;    /* like that of struct cgx_override */
-    enum cgx_dtype op; /* like that of struct cgx_override */
-    uint32_t step;
-    const char *retired; /* what a retired value stands for, for users; NULL: there was none */
-};
-
 /* The keys of actions as hints, in the order of enum cgx_hint. In a rule they have no "cgx_". */
 extern const struct cgx_key cgx_action_keys[CGX_HINTS];
 
@@ -63,9 +49,9 @@ extern const struct cgx_key cgx_action_keys[CGX_HINTS];
  * of layers is appended to those already there. */
 bool cgx_scan_value(struct cgx_scan *scan, const struct cgx_key *key, void *fields);
 
-/* The override that ACTIONS make for a call of COUNT elements. */
-struct cgx_override cgx_actions_override(const struct cgx_actions *actions, uint64_t count);
+/* What SAYS sets for a call of COUNT elements. */
+struct cgx_override cgx_override_for(const struct cgx_override *says, uint64_t count);
 
-void cgx_actions_clear(struct cgx_actions *actions);
+void cgx_override_clear(struct cgx_override *says);
 
 #endif

@@ -24,7 +24,7 @@ struct rule {
     int dtype;          /* an enum cgx_dtype, or EVERY_DTYPE */
     char *communicator; /* owned by the rule; NULL: every communicator */
     bool of_calls;      /* the rule has an action for calls, not only for communicators */
-    struct cgx_actions says;
+    struct cgx_override says;
     unsigned line;
 };
 
@@ -91,7 +91,6 @@ static bool read_communicator(struct cgx_scan *scan, struct rule *rule)
  * have. */
 enum { COUNT, POSITION, TYPE, COMM, EXACT, WORDS = EXACT + CGX_HINTS };
 
-/* Sets of words, a bit each. */
 #define SET(word) (1u << (word))
 #define STEP SET(EXACT + CGX_HINT_STEP)
 #define OF_CALLS (SET(WORDS) - SET(EXACT) - STEP)
@@ -203,7 +202,6 @@ static bool read_rule(struct cgx_scan *scan, struct rule *rule)
     return true;
 }
 
-/* Warns of layers that add up to no count that RULE allows: they would have no effect. */
 static void warn_of_layers(const struct rule *rule, cgx_rules_warn *warn, void *context)
 {
     const struct cgx_layer_list *layers = rule->says.layers;
@@ -237,7 +235,6 @@ static bool read_line(struct cgx_rules *rules, struct cgx_scan *scan, cgx_rules_
     return true;
 }
 
-/* Allocates rules with space for one in each line. */
 static struct cgx_rules *make_rules(const char *text, size_t length)
 {
     struct cgx_rules *rules;
@@ -293,7 +290,7 @@ void cgx_rules_free(struct cgx_rules *rules)
         return;
     for (size_t i = 0; i < rules->nrules; i++) {
         free(rules->rules[i].communicator);
-        cgx_actions_clear(&rules->rules[i].says);
+        cgx_override_clear(&rules->rules[i].says);
     }
     free(rules->used);
     free(rules);
@@ -330,7 +327,7 @@ static bool matches_call(const struct rule *rule, const struct cgx_rules_call *c
 struct cgx_override cgx_rules_override(const struct cgx_rules *rules,
                                        const struct cgx_rules_call *call)
 {
-    struct cgx_override override = {.exact = false};
+    struct cgx_override override = {.bits = 0};
 
     if (rules)
         atomic_store(&rules->used[0], true);
@@ -339,7 +336,7 @@ struct cgx_override cgx_rules_override(const struct cgx_rules *rules,
 
         if (!matches_call(rule, call))
             continue;
-        override = cgx_actions_override(&rule->says, call->count);
+        override = cgx_override_for(&rule->says, call->count);
         override.rule = (unsigned)i + 1;
         atomic_store(&rules->used[i + 1], true);
         break;

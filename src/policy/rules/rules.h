@@ -2,24 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The user's settings for single calls: the file of CGX_RULES, and the hints that a program
- * attaches to a communicator. Text and logic: no MPI, no globals.
- *
- * A rule is a line of conditions, "->" and actions; blank lines and comments from # are ignored.
- * The first rule whose conditions all hold applies; a rule without conditions always does. A rule
- * whose only action is step= matches no call and shadows no rule.
- *
- *   count=1024-65536 -> exact                          # norms and biases of their own
- *   count=25557032 -> layers=4096:exact,1048576,24500000,4360:exact
- *   type=float16 comm="data parallel" -> bits=6
- *   position=0-3 -> bits=8
- *   comm=model -> step=24
- *
- * Conditions: count, position: N, N-M, N- (no upper limit); type: float32, float16, bfloat16; comm:
- * the communicator's name, in double quotes if it has blanks. Actions: exact; bits=N; codec=, as
- * CGX_CODEC; layers=SIZE[:BITS],... in elements (BITS: 1-8 or exact); recurs=always or never;
- * consensus=off or on; op=float16 or bfloat16: the program's own op on elements of two bytes, for
- * which type=float16 holds, sums these; step=N, the calls in a step of a communicator (comm= is its
- * only condition). */
+ * attaches to a communicator. cgx-rules(5) has their grammar. Text and logic: no MPI, no globals. */
 #ifndef CGX_POLICY_RULES_RULES_H
 #define CGX_POLICY_RULES_RULES_H
 

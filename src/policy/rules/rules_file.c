@@ -7,7 +7,6 @@
 #include "policy/rules/rules.h"
 #include "util/hash.h"
 
-/* Returns the content of the file at PATH and its *LENGTH, or NULL. */
 static char *read_file(const char *path, size_t *length)
 {
     enum { STEP = 1 << 16 };

@@ -32,7 +32,6 @@ struct bursts {
     struct burst latest[LATEST];
 };
 
-/* Counts the pauses of each length, except the pause before the first sum. */
 static void count_pauses(const struct cgx_sum_log *log, uint32_t pauses[CGX_PAUSES])
 {
     memset(pauses, 0, CGX_PAUSES * sizeof pauses[0]);
@@ -78,7 +77,6 @@ static void find_bursts(const struct cgx_sum_log *log, const struct cgx_sums *su
     bursts->last = burst.length;
 }
 
-/* The burst AGO bursts before the latest. */
 static const struct burst *find_burst(const struct bursts *bursts, size_t ago)
 {
     return &bursts->latest[(bursts->complete - 1 - ago) % LATEST];

@@ -40,10 +40,9 @@ struct cgx_burst {
     uint32_t hash;   /* hash of the sums in order, or of the total */
 };
 
-/* Returns the burst that occurs three times among the last five complete ones of LOG, two of them
- * in succession, or the total of four of them; other bursts are ignored, as evaluations are. Long
- * pauses are those above the widest gap between pauses, a factor of at least four; a quarter as
- * many others may lie in that gap. */
+/* Returns the burst, or else the total, that is frequent among the last complete ones of LOG; other
+ * bursts are ignored, as evaluations are. Long pauses are those above the widest gap between pauses,
+ * in which a quarter as many others may lie. */
 struct cgx_burst cgx_bursts_judge(const struct cgx_sum_log *log, const struct cgx_sums *sums);
 
 #endif

@@ -188,7 +188,6 @@ static void expect_next(struct cgx_recurrence *recurrence, size_t position)
     expected->position = (uint32_t)((position + 1) % pattern->length);
 }
 
-/* Takes the large sum of KEY. */
 static struct cgx_occurrence take_sum(struct cgx_recurrence *recurrence, uint64_t key)
 {
     struct cgx_occurrence occurrence = {.position = CGX_POSITION_NONE};
@@ -274,6 +273,13 @@ struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uin
         return take_sum(recurrence, key);
     cgx_sum_log_add_small(&recurrence->log, count);
     return (struct cgx_occurrence){.position = CGX_POSITION_NONE};
+}
+
+void cgx_recurrence_add_small(struct cgx_recurrence *recurrence, uint64_t elements,
+                              uint64_t ignored)
+{
+    recurrence->log.ignored += ignored;
+    cgx_sum_log_add_small(&recurrence->log, elements);
 }
 
 /* ---- what ranks compare ---- */

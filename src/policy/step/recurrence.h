@@ -78,6 +78,11 @@ struct cgx_occurrence {
 struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uint64_t count,
                                           unsigned type);
 
+/* Takes, while no step is followed, small sums of so many ELEMENTS, and of so many that are too
+ * small to count (IGNORED). */
+void cgx_recurrence_add_small(struct cgx_recurrence *recurrence, uint64_t elements,
+                              uint64_t ignored);
+
 /* Begins to use BURST, which all ranks have found. If the sums have repeated with its length, the
  * step is followed, with positions, until a longer one is known; if only its total repeats, sums
  * recur without positions. Returns whether sums recur from now on; *LATEST then describes the

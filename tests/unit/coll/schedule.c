@@ -156,7 +156,7 @@ static void test_huge(void)
 
 static void test_exact_segments(void)
 {
-    const struct cgx_override exact = {.exact = true};
+    const struct cgx_override exact = {.bits = CGX_BITS_EXACT};
     struct cgx_plan wide = cgx_plan_of(&fixed, &exact, CGX_FLOAT32, 1000);
     struct cgx_plan half = cgx_plan_of(&fixed, &exact, CGX_FLOAT16, 1000);
     struct cgx_schedule one = shape_of(&wide, 4, 2, (size_t)1 << 30);

@@ -66,16 +66,17 @@ static const char *ask(const char *text, uint64_t count)
     struct cgx_override is = cgx_override_merge(hints, rules, &call);
     char bits[32] = "", layers[64] = "", rule[32] = "";
 
-    if (is.bits > 0)
+    if (is.bits == CGX_BITS_EXACT)
+        strcpy(bits, " exact");
+    else if (is.bits > 0)
         snprintf(bits, sizeof bits, " bits=%u", is.bits);
     if (is.layers)
         snprintf(layers, sizeof layers, " layers=%zu,%u", is.layers->nlayers,
                  is.layers->layers[0].bits);
     if (is.rule > 0)
         snprintf(rule, sizeof rule, " rule=%u", is.rule);
-    snprintf(said, sizeof said, "%s%s%s%s%s%s%s%s", is.exact ? " exact" : "", bits,
-             is.codec ? codecs[is.codec] : "", layers, recurs[is.recurs], consensus[is.consensus],
-             ops[is.op], rule);
+    snprintf(said, sizeof said, "%s%s%s%s%s%s%s", bits, is.codec ? codecs[is.codec] : "", layers,
+             recurs[is.recurs], consensus[is.consensus], ops[is.op], rule);
     cgx_rules_free(rules);
     return said[0] ? said + 1 : said;
 }

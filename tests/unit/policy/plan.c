@@ -41,7 +41,7 @@ static bool segment_is(const struct cgx_plan *plan, size_t index, size_t count, 
 
 static void test_width(void)
 {
-    const struct cgx_override override = {.bits = 5}, exact = {.exact = true};
+    const struct cgx_override override = {.bits = 5}, exact = {.bits = CGX_BITS_EXACT};
     struct cgx_plan plan = cgx_plan_of(&settings, NULL, CGX_FLOAT32, 150000);
 
     ok(covers(&plan) && plan.nsegments == 1 && segment_is(&plan, 0, 150000, 4),

@@ -126,7 +126,7 @@ static void test_steps(void)
     ok(cgx_rules_step(rules, "a") == 24 && cgx_rules_step(rules, "b b") == 1 &&
            cgx_rules_step(rules, "") == 4096,
        "the first rule for a communicator that says its step counts");
-    ok(say_of(7).exact && say_of(7).rule == 2 && say_of(8).rule == 0,
+    ok(say_of(7).bits == CGX_BITS_EXACT && say_of(7).rule == 2 && say_of(8).rule == 0,
        "a rule that says nothing else is none for calls");
     ok(cgx_rules_name_communicators(rules) && warnings.count == 0, "and hides no other");
     parse("comm=\"b b\" -> bits=5 step=1\ncomm=a -> step=2 exact");
@@ -161,10 +161,10 @@ static void test_text(void)
     static const char with_nul[] = "# \0\n-> exact # \0";
 
     parse("\n  # nothing\r\n\t\r\ncount=1 -> exact\r\n\r\n-> bits=4\r\n");
-    ok(say_of(1).exact && say_of(2).bits == 4,
+    ok(say_of(1).bits == CGX_BITS_EXACT && say_of(2).bits == 4,
        "lines may end as in DOS, be blank, or hold a comment alone");
     parse_bytes(with_nul, sizeof with_nul - 1);
-    ok(rules != NULL && say_of(1).exact, "comments may have any bytes");
+    ok(rules != NULL && say_of(1).bits == CGX_BITS_EXACT, "comments may have any bytes");
     parse_bytes(NULL, 0);
     ok(rules != NULL && say_of(1).rule == 0 && !cgx_rules_name_communicators(rules),
        "an empty file has no rules");
