@@ -85,8 +85,7 @@ void cgx_cuda_bind_numa(void *memory, size_t bytes)
     char bus_id[CGX_NUMA_BUS_ID_BYTES];
     int node;
 
-    if (atomic_load(&refused) || !cgx_numa_has_several("/sys/devices/system/node") ||
-        !find_bus_id(bus_id))
+    if (atomic_load(&refused) || !find_bus_id(bus_id))
         return;
     node = cgx_numa_node_near("/sys/bus/pci/devices", bus_id);
     if (node == CGX_NUMA_UNKNOWN)

@@ -22,7 +22,7 @@ bool cgx_cuda_unpin(void *memory);
  * MEMORY, which are about to be pinned: copies across NUMA nodes take longer and slow down others.
  * It is only a hint. Pages that were touched before, as by calls on host buffers, stay in place. If
  * the node is full, the device's location is unknown or the system refuses, pages may be anywhere;
- * a line at debug level says so once per process. A machine with one NUMA node is not asked. */
+ * a line at debug level says so once per process. */
 void cgx_cuda_bind_numa(void *memory, size_t bytes);
 
 #endif

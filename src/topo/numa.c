@@ -16,21 +16,6 @@
 
 #define PATH_BYTES 512
 
-bool cgx_numa_has_several(const char *folder)
-{
-    char path[PATH_BYTES], nodes[2] = ""; /* the file lists numbers and ranges, as 0-1,8 */
-    FILE *file;
-
-    snprintf(path, sizeof path, "%s/has_memory", folder);
-    file = fopen(path, "re");
-    if (!file)
-        return false;
-    if (fscanf(file, "%*d%1[-,]", nodes) != 1)
-        nodes[0] = '\0';
-    fclose(file);
-    return nodes[0] != '\0';
-}
-
 int cgx_numa_node_near(const char *folder, const char *bus_id)
 {
     unsigned domain, bus, device, function;

@@ -5,7 +5,6 @@
 #ifndef CGX_TOPO_NUMA_H
 #define CGX_TOPO_NUMA_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "util/status.h"
@@ -15,9 +14,6 @@
 
 /* Including the terminating zero. */
 #define CGX_NUMA_BUS_ID_BYTES 24
-
-/* Whether several NUMA nodes have memory. FOLDER is like /sys/devices/system/node. */
-bool cgx_numa_has_several(const char *folder);
 
 /* The number of the NUMA node nearest to the device with this PCI bus id
  * (domain:bus:device.function in hexadecimal of either case, as the CUDA driver writes it), or

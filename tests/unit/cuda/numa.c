@@ -4,8 +4,7 @@
 /* What staging memory is bound to before it is pinned.
  *   numa near        device 0 is near NUMA node 0, device 1 near node 1
  *   numa refused     the same, but the system refuses
- *   numa nowhere     no node is bound to
- *   numa one         the machine has one node */
+ *   numa nowhere     no node is bound to */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,14 +48,6 @@ WRAPPED(enum cgx_status, cgx_numa_bind, void *memory, size_t bytes, unsigned num
     wishes.numa_node = numa_node;
     wishes.pinned = wishes.pinned || is_pinned(memory);
     return refuses ? CGX_ERR_INVALID : CGX_OK;
-}
-
-static bool several = true;
-
-WRAPPED(bool, cgx_numa_has_several, const char *folder)
-{
-    (void)folder;
-    return several;
 }
 
 /* The driver in software has its devices at 0000:01:00.0 and 0000:02:00.0. */
@@ -124,10 +115,9 @@ static void test_staged(int device, unsigned expected)
 int main(int argc, char *argv[])
 {
     near = argc == 2 && strcmp(argv[1], "near") == 0;
-    several = argc != 2 || strcmp(argv[1], "one") != 0;
     refuses = argc == 2 && strcmp(argv[1], "refused") == 0;
-    if (argc != 2 || (!near && !refuses && strcmp(argv[1], "nowhere") != 0 && several)) {
-        fprintf(stderr, "usage: %s near|refused|nowhere|one\n", argv[0]);
+    if (argc != 2 || (!near && !refuses && strcmp(argv[1], "nowhere") != 0)) {
+        fprintf(stderr, "usage: %s near|refused|nowhere\n", argv[0]);
         return 2;
     }
     cgx_log_set_level(CGX_LOG_DEBUG);
