@@ -51,8 +51,8 @@ libcgxcore_la_SOURCES = \
 	src/codec/uniform/uniform_special.h \
 	src/codec/uniform/uniform_portable.c \
 	src/topo/claims.c src/topo/claims.h \
+	src/topo/machine.h \
 	src/topo/nodes.c src/topo/nodes.h \
-	src/topo/numa.c src/topo/numa.h \
 	src/topo/speed.c src/topo/speed.h \
 	src/cuda/device_backend.h \
 	src/cuda/kernels.h \
@@ -143,6 +143,14 @@ libcgxcore_la_SOURCES = \
 
 # Features that are absent here are swapped for a file that says so.
 unbuilt =
+hwloc_sources = src/topo/devices.c src/topo/hwloc.c src/topo/processors.c
+EXTRA_DIST += src/topo/view.h
+if HWLOC
+libcgxcore_la_SOURCES += $(hwloc_sources)
+else
+libcgxcore_la_SOURCES += src/topo/no_hwloc.c
+unbuilt += $(hwloc_sources)
+endif
 cuda_sources = src/cuda/device_backend.c src/cuda/backends.c src/cuda/context.c src/cuda/driver.c src/cuda/exported.c \
 	src/cuda/host_decode.c src/cuda/host_memory.c src/cuda/launch.c src/cuda/memory.c \
 	src/cuda/module.c src/cuda/peers.c src/cuda/pick.c \

@@ -64,10 +64,11 @@ unit_programs = \
 	tests/unit/policy/step_size \
 	tests/unit/tools/info_link \
 	tests/unit/tools/info_model \
+	tests/unit/topo/machine \
 	tests/unit/topo/nodes \
-	tests/unit/topo/numa \
 	tests/unit/topo/room \
 	tests/unit/topo/speed \
+	tests/unit/topo/topo \
 	tests/unit/util/backoff \
 	tests/unit/util/log \
 	tests/unit/util/output \
@@ -233,7 +234,7 @@ tests_storm_storm_SOURCES = tests/storm/storm.c tests/storm/draw.c tests/storm/e
 # Functions that programs have in the place of the library's or the system's (tests/lib/wrap.h).
 tests_unit_coll_exchange_wraps = nanosleep sched_yield
 tests_unit_cuda_events_wraps = cgx_cuda
-tests_unit_cuda_numa_wraps = cgx_numa_bind cgx_numa_node_near
+tests_unit_cuda_numa_wraps = cgx_topo_bind
 tests_unit_policy_recurrence_wraps = calloc malloc realloc cgx_sparse_map
 tests_unit_mpi_stall_wraps = clock_gettime
 tests_unit_observe_observe_wraps = cgx_config

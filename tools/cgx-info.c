@@ -19,7 +19,7 @@
 #include "cuda/memory.h"
 #include "observe/reason.h"
 #include "policy/rules/rules.h"
-#include "topo/speed.h"
+#include "topo/machine.h"
 #include "util/log.h"
 #include "util/parse.h"
 #include "util/settings.h"
@@ -35,6 +35,7 @@ extern char **environ;
 #define MPI_FAMILY "MPICH"
 #endif
 
+#define INTERFACES "/sys/class/net"
 #define EXIT_USAGE 2
 #define EXIT_REFUSED 2 /* of --check: a sanitizer that ends the program has 1 */
 #define LATENCY_US 50  /* of a round of messages, as over Ethernet and TCP */
@@ -48,8 +49,8 @@ static const char usage[] =
     "  --all       with --settings: all CGX_ variables, and their values now\n"
     "  --check     nothing, or what the library will say of these variables;\n"
     "              exit status 2: every call would be exact\n"
-    "  --topology  this machine's network, and in which stages calls are\n"
-    "              summed\n"
+    "  --topology  this machine and its network, and in which stages calls\n"
+    "              are summed\n"
     "  --data      which sums the library takes for no gradients, and\n"
     "              which you must name\n"
     "  --reasons   why calls are exact, in JSON\n"
@@ -59,6 +60,20 @@ static const char usage[] =
     "  --help      this text\n"
     "  --version   the version\n";
 
+static void print_machine(void)
+{
+    const struct cgx_topo *topo;
+    struct cgx_topo_machine machine;
+
+    if (cgx_topo_here(CGX_TOPO_PROCESSORS, &topo) != CGX_OK) {
+        printf("machine        unknown: no usable hwloc\n");
+        return;
+    }
+    cgx_topo_machine(topo, &machine);
+    printf("machine        packages: %u, NUMA nodes: %u, cores: %u, processing units: %u\n",
+           machine.packages, machine.numa_nodes, machine.cores, machine.processing_units);
+}
+
 static void print_build(void)
 {
     printf("libcgxpmpi     " PACKAGE_VERSION "\n");
@@ -66,7 +81,9 @@ static void print_build(void)
     printf("MPI header     " MPI_FAMILY
            " " EXPANDED(MPI_VERSION) "." EXPANDED(MPI_SUBVERSION) "\n");
     printf("CUDA header    %s\n", cgx_cuda_build());
+    printf("hwloc header   %s\n", cgx_topo_build());
     printf("kernels        %s\n", cgx_codec_name(cgx_codec_host()));
+    print_machine();
 }
 
 static void refuse_rules(const struct cgx_settings *settings, const struct cgx_rules_error *error,
@@ -145,6 +162,7 @@ static int print_topology(void)
 
     cgx_settings_parse(environ, ignore_problem, NULL, &settings);
     cgx_log_set_level(settings.log_level);
+    print_machine();
     info_print_network();
     info_print_stages(&settings);
     return settings.valid ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -154,18 +172,14 @@ static int print_topology(void)
 static int print_measure(const char *link, double latency)
 {
     struct cgx_settings settings;
-    struct cgx_topo_speed speed = {.name = "given"};
-    double bytes_per_second = 0;
+    char name[INFO_LINK_NAME_BYTES] = "given";
+    double bytes_per_second;
 
     if (link != NULL && !info_link_parse(link, &bytes_per_second)) {
         fprintf(stderr, "cgx-info: --measure %s: " INFO_LINK_ALLOWED "\n", link);
         return EXIT_USAGE;
     }
-    if (link == NULL) {
-        speed = cgx_topo_speed_here();
-        bytes_per_second = speed.mbits * 1e6 / 8;
-    }
-    if (bytes_per_second == 0) {
+    if (link == NULL && !info_link_find(INTERFACES, name, &bytes_per_second)) {
         fprintf(stderr,
                 "cgx-info: no network interface that is up tells its speed: give one, as in "
                 "cgx-info --measure 10gbit\n");
@@ -176,7 +190,7 @@ static int print_measure(const char *link, double latency)
         fprintf(stderr, "cgx-info: a setting is refused: see cgx-info --settings\n");
         return EXIT_FAILURE;
     }
-    if (!info_measure(&settings, speed.name, bytes_per_second, latency)) {
+    if (!info_measure(&settings, name, bytes_per_second, latency)) {
         fprintf(stderr, "cgx-info: no memory\n");
         return EXIT_FAILURE;
     }

@@ -24,6 +24,10 @@ as_root() {
     fi
 }
 
+has_header() {
+    echo "#include <$1>" | "${CC:-cc}" -E - >/dev/null 2>&1
+}
+
 has_python_venv() {
     python3 -c 'import ensurepip, venv' >/dev/null 2>&1
 }
@@ -39,6 +43,7 @@ list_missing() {
     while read -r kind name package; do
         case $kind in
         command) command -v "$name" ;;
+        header) has_header "$name" ;;
         mpi) [ -n "${MPICC:-}" ] || command -v "$name" ;;
         python-venv) has_python_venv ;;
         fuzzer) has_fuzzer ;;
@@ -56,6 +61,7 @@ command automake automake
 command libtoolize libtool
 mpi mpicc.mpich libmpich-dev
 mpi mpiexec.mpich mpich
+header hwloc.h libhwloc-dev
 END
 }
 
@@ -123,7 +129,7 @@ install_missing() {
         as_root apt-get install -y --no-install-recommends -o DPkg::Path="$path" "$package" >>"$2" 2>&1 ||
             say "$package could not be installed: see $2"
     done
-    missing=$(to_build | list_missing | awk '{ printf " %s", $2 }')
+    missing=$(to_build | list_missing | awk '!/hwloc/ { printf " %s", $2 }')
     [ -z "$missing" ] || {
         say "cannot build without:$missing"
         return 1

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "cuda/driver.h"
-#include "topo/numa.h"
+#include "topo/machine.h"
 #include "util/log.h"
 
 /* Whether CODE says that the driver refuses to pin. Other errors come from a broken context, or
@@ -71,25 +71,38 @@ static void log_unknown(const char *bus_id)
                 "staging memory is not bound: no NUMA node is known to be near GPU %s", bus_id);
 }
 
-static bool find_bus_id(char bus_id[CGX_NUMA_BUS_ID_BYTES])
+static bool has_several_nodes(void)
+{
+    const struct cgx_topo *topo;
+    struct cgx_topo_machine machine;
+
+    if (cgx_topo_here(CGX_TOPO_PROCESSORS, &topo) != CGX_OK)
+        return false;
+    cgx_topo_machine(topo, &machine);
+    return machine.numa_nodes > 1;
+}
+
+static bool find_bus_id(char bus_id[CGX_TOPO_BUS_ID_BYTES])
 {
     CUdevice device;
 
     return CGX_CUDA_CALL(cuCtxGetDevice, &device) == CGX_OK &&
-           CGX_CUDA_CALL(cuDeviceGetPCIBusId, bus_id, CGX_NUMA_BUS_ID_BYTES, device) == CGX_OK;
+           CGX_CUDA_CALL(cuDeviceGetPCIBusId, bus_id, CGX_TOPO_BUS_ID_BYTES, device) == CGX_OK;
 }
 
 void cgx_cuda_bind_numa(void *memory, size_t bytes)
 {
     static atomic_bool refused; /* whether the system refuses all nodes alike, as in containers */
-    char bus_id[CGX_NUMA_BUS_ID_BYTES];
+    char bus_id[CGX_TOPO_BUS_ID_BYTES];
+    const struct cgx_topo *topo;
     int node;
 
-    if (atomic_load(&refused) || !find_bus_id(bus_id))
+    if (atomic_load(&refused) || !has_several_nodes() || !find_bus_id(bus_id) ||
+        cgx_topo_here(CGX_TOPO_DEVICES, &topo) != CGX_OK)
         return;
-    node = cgx_numa_node_near("/sys/bus/pci/devices", bus_id);
-    if (node == CGX_NUMA_UNKNOWN)
+    node = cgx_topo_node_near(topo, bus_id);
+    if (node == CGX_TOPO_UNKNOWN)
         log_unknown(bus_id);
-    else if (cgx_numa_bind(memory, bytes, (unsigned)node) != CGX_OK)
+    else if (cgx_topo_bind(memory, bytes, (unsigned)node) != CGX_OK)
         atomic_store(&refused, true);
 }

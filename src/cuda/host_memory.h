@@ -21,8 +21,12 @@ bool cgx_cuda_unpin(void *memory);
 /* Asks the system for memory near the device of the current context, for the pages of BYTES at
  * MEMORY, which are about to be pinned: copies across NUMA nodes take longer and slow down others.
  * It is only a hint. Pages that were touched before, as by calls on host buffers, stay in place. If
- * the node is full, the device's location is unknown or the system refuses, pages may be anywhere;
- * a line at debug level says so once per process. */
+ * the node is full, hwloc is missing, the device's location is unknown or the system refuses, pages
+ * may be anywhere; a line at debug level says so once per process.
+ *
+ * On a machine with one NUMA node the only cost is one look at its processors (4 ms on two cores).
+ * Other machines are also searched for devices once (up to some 100 ms on large servers, in the
+ * first call that pins memory), and then each call costs a system call. */
 void cgx_cuda_bind_numa(void *memory, size_t bytes);
 
 #endif

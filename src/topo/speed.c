@@ -3,14 +3,12 @@
 
 #include "topo/speed.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define LINE_BYTES 64
 #define PATH_BYTES 512
@@ -75,63 +73,35 @@ static unsigned device_speed(const char *folder, const char *name)
     }
 }
 
-/* Whether NAME of CLASS in FOLDER is a device or a bond of devices: lo, bridges, and interfaces of
- * virtual machines and containers on this machine are not. */
-static bool is_device(const char *folder, const char *class, const char *name)
+struct cgx_topo_speed cgx_topo_speed(const struct cgx_topo *topo, const char *folder)
 {
-    char path[PATH_BYTES];
+    struct cgx_topo_speed interface = {0}, device = {0};
+    struct cgx_topo_network network;
 
-    snprintf(path, sizeof path, "%s/%s/%s/device", folder, class, name);
-    if (access(path, F_OK) == 0)
-        return true;
-    snprintf(path, sizeof path, "%s/%s/%s/bonding", folder, class, name);
-    return access(path, F_OK) == 0;
-}
+    for (unsigned i = 0; cgx_topo_network(topo, i, &network) == CGX_OK; i++) {
+        struct cgx_topo_speed *fastest = network.fabrics ? &device : &interface;
+        unsigned mbits = network.fabrics ? device_speed(folder, network.name)
+                                         : interface_speed(folder, network.name);
 
-static struct cgx_topo_speed find_fastest(const char *folder, const char *class,
-                                          unsigned (*speed_of)(const char *folder,
-                                                               const char *name))
-{
-    struct cgx_topo_speed fastest = {0};
-    char path[PATH_BYTES];
-    struct dirent *entry;
-    DIR *names;
-
-    snprintf(path, sizeof path, "%s/%s", folder, class);
-    names = opendir(path);
-    while (names && (entry = readdir(names)) != NULL) {
-        const char *name = entry->d_name;
-        unsigned mbits =
-            name[0] != '.' && is_device(folder, class, name) ? speed_of(folder, name) : 0;
-
-        if (mbits <= fastest.mbits)
+        if (mbits <= fastest->mbits)
             continue;
-        fastest.mbits = mbits;
-        snprintf(fastest.name, sizeof fastest.name, "%s", name);
+        fastest->mbits = mbits;
+        memcpy(fastest->name, network.name, sizeof fastest->name);
     }
-    if (names)
-        closedir(names);
-    return fastest;
-}
-
-struct cgx_topo_speed cgx_topo_speed(const char *folder)
-{
-    const struct cgx_topo_speed device = find_fastest(folder, "infiniband", device_speed);
-
-    return device.mbits > 0 ? device : find_fastest(folder, "net", interface_speed);
-}
-
-static struct cgx_topo_speed here;
-
-static void examine(void)
-{
-    here = cgx_topo_speed("/sys/class");
+    return device.mbits > 0 ? device : interface;
 }
 
 struct cgx_topo_speed cgx_topo_speed_here(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct cgx_topo_speed here;
+    static bool queried;
+    const struct cgx_topo *topo;
 
-    pthread_once(&once, examine);
+    pthread_mutex_lock(&lock);
+    if (!queried && cgx_topo_here(CGX_TOPO_DEVICES, &topo) == CGX_OK)
+        here = cgx_topo_speed(topo, "/sys/class");
+    queried = true;
+    pthread_mutex_unlock(&lock);
     return here;
 }

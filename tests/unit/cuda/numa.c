@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What staging memory is bound to before it is pinned.
+/* What staging memory is bound to before it is pinned, on the machine that hwloc is made to see.
  *   numa near        device 0 is near NUMA node 0, device 1 near node 1
  *   numa refused     the same, but the system refuses
  *   numa nowhere     no node is bound to */
@@ -16,7 +16,7 @@
 #include "lib/tap.h"
 #include "lib/wrap.h"
 #include "mpi/lib/device.h"
-#include "topo/numa.h"
+#include "topo/machine.h"
 #include "util/log.h"
 
 enum { BYTES = 70000, PAGE = 4096, AREA = 5 * PAGE + 100, AREA_PAGES = 6 * PAGE };
@@ -30,7 +30,7 @@ static struct {
     bool pinned; /* one of them was already */
 } wishes;
 
-static bool near, refuses;
+static bool refuses;
 
 static bool is_pinned(const void *memory)
 {
@@ -41,20 +41,13 @@ static bool is_pinned(const void *memory)
 }
 
 /* The library calls this instead of its own. */
-WRAPPED(enum cgx_status, cgx_numa_bind, void *memory, size_t bytes, unsigned numa_node)
+WRAPPED(enum cgx_status, cgx_topo_bind, void *memory, size_t bytes, unsigned numa_node)
 {
     wishes.memory[wishes.count++ % CGX_SLOTS] = memory;
     wishes.bytes = bytes;
     wishes.numa_node = numa_node;
     wishes.pinned = wishes.pinned || is_pinned(memory);
     return refuses ? CGX_ERR_INVALID : CGX_OK;
-}
-
-/* The driver in software has its devices at 0000:01:00.0 and 0000:02:00.0. */
-WRAPPED(int, cgx_numa_node_near, const char *folder, const char *bus_id)
-{
-    (void)folder;
-    return near || refuses ? bus_id[6] - '1' : CGX_NUMA_UNKNOWN;
 }
 
 static void test_backend(int device, unsigned expected)
@@ -114,7 +107,8 @@ static void test_staged(int device, unsigned expected)
 
 int main(int argc, char *argv[])
 {
-    near = argc == 2 && strcmp(argv[1], "near") == 0;
+    bool near = argc == 2 && strcmp(argv[1], "near") == 0;
+
     refuses = argc == 2 && strcmp(argv[1], "refused") == 0;
     if (argc != 2 || (!near && !refuses && strcmp(argv[1], "nowhere") != 0)) {
         fprintf(stderr, "usage: %s near|refused|nowhere\n", argv[0]);

@@ -10,6 +10,7 @@ info=$top_builddir/tools/cgx-info
 for name in $(env | sed -n 's/^\(CGX_[A-Z_]*\)=.*/\1/p'); do
     unset "$name"
 done
+unset HWLOC_XMLFILE HWLOC_SYNTHETIC
 
 exits_with() {
     status=0

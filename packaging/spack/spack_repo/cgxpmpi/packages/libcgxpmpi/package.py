@@ -25,16 +25,21 @@ class Libcgxpmpi(AutotoolsPackage, CudaPackage):
     # What a tarball contains cannot say what its checksum is.
     version("0.1.0")
 
+    variant("hwloc", default=True, description="Ask hwloc for the topology of nodes")
+
     depends_on("c", type="build")
     depends_on("cxx", type="build")
     # One build serves all MPIs that it knows; this one is for its tests.
     depends_on("mpi", type=("build", "test"))
+    # Its header; the library is opened at run time.
+    depends_on("hwloc@2.1:", when="+hwloc", type=("build", "run"))
     depends_on("python@3.7:", type="run")
 
     def configure_args(self):
         """The arguments of configure, for this spec."""
         spec = self.spec
         args = [f"MPICC={spec['mpi'].mpicc}"]
+        args.append(f"--with-hwloc={spec['hwloc'].prefix}" if "+hwloc" in spec else "--without-hwloc")
         if "+cuda" not in spec:
             return args + ["--without-cuda"]
         args.append(f"--with-cuda={spec['cuda'].prefix}")

@@ -1,0 +1,88 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What this machine has, and which memory is near its GPUs, from hwloc. libhwloc.so.15 is opened on
+ * first use and stays open; no_hwloc.c is for builds without hwloc. Thread-safe. hwloc obeys its
+ * own variables: HWLOC_XMLFILE and HWLOC_SYNTHETIC describe another machine. It is not opened in
+ * set-uid programs, whose environment is another user's. */
+#ifndef CGX_TOPO_MACHINE_H
+#define CGX_TOPO_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/status.h"
+
+/* A NUMA node that does not exist or is unknown. */
+#define CGX_TOPO_UNKNOWN (-1)
+
+/* Including the terminating zero. */
+#define CGX_TOPO_BUS_ID_BYTES 24
+#define CGX_TOPO_NAME_BYTES 64
+
+/* A machine. Queries take microseconds and change nothing. */
+struct cgx_topo;
+
+/* What to look for. Devices come from the kernel's files; CUDA, OpenCL and X libraries, which would
+ * start a driver in the program, are not used. */
+enum cgx_topo_detail { CGX_TOPO_PROCESSORS, CGX_TOPO_DEVICES };
+
+/* The machine that this process runs on, as far as its container shows it. It is examined once per
+ * process and detail, in 5 ms (processors, one package) to some 100 ms (devices, large servers).
+ * The library stores the result, a failure too. CGX_ERR_INVALID: built without hwloc, no usable
+ * libhwloc, or hwloc failed; CGX_ERR_NOMEM. */
+enum cgx_status cgx_topo_here(enum cgx_topo_detail detail, const struct cgx_topo **topo);
+
+/* A count is 0 if hwloc does not see such parts (packages in some virtual machines). */
+struct cgx_topo_machine {
+    unsigned packages;
+    unsigned numa_nodes;
+    unsigned cores;
+    unsigned processing_units; /* hardware threads visible to this process */
+};
+
+void cgx_topo_machine(const struct cgx_topo *topo, struct cgx_topo_machine *machine);
+
+/* The number of the NUMA node nearest to the device with this PCI bus id
+ * (domain:bus:device.function in hexadecimal of either case, as the CUDA driver writes it), or
+ * CGX_TOPO_UNKNOWN. Of several kinds of memory equally near, the least number: ordinary memory.
+ * Without CGX_TOPO_DEVICES there are no devices. */
+int cgx_topo_node_near(const struct cgx_topo *topo, const char *bus_id);
+
+/* A network interface of the kernel or an OpenFabrics device that belongs to a device of the
+ * machine; not virtual. */
+struct cgx_topo_network {
+    char name[CGX_TOPO_NAME_BYTES];
+    bool fabrics;
+};
+
+/* Network interface number PLACE, from 0; without CGX_TOPO_DEVICES there are none. */
+enum cgx_status cgx_topo_network(const struct cgx_topo *topo, unsigned place,
+                                 struct cgx_topo_network *network);
+
+/* Asks the system for memory of the NUMA node with that number, for the pages of BYTES at MEMORY.
+ * Call it before they are touched or pinned; touched pages stay. If the node is full another one is
+ * used. Costs a system call, and once what cgx_topo_here costs for CGX_TOPO_PROCESSORS.
+ * CGX_ERR_INVALID: no such node, refused by the system (as in containers), or unknown machine; the
+ * memory is still usable. */
+enum cgx_status cgx_topo_bind(void *memory, size_t bytes, unsigned numa_node);
+
+/* The version of hwloc's interface at build time, or "none". */
+const char *cgx_topo_build(void);
+
+/* ---- other machines, for tests ---- */
+
+enum cgx_topo_source {
+    CGX_TOPO_LIVE,      /* this machine, or what hwloc's variables say; no text */
+    CGX_TOPO_SYNTHETIC, /* a description, as "pack:2 numa:1 core:4 pu:2"; never has devices */
+    CGX_TOPO_XML        /* a file written by hwloc's tools */
+};
+
+/* Examines a machine anew in each call. Status and cost as cgx_topo_here; CGX_ERR_INVALID also for
+ * a text that hwloc does not accept. Free with cgx_topo_free. */
+enum cgx_status cgx_topo_load(enum cgx_topo_source source, const char *text,
+                              enum cgx_topo_detail detail, struct cgx_topo **topo);
+void cgx_topo_free(struct cgx_topo *topo);
+
+#endif
