@@ -195,7 +195,7 @@ static void measure(const struct bench *bench, enum operation operation)
                 held_to);
 }
 
-/* Encode and decode once more, with a history that calls have filled. */
+/* Encode and decode once more, with a history that calls have filled, and about as many bits. */
 static void measure_history(struct bench *bench)
 {
     void *memory = calloc(1, cgx_history_bytes(bench->piece.count));
@@ -203,6 +203,7 @@ static void measure_history(struct bench *bench)
     if (memory == NULL)
         return;
     bench->history = cgx_history_in(memory, bench->piece.count, CGX_HISTORY_YOUNG);
+    bench->coding.step_size /= CGX_HISTORY_EQUAL;
     for (int call = 0; call < 4; call++) {
         operate(bench, ENCODE);
         operate(bench, DECODE);

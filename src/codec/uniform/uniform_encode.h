@@ -272,10 +272,12 @@ INLINE size_t encode_group(const struct cgx_uniform_group *group, const cgx_floa
     for (unsigned b = 0; b < blocks; b++) {
         const cgx_float32 *block = values + (size_t)CGX_UNIFORM_BLOCK * b;
 
-        if ((zeros >> b & 1) != 0 || all.sums[b] >= TOO_LARGE)
+        const bool large = all.sums[b] >= TOO_LARGE && at_least(all.codes[b], TOO_LARGE) != 0;
+
+        if ((zeros >> b & 1) != 0 || large)
             all.kinds[b] = set_special_codes(group, block, b,
                                              (zeros >> b & 1) != 0 ? zeros_of(block, is_sum) : 0,
-                                             poisons, &all);
+                                             large, poisons, &all);
     }
     for (unsigned b = 0; b < blocks; b++)
         find_levels(b, &all);

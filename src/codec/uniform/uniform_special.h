@@ -135,17 +135,13 @@ INLINE unsigned set_codes_with_zeros(unsigned b, uint64_t zeros, struct encoded 
     return has_holes ? CGX_UNIFORM_HOLES : CGX_UNIFORM_SPARSE;
 }
 
-/* Sets the codes of block B, which may have ZEROS or values without codes of 8 bits; returns its
- * kind. */
+/* Sets the codes of block B, which has ZEROS or, if LARGE, values without codes of 8 bits; returns
+ * its kind. */
 static __attribute__((noinline)) unsigned set_special_codes(const struct cgx_uniform_group *group,
                                                             const cgx_float32 *values, unsigned b,
-                                                            uint64_t zeros, bool poisons,
-                                                            struct encoded *all)
+                                                            uint64_t zeros, bool large,
+                                                            bool poisons, struct encoded *all)
 {
-    const bool large = all->sums[b] >= TOO_LARGE && at_least(all->codes[b], TOO_LARGE) != 0;
-
-    if (!large && zeros == 0)
-        return all->kinds[b];
     all->special |= 1u << b;
     all->specials[b].holes = all->specials[b].nholes = 0;
     if (!large && zeros != ALL)
