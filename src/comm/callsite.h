@@ -135,11 +135,9 @@ void cgx_callsite_begin_step(struct cgx_step *step, uint64_t generation);
 /* Gives the next call of SITE, COLL, which is otherwise complete, its history (codec/history.h) and
  * what uniform quantisation follows.
  *
- * A sum with a position in the step has a history, whatever its plan. It begins with the second
- * compressed call there, on all ranks or on none, and is the same on all of them: a rank without
- * memory for it declines that call, and later ones go without for 64, 128, 256, ... calls. After a
- * call that failed anywhere it begins anew on all ranks, and so it does after the site was exact
- * for a while or positions have changed. A rank that has lost it declines the call.
+ * A sum with a position in the step has a history, whatever its plan (doc/algorithms.md), on all
+ * ranks or on none, and the same on all of them. A rank without memory for it, or that has lost it,
+ * declines the call.
  *
  * Uniform quantisation gets an error, a floor, and steps: the training step's, or the site's until
  * there are any. They stay 0 if unknown, or while sums are young; and all if the plan has no

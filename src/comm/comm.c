@@ -19,6 +19,36 @@
 #include "util/hash.h"
 #include "util/log.h"
 
+/* States for a few communicators when memory is short. A rank that cannot count the first sums
+ * would not know when the others compare settings. */
+#define SPARES 4
+static struct {
+    atomic_bool taken;
+    struct cgx_comm state;
+} spares[SPARES];
+
+/* Returns memory for a state, or NULL. */
+static struct cgx_comm *take_memory(void)
+{
+    struct cgx_comm *made = malloc(sizeof *made);
+
+    for (unsigned i = 0; !made && i < SPARES; i++)
+        if (!atomic_exchange(&spares[i].taken, true))
+            made = &spares[i].state;
+    return made;
+}
+
+static void give_memory(struct cgx_comm *state)
+{
+    for (unsigned i = 0; i < SPARES; i++) {
+        if (state == &spares[i].state) {
+            atomic_store(&spares[i].taken, false);
+            return;
+        }
+    }
+    free(state);
+}
+
 static void free_state(struct cgx_comm *state)
 {
     if (!state)
@@ -29,7 +59,7 @@ static void free_state(struct cgx_comm *state)
     cgx_workspace_release(&state->alone, state->broken);
     cgx_nodes_free(state->places.nodes);
     cgx_nodes_free(state->places.flat);
-    free(state);
+    give_memory(state);
 }
 
 static enum cgx_reason refuse_by_settings(const struct cgx_settings *settings,
@@ -147,7 +177,7 @@ static int agree(struct cgx_comm *state)
 /* Makes the state of COMM without communication; NULL if memory is short. */
 static struct cgx_comm *make_state(cgx_mpi_comm comm)
 {
-    struct cgx_comm *made = malloc(sizeof *made);
+    struct cgx_comm *made = take_memory();
 
     if (!made)
         return NULL;
