@@ -97,8 +97,9 @@ struct cgx_site_note {
     enum cgx_look look;
 };
 
-/* Takes SITE to its next state: calls are compressed if a window shows gradients, and otherwise wait,
- * each time for longer. After some compressed calls in a row that are done again the site is new. */
+/* Takes SITE to its next state: calls are compressed if a window shows gradients, and otherwise
+ * wait, each time for longer. After some compressed calls in a row that are done again the site is
+ * new. */
 void cgx_callsite_note(struct cgx_callsite *site, const struct cgx_site_note *note);
 
 /* Whether calls stay exact until a wait is over. */
