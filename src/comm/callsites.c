@@ -228,6 +228,12 @@ uint32_t *cgx_callsites_words(struct cgx_callsites *table)
     return table->words;
 }
 
+const struct cgx_worth *cgx_callsites_neighbour(const struct cgx_comm *state,
+                                                const struct cgx_callsite_key *key)
+{
+    return cgx_worth_neighbour(state->callsites->worth[key->type], cgx_worth_class(key->count));
+}
+
 /* ---- plans and schedules ---- */
 
 static struct cgx_schedule schedule_of(const struct cgx_comm *state,

@@ -34,6 +34,10 @@ struct cgx_callsite *cgx_callsites_next(struct cgx_callsites *table, struct cgx_
 #define CGX_SITE_WORDS 3 /* for each */
 uint32_t *cgx_callsites_words(struct cgx_callsites *table);
 
+/* What is known of the times of sums of KEY's type and nearly its size; NULL if there are none. */
+const struct cgx_worth *cgx_callsites_neighbour(const struct cgx_comm *state,
+                                                const struct cgx_callsite_key *key);
+
 /* The site of KEY, a sum that the step expects (struct cgx_occurrence), if it is steady and its
  * calls are compressed; otherwise NULL, and its next state must be looked for. */
 struct cgx_callsite *cgx_callsites_expected(const struct cgx_comm *state,

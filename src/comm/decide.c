@@ -230,6 +230,8 @@ int cgx_decide_way(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_w
         code = weigh(state, site, worth);
     site->shared.weighs = false;
     if (code == CGX_MPI_SUCCESS)
-        *way = cgx_worth_next(worth, cgx_callsite_age(&state->step, site));
+        *way =
+            cgx_worth_next(worth, worth->begun ? NULL : cgx_callsites_neighbour(state, &site->key),
+                           cgx_callsite_age(&state->step, site));
     return code;
 }

@@ -56,12 +56,18 @@ void cgx_worth_begin_exact(struct cgx_worth *worth)
     make_room(&worth->times[CGX_WAY_EXACT]);
 }
 
-static void begin_class(struct cgx_worth *worth)
+static void begin_class(struct cgx_worth *worth, const struct cgx_worth *neighbour)
 {
     const uint32_t exact = worth->times[CGX_WAY_EXACT].count;
 
+    worth->begun = true;
     worth->longer = LEAST_WAIT;
-    worth->wait = exact < ENOUGH ? ENOUGH - exact : 0;
+    if (neighbour) {
+        worth->way = neighbour->way;
+        worth->wait = LEAST_WAIT;
+    } else if (exact < ENOUGH) {
+        worth->wait = ENOUGH - exact;
+    }
 }
 
 static void begin_try(struct cgx_worth *worth)
@@ -71,12 +77,13 @@ static void begin_try(struct cgx_worth *worth)
     worth->times[other_way(worth->way)].count = 0;
 }
 
-enum cgx_way cgx_worth_next(struct cgx_worth *worth, uint32_t age)
+enum cgx_way cgx_worth_next(struct cgx_worth *worth, const struct cgx_worth *neighbour,
+                            uint32_t age)
 {
     enum cgx_way way;
 
-    if (worth->longer == 0)
-        begin_class(worth);
+    if (!worth->begun)
+        begin_class(worth, neighbour);
     if (!worth->tries && worth->wait == 0)
         begin_try(worth);
     way = worth->tries ? other_way(worth->way) : worth->way;
@@ -207,4 +214,16 @@ unsigned cgx_worth_class(uint64_t elements)
     while (elements >> octave > 511 && octave < CGX_WORTH_CLASSES / 2 - 1)
         octave++;
     return 2 * octave + (elements >> octave >= 384);
+}
+
+const struct cgx_worth *cgx_worth_neighbour(const struct cgx_worth *of, unsigned class)
+{
+    for (unsigned i = 1; i <= 2; i++) {
+        const bool below = class >= i && of[class - i].longer > LEAST_WAIT;
+        const bool above = class + i < CGX_WORTH_CLASSES && of[class + i].longer > LEAST_WAIT;
+
+        if (below || above)
+            return below ? &of[class - i] : &of[class + i];
+    }
+    return NULL;
 }

@@ -26,10 +26,10 @@ struct cgx_times {
 /* All zeros: nothing is known. All but the times are the same on all ranks. */
 struct cgx_worth {
     enum cgx_way way;
-    bool tries;
+    bool begun, tries;
     bool unmeasured; /* the last sum was young and belonged to no try */
     uint32_t wait;   /* number of sums until the next try */
-    uint32_t longer; /* the least wait after that one; 0: there was no sum yet */
+    uint32_t longer; /* the least wait after that one */
     uint32_t young;  /* how much younger than CGX_STEP_YOUNG the last sum was */
     uint32_t steady; /* number of sums of a try that were not young */
     struct cgx_times times[CGX_WAYS];
@@ -40,9 +40,11 @@ struct cgx_worth {
 /* Whether ranks compare times before the next sum. */
 bool cgx_worth_is_due(const struct cgx_worth *worth);
 
-/* Chooses the way of the next sum. AGE is that of its compressed form (step_size.h). Without times
- * of exact sums the first four are exact. */
-enum cgx_way cgx_worth_next(struct cgx_worth *worth, uint32_t age);
+/* Chooses the way of the next sum. AGE is that of its compressed form (step_size.h). NEIGHBOUR is
+ * what is known of sums of nearly the same size (NULL: nothing), which holds for the first sums of
+ * this size. Without times of exact sums the first four are exact. */
+enum cgx_way cgx_worth_next(struct cgx_worth *worth, const struct cgx_worth *neighbour,
+                            uint32_t age);
 
 /* Makes room for the time of an exact sum, before it, if its site may be compressed later. */
 void cgx_worth_begin_exact(struct cgx_worth *worth);
@@ -75,5 +77,9 @@ struct cgx_verdict cgx_worth_judge(struct cgx_worth *worth, const int32_t words[
 #define CGX_WORTH_CLASSES 82
 
 unsigned cgx_worth_class(uint64_t elements);
+
+/* Among the classes next to that of OF[CLASS], up to an octave away, the nearest that is settled;
+ * NULL if there is none. OF has CGX_WORTH_CLASSES entries. */
+const struct cgx_worth *cgx_worth_neighbour(const struct cgx_worth *of, unsigned class);
 
 #endif

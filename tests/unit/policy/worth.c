@@ -48,7 +48,7 @@ static void compare_times(struct run *run)
 }
 
 /* A sum to which all ranks but one come early, in turn, with NOISE. */
-static enum cgx_way sum(struct run *run, double noise)
+static enum cgx_way sum(struct run *run, const struct cgx_worth *neighbour, double noise)
 {
     enum cgx_way way = CGX_WAY_EXACT, other;
     double microseconds;
@@ -56,7 +56,7 @@ static enum cgx_way sum(struct run *run, double noise)
     if (cgx_worth_is_due(&run->ranks[0]))
         compare_times(run);
     for (unsigned r = 0; r < RANKS; r++) {
-        other = cgx_worth_next(&run->ranks[r], run->age);
+        other = cgx_worth_next(&run->ranks[r], neighbour, run->age);
         run->differ = run->differ || (r > 0 && other != way);
         way = other;
     }
@@ -88,7 +88,7 @@ static struct run go(double exact, double compressed, unsigned sums, double nois
     struct run run = begin(exact, compressed);
 
     while (run.sums < sums)
-        sum(&run, noise);
+        sum(&run, NULL, noise);
     return run;
 }
 
@@ -121,20 +121,20 @@ static void test_young(void)
     struct run run = begin(100, 250);
 
     for (unsigned i = 0; i < 7; i++)
-        sum(&run, 0);
+        sum(&run, NULL, 0);
     ok(run.of[CGX_WAY_COMPRESSED] == 7, "the youngest sums may take longer");
     run.took[CGX_WAY_COMPRESSED] = 50;
     while (run.ranks[0].tries)
-        sum(&run, 0);
+        sum(&run, NULL, 0);
     ok(run.age >= CGX_STEP_YOUNG && run.ranks[0].way == CGX_WAY_COMPRESSED,
        "and are judged when they are not young any more");
     run.age = 1;
     run.took[CGX_WAY_COMPRESSED] = 200;
     for (unsigned i = 0; i < 40; i++)
-        sum(&run, 0);
+        sum(&run, NULL, 0);
     run.took[CGX_WAY_COMPRESSED] = 50;
     for (unsigned i = 0; i < 100; i++)
-        sum(&run, 0);
+        sum(&run, NULL, 0);
     ok(run.changes == 1 && run.ranks[0].way == CGX_WAY_COMPRESSED,
        "young sums of another site do not count against those of all");
 }
@@ -145,12 +145,12 @@ static void test_change(void)
 
     run.took[CGX_WAY_EXACT] = 1000;
     for (unsigned i = 0; i < 1000; i++)
-        sum(&run, 0);
+        sum(&run, NULL, 0);
     ok(run.changes == 1 && run.ranks[0].way == CGX_WAY_COMPRESSED,
        "a network that becomes slow is found within 1000 sums");
     run.took[CGX_WAY_EXACT] = 100;
     for (unsigned i = 0; i < 1000; i++)
-        sum(&run, 0);
+        sum(&run, NULL, 0);
     ok(run.changes == 2 && run.ranks[0].way == CGX_WAY_EXACT, "and one that becomes fast");
 }
 
@@ -180,11 +180,23 @@ static void test_busy(void)
 static void test_first(void)
 {
     struct run run = {.took = {100, 50}, .age = CGX_STEP_YOUNG};
+    struct run other = go(100, 1000, 10, 0);
+    struct cgx_worth of[CGX_WORTH_CLASSES] = {{.wait = 0}};
 
     for (unsigned i = 0; i < 5; i++)
-        sum(&run, 0);
+        sum(&run, NULL, 0);
     ok(run.of[CGX_WAY_EXACT] == 4 && run.of[CGX_WAY_COMPRESSED] == 1,
        "without times of exact sums the first four are exact");
+    ok(!cgx_worth_neighbour(of, 40), "at first no sums are known");
+    of[42] = other.ranks[0];
+    ok(cgx_worth_neighbour(of, 40) == &of[42] && cgx_worth_neighbour(of, 43) == &of[42] &&
+           !cgx_worth_neighbour(of, 39) && !cgx_worth_neighbour(of, 0) &&
+           !cgx_worth_neighbour(of, CGX_WORTH_CLASSES - 1),
+       "then those of up to twice the size");
+    run = (struct run){.took = {100, 1000}};
+    for (unsigned i = 0; i < 64; i++)
+        sum(&run, &of[42], 0);
+    ok(run.of[CGX_WAY_COMPRESSED] == 0, "what holds for them holds for the first sums");
     ok(cgx_worth_class(0) == 0 && cgx_worth_class(383) == 0 && cgx_worth_class(384) == 1 &&
            cgx_worth_class(512) == 2 && cgx_worth_class(1 << 20) == 24 &&
            cgx_worth_class(UINT64_MAX) == CGX_WORTH_CLASSES - 1,
@@ -199,7 +211,7 @@ static void test_unknown(void)
     int32_t words[CGX_WORTH_WORDS];
 
     for (unsigned i = 0; i < 4; i++)
-        cgx_worth_next(worth, CGX_STEP_YOUNG);
+        cgx_worth_next(worth, NULL, CGX_STEP_YOUNG);
     cgx_worth_vote(worth, words);
     ok(words[CGX_TIMES] == CGX_TIME_UNKNOWN, "a sum that failed has no time");
     ok(cgx_worth_judge(worth, words).ends && worth->way == CGX_WAY_EXACT && worth->wait == 64,
@@ -217,10 +229,10 @@ static void test_stopped(void)
     struct run run = go(100, 50, 500, 0);
 
     run.took[run.ranks[0].way] = 6e7;
-    sum(&run, 0);
+    sum(&run, NULL, 0);
     run.took[CGX_WAY_COMPRESSED] = 50;
     for (unsigned i = 0; i < 1000; i++)
-        sum(&run, 0);
+        sum(&run, NULL, 0);
     ok(run.changes == 1, "a rank that is stopped for a minute changes nothing");
 }
 
