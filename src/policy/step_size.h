@@ -7,8 +7,8 @@
  * only change the error.
  *
  * Each stage of a sum has an equal part of the error. One step for all stages would have the same
- * error, but a result of P ranks is P times as large in power as an input, or more, so that it would
- * take bits that grow with the number of ranks. */
+ * error, but a result of P ranks is P times as large in power as an input, or more, so that it
+ * would take bits that grow with the number of ranks. */
 #ifndef CGX_POLICY_STEP_SIZE_H
 #define CGX_POLICY_STEP_SIZE_H
 

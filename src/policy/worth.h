@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Whether sums of one size are formed exactly or compressed: in the way that takes less time, by
- * times that were measured. doc/algorithms.md says when the other way is tried, and when sums change
- * to it. The time of a sum is that from when the last rank has come to it: the least of what ranks
- * measure. All ranks sum the same calls in the same order, so they have the times of the same calls
- * in the same places. */
+ * times that were measured. doc/algorithms.md says when the other way is tried, and when sums
+ * change to it. The time of a sum is that from when the last rank has come to it: the least of what
+ * ranks measure. All ranks sum the same calls in the same order, so they have the times of the same
+ * calls in the same places. */
 #ifndef CGX_POLICY_WORTH_H
 #define CGX_POLICY_WORTH_H
 

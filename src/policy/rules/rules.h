@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The user's settings for single calls: the file of CGX_RULES, and the hints that a program
- * attaches to a communicator. cgx-rules(5) has their grammar. Text and logic: no MPI, no globals. */
+ * attaches to a communicator. cgx-rules(5) has their grammar. Text and logic: no MPI, no globals.
+ */
 #ifndef CGX_POLICY_RULES_RULES_H
 #define CGX_POLICY_RULES_RULES_H
 

@@ -41,8 +41,8 @@ struct cgx_burst {
 };
 
 /* Returns the burst, or else the total, that is frequent among the last complete ones of LOG; other
- * bursts are ignored, as evaluations are. Long pauses are those above the widest gap between pauses,
- * in which a quarter as many others may lie. */
+ * bursts are ignored, as evaluations are. Long pauses are those above the widest gap between
+ * pauses, in which a quarter as many others may lie. */
 struct cgx_burst cgx_bursts_judge(const struct cgx_sum_log *log, const struct cgx_sums *sums);
 
 #endif
