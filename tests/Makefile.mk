@@ -110,7 +110,6 @@ mpi_tests = \
 	tests/mpi/long_run \
 	tests/mpi/memory_faults \
 	tests/mpi/missing \
-	tests/mpi/observe \
 	tests/mpi/ops \
 	tests/mpi/pace \
 	tests/mpi/rank_faults \
@@ -124,7 +123,6 @@ mpi_tests = \
 	tests/mpi/state \
 	tests/mpi/stats \
 	tests/mpi/surroundings \
-	tests/mpi/trace \
 	tests/mpi/times \
 	tests/mpi/transport_faults \
 	tests/mpi/types_classify \
@@ -132,7 +130,7 @@ mpi_tests = \
 # ... what other scripts run, and these.
 mpi_programs = tests/mpi/lab_vanish tests/mpi/find_foreign tests/mpi/find_none \
 	tests/mpi/find_private tests/mpi/find_sum tests/mpi/held tests/mpi/keyval \
-	tests/mpi/leave tests/mpi/life tests/mpi/session \
+	tests/mpi/life tests/mpi/session \
 	tests/mpi/spawn tests/mpi/sums tests/mpi/trace_memory
 mpi_scripts = \
 	tests/mpi/demo.test \
@@ -144,8 +142,10 @@ mpi_scripts = \
 	tests/mpi/many.test \
 	tests/mpi/no_dev_shm.test \
 	tests/mpi/notices.test \
+	tests/mpi/observe.test \
 	tests/mpi/preload_order.test \
 	tests/mpi/strict.test \
+	tests/mpi/trace.test \
 	tests/mpi/report.test \
 	tests/mpi/versions.test
 # What is tested of devices, in builds with CUDA: tests/softcuda/Makefile.mk.
@@ -221,7 +221,7 @@ tests_lib_yield_la_SOURCES = tests/lib/yield.c
 tests_lib_yield_la_LDFLAGS = -module -avoid-version -rpath $(abs_top_builddir)/tests/lib
 tests_unit_lib_libunit_la_SOURCES = tests/unit/lib/fake_mpi.c tests/unit/lib/loopback.c \
 	tests/unit/lib/mirror.c tests/unit/lib/scene.c
-tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/bound.c \
+tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/agrees.c tests/mpi/lib/bound.c \
 	tests/mpi/lib/check.c tests/mpi/lib/comms.c tests/mpi/lib/data.c tests/mpi/lib/device.c \
 	tests/mpi/lib/elements.c tests/mpi/lib/first.c tests/mpi/lib/oracle.c tests/mpi/lib/placed.c \
 	tests/mpi/lib/quantisations.c tests/mpi/lib/scenes.c tests/mpi/lib/sum.c tests/mpi/lib/traffic.c
@@ -265,9 +265,7 @@ tests_mpi_device_faults_SOURCES = tests/mpi/device_faults.c $(device_sum)
 tests_mpi_device_input_SOURCES = tests/mpi/device_input.c $(device_sum)
 tests_mpi_state_SOURCES = tests/mpi/state.c tests/mpi/lib/player.c
 # These count collectives, below the library.
-steps = tests/mpi/lib/collectives.c tests/mpi/lib/steps.c
 tests_mpi_first_SOURCES = tests/mpi/first.c tests/mpi/lib/collectives.c
-tests_mpi_rules_SOURCES = tests/mpi/rules.c $(steps)
-tests_mpi_device_steps_SOURCES = tests/mpi/device_steps.c $(steps)
+tests_mpi_rules_SOURCES = tests/mpi/rules.c tests/mpi/lib/collectives.c
 
 include tests/softcuda/Makefile.mk
