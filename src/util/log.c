@@ -58,15 +58,14 @@ static size_t put_prefix(char line[LINE_BYTES], enum cgx_log_level level)
 }
 
 /* Appends the message and a newline and returns the line's length. A message that is too long is
- * cut and ends in "...". */
+ * cut and ends in "...". If it cannot be printed, for which vsnprintf returns -1, the line is the
+ * prefix. */
 static size_t put_message(char line[LINE_BYTES], size_t used, const char *format, va_list arguments)
 {
     static const char cut[] = "...\n";
     size_t room = LINE_BYTES - used;
     int length = vsnprintf(line + used, room, format, arguments);
 
-    if (length < 0)
-        length = 0;
     if ((size_t)length + 1 > room) {
         memcpy(line + LINE_BYTES - (sizeof cut - 1), cut, sizeof cut - 1);
         used = LINE_BYTES;
