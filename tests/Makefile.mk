@@ -131,7 +131,7 @@ mpi_tests = \
 mpi_programs = tests/mpi/lab_vanish tests/mpi/find_foreign tests/mpi/find_none \
 	tests/mpi/find_private tests/mpi/find_sum tests/mpi/held tests/mpi/keyval \
 	tests/mpi/life tests/mpi/session \
-	tests/mpi/spawn tests/mpi/sums tests/mpi/trace_memory
+	tests/mpi/spawn tests/mpi/sums
 mpi_scripts = \
 	tests/mpi/demo.test \
 	tests/mpi/bitwise.test \
@@ -197,7 +197,7 @@ LDADD = $(or $($(subst /,_,$(@D))_libs),$(unit_libs))
 unit_libs = tests/unit/lib/libunit.la tests/mpi/lib/libmpitest.la tests/lib/libtap.la libcgxcore.la $(LIBM)
 # MPI's programs know nothing of the library, which is preloaded; these have it inside.
 with_library = ballots codec_faults device_faults device_late memory_faults pace security \
-	shared_faults trace_memory types_classify
+	shared_faults types_classify
 tests_mpi_libs = $(if $(filter $(with_library),$(@F)),libcgxcore.la) tests/mpi/lib/libmpitest.la \
 	tests/lib/libtap.la $(MPI_LIBS) $(LIBM)
 # The first sums of communicators: tests/mpi/lib/first.c.
@@ -247,7 +247,6 @@ tests_mpi_device_late_wraps = cgx_coll_schedule
 tests_mpi_memory_faults_wraps = malloc calloc realloc cgx_pages_map cgx_sparse_map
 tests_mpi_pace_wraps = cgx_topo_speed_here
 tests_mpi_shared_faults_wraps = memfd_create fchmod ftruncate mmap readlink open fstat getrandom calloc
-tests_mpi_trace_memory_wraps = calloc
 
 # These are without an MPI.
 tests_mpi_find_foreign_LDADD = tests/lib/libtap.la
