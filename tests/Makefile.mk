@@ -110,7 +110,6 @@ mpi_tests = \
 	tests/mpi/long_run \
 	tests/mpi/memory_faults \
 	tests/mpi/missing \
-	tests/mpi/observe \
 	tests/mpi/ops \
 	tests/mpi/pace \
 	tests/mpi/rank_faults \
@@ -124,7 +123,6 @@ mpi_tests = \
 	tests/mpi/state \
 	tests/mpi/stats \
 	tests/mpi/surroundings \
-	tests/mpi/trace \
 	tests/mpi/times \
 	tests/mpi/transport_faults \
 	tests/mpi/types_classify \
@@ -132,8 +130,8 @@ mpi_tests = \
 # ... what other scripts run, and these.
 mpi_programs = tests/mpi/lab_vanish tests/mpi/find_foreign tests/mpi/find_none \
 	tests/mpi/find_private tests/mpi/find_sum tests/mpi/held tests/mpi/keyval \
-	tests/mpi/leave tests/mpi/life tests/mpi/session \
-	tests/mpi/spawn tests/mpi/sums tests/mpi/trace_memory
+	tests/mpi/life tests/mpi/session \
+	tests/mpi/spawn tests/mpi/sums
 mpi_scripts = \
 	tests/mpi/demo.test \
 	tests/mpi/bitwise.test \
@@ -144,8 +142,10 @@ mpi_scripts = \
 	tests/mpi/many.test \
 	tests/mpi/no_dev_shm.test \
 	tests/mpi/notices.test \
+	tests/mpi/observe.test \
 	tests/mpi/preload_order.test \
 	tests/mpi/strict.test \
+	tests/mpi/trace.test \
 	tests/mpi/report.test \
 	tests/mpi/versions.test
 # What is tested of devices, in builds with CUDA: tests/softcuda/Makefile.mk.
@@ -197,7 +197,7 @@ LDADD = $(or $($(subst /,_,$(@D))_libs),$(unit_libs))
 unit_libs = tests/unit/lib/libunit.la tests/mpi/lib/libmpitest.la tests/lib/libtap.la libcgxcore.la $(LIBM)
 # MPI's programs know nothing of the library, which is preloaded; these have it inside.
 with_library = ballots codec_faults device_faults device_late memory_faults pace security \
-	shared_faults trace_memory types_classify
+	shared_faults types_classify
 tests_mpi_libs = $(if $(filter $(with_library),$(@F)),libcgxcore.la) tests/mpi/lib/libmpitest.la \
 	tests/lib/libtap.la $(MPI_LIBS) $(LIBM)
 # The first sums of communicators: tests/mpi/lib/first.c.
@@ -221,7 +221,7 @@ tests_lib_yield_la_SOURCES = tests/lib/yield.c
 tests_lib_yield_la_LDFLAGS = -module -avoid-version -rpath $(abs_top_builddir)/tests/lib
 tests_unit_lib_libunit_la_SOURCES = tests/unit/lib/fake_mpi.c tests/unit/lib/loopback.c \
 	tests/unit/lib/mirror.c tests/unit/lib/scene.c
-tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/bound.c \
+tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/agrees.c tests/mpi/lib/bound.c \
 	tests/mpi/lib/check.c tests/mpi/lib/comms.c tests/mpi/lib/data.c tests/mpi/lib/device.c \
 	tests/mpi/lib/elements.c tests/mpi/lib/first.c tests/mpi/lib/oracle.c tests/mpi/lib/placed.c \
 	tests/mpi/lib/quantisations.c tests/mpi/lib/scenes.c tests/mpi/lib/sum.c tests/mpi/lib/traffic.c
@@ -247,7 +247,6 @@ tests_mpi_device_late_wraps = cgx_coll_schedule
 tests_mpi_memory_faults_wraps = malloc calloc realloc cgx_pages_map cgx_sparse_map
 tests_mpi_pace_wraps = cgx_topo_speed_here
 tests_mpi_shared_faults_wraps = memfd_create fchmod ftruncate mmap readlink open fstat getrandom calloc
-tests_mpi_trace_memory_wraps = calloc
 
 # These are without an MPI.
 tests_mpi_find_foreign_LDADD = tests/lib/libtap.la
@@ -265,9 +264,7 @@ tests_mpi_device_faults_SOURCES = tests/mpi/device_faults.c $(device_sum)
 tests_mpi_device_input_SOURCES = tests/mpi/device_input.c $(device_sum)
 tests_mpi_state_SOURCES = tests/mpi/state.c tests/mpi/lib/player.c
 # These count collectives, below the library.
-steps = tests/mpi/lib/collectives.c tests/mpi/lib/steps.c
 tests_mpi_first_SOURCES = tests/mpi/first.c tests/mpi/lib/collectives.c
-tests_mpi_rules_SOURCES = tests/mpi/rules.c $(steps)
-tests_mpi_device_steps_SOURCES = tests/mpi/device_steps.c $(steps)
+tests_mpi_rules_SOURCES = tests/mpi/rules.c tests/mpi/lib/collectives.c
 
 include tests/softcuda/Makefile.mk

@@ -23,11 +23,10 @@ facts|SHM.*|2|-|90|4|a program of ranks
 facts|P2P.*|2|-|90|4|a program of ranks
 facts|the kernels' speed|1|-|150|30|15 repeats of some ms for each row
 facts|the speed of uniform kernels, *|1|-|60|15|the same, at fewer widths and sizes
-right|device|1|tests|200|130|43 programs
+right|device|1|tests|200|139|46 programs
 right|device_driver|1|tests|200|57|19 programs
-right|device_steps|1|tests|200|24|8 programs
 right|device_segments|1|tests|200|78|26 programs
-right|device_uniform|1|tests|200|48|16 programs
+right|device_uniform|1|tests|200|54|18 programs
 right|exact_device|1|tests|200|30|10 programs
 right|examples_gpu|1|tests|200|6|2 programs
 right|*check.kernels_*|2|-|55|50|12 programs, 6 beside each other, slower by 10 to 100 times
@@ -35,7 +34,7 @@ right|what the profiler runs|0|-|90|5|the software driver alone
 right|the profiler (ncu)|1|-|50|30|every kernel once for each group of metrics
 right|the profiler (nsys)|0|-|50|10|where there is no ncu
 right|what nsys found|0|-|30|5|where there is no ncu
-right|device_peers|1|rough|200|180|45 programs, and their waits
+right|device_peers|1|rough|200|184|46 programs, and their waits
 right|device_peers_state|1|rough|200|57|19 programs
 right|device_faults|1|rough|200|75|25 programs
 worth|sums, * with MPS|8|-|45|8|a program of ranks; 9 sizes of 0.5 s

@@ -18,9 +18,8 @@ run_most_tests() {
         run_tests tests/mpi/examples_gpu.test
         skipped "the other tests of devices" "make check runs them with the software driver"
     else
-        run_tests tests/mpi/device.test tests/mpi/device_driver.test \
-            tests/mpi/device_steps.test tests/mpi/device_segments.test tests/mpi/device_uniform.test \
-            tests/mpi/exact_device.test tests/mpi/examples_gpu.test
+        run_tests tests/mpi/device.test tests/mpi/device_driver.test tests/mpi/device_segments.test \
+            tests/mpi/device_uniform.test tests/mpi/exact_device.test tests/mpi/examples_gpu.test
     fi
 }
 

@@ -113,10 +113,6 @@ struct cgx_backend_ops {
      * where BACKEND's elements are. */
     bool (*has_reserved)(struct cgx_backend *backend, const struct cgx_reserved *reserved);
 
-    /* Sets RESERVED to zeros after all queued work. BACKEND must be able to use it. After an error
-     * its content is undefined. */
-    enum cgx_status (*clear)(struct cgx_backend *backend, struct cgx_reserved *reserved);
-
     /* Says after an error whether the caller's buffers cannot be reached by any means. */
     bool (*lost)(struct cgx_backend *backend);
 };

@@ -88,13 +88,6 @@ static bool has_reserved(struct cgx_backend *backend, const struct cgx_reserved 
     return reserved->drop == drop_reserved;
 }
 
-static enum cgx_status host_clear(struct cgx_backend *backend, struct cgx_reserved *reserved)
-{
-    (void)backend;
-    memset(reserved->at, 0, reserved->bytes);
-    return CGX_OK;
-}
-
 static bool host_lost(struct cgx_backend *backend)
 {
     (void)backend;
@@ -114,7 +107,6 @@ struct cgx_backend *cgx_backend_host(void)
                                                .has_room = has_room,
                                                .reserve = host_reserve,
                                                .has_reserved = has_reserved,
-                                               .clear = host_clear,
                                                .lost = host_lost};
     static struct cgx_backend backend = {.ops = &ops};
 

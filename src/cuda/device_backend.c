@@ -351,18 +351,6 @@ free_made:
     return status;
 }
 
-static enum cgx_status device_clear(struct cgx_backend *backend, struct cgx_reserved *reserved)
-{
-    const struct cgx_cuda_work *work = &backends_of(backend)->work;
-    enum cgx_status status = cgx_cuda_work_enter(work);
-
-    if (status != CGX_OK)
-        return status;
-    status = set_to_zero(work, (CUdeviceptr)(uintptr_t)reserved->at, reserved->bytes);
-    cgx_cuda_leave();
-    return status;
-}
-
 /* ---- the operations ---- */
 
 const struct cgx_backend_ops cgx_cuda_ops = {.name = cgx_cuda_backend_name,
@@ -378,5 +366,4 @@ const struct cgx_backend_ops cgx_cuda_ops = {.name = cgx_cuda_backend_name,
                                              .has_room = has_room,
                                              .reserve = device_reserve,
                                              .has_reserved = has_reserved,
-                                             .clear = device_clear,
                                              .lost = device_lost};

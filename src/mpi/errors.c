@@ -37,10 +37,10 @@ static void add_code(void)
     int code;
 
     failure_code = mpi->ERR_OTHER;
-    if (mpi->Add_error_code(mpi->ERR_OTHER, &code) != CGX_MPI_SUCCESS)
-        return;
-    mpi->Add_error_string(code, "libcgxpmpi: an all-reduce failed");
-    failure_code = code;
+    if (mpi->Add_error_code(mpi->ERR_OTHER, &code) == CGX_MPI_SUCCESS) {
+        mpi->Add_error_string(code, "libcgxpmpi: an all-reduce failed");
+        failure_code = code;
+    }
 }
 
 /* Returns MPI's code for revocation if COMM is revoked, else CODE. The failed call may have

@@ -41,8 +41,7 @@ static struct place place_of_sum(void)
     char name[CGX_MPI_OBJECT_NAME_BYTES] = "", number[32] = "a sum";
     int length;
 
-    if (cgx_mpi()->Comm_get_name(sum.comm, name, &length) != CGX_MPI_SUCCESS)
-        name[0] = '\0';
+    cgx_mpi()->Comm_get_name(sum.comm, name, &length);
     if (sum.number > 0)
         snprintf(number, sizeof number, "large sum %llu", (unsigned long long)sum.number);
     snprintf(place.text, sizeof place.text, "%s (%llu elements%s%s)", number,

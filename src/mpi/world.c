@@ -68,14 +68,13 @@ static bool translate_ranks(cgx_mpi_group members, int size, cgx_mpi_group world
 
     for (int first = 0; first < size; first += BATCH) {
         int here[BATCH], there[BATCH];
-        int count = size - first < BATCH ? size - first : BATCH;
+        int count = size - first < BATCH ? size - first : BATCH, code;
 
         for (int i = 0; i < count; i++)
             here[i] = first + i;
-        if (mpi->Group_translate_ranks(members, count, here, world, there) != CGX_MPI_SUCCESS)
-            return false;
+        code = mpi->Group_translate_ranks(members, count, here, world, there);
         for (int i = 0; i < count; i++) {
-            if (there[i] == mpi->UNDEFINED)
+            if (code != CGX_MPI_SUCCESS || there[i] == mpi->UNDEFINED)
                 return false;
             if (ranks)
                 ranks[first + i] = there[i];

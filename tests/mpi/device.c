@@ -3,10 +3,11 @@
 
 /* Sums of buffers that live anywhere:
  *   device [same] [TYPE [large]]   compressed, equal to those of host buffers to the bit; TYPE:
- *                                  float32, float16 or opaque16 (two bytes and an op of the
- * program) device kinds                   CGX_BUFFERS decides which are compressed; warm-up off
+ *                                  float32, float16, or opaque16: two bytes and the program's op
+ *   device kinds                   CGX_BUFFERS decides which are compressed; warm-up off
  *   device moving COUNT            kinds that change from call to call; all compressed
  *   device steps                   device buffers in steps; default settings
+ *   device layers [mixed]          steps of several tensors; warm-up off
  *   device observe                 CGX_ENABLE=observe: exact, to the bit
  *   device none [loaded]           there is no device, or a driver that has none; warm-up off */
 
@@ -289,6 +290,39 @@ static void play_kinds(void)
     comms_free(comms, 2);
 }
 
+/* Compressed steps; a sum of each is of three tensors, the first sum of one step is not finite.
+ * "mixed": rank 0 has host buffers, rank 1 managed memory. */
+static void play_layers(void)
+{
+    static const struct placed sums[] = {{.kind = DATA_GAUSSIAN, .count = 20011},
+                                         {.kind = DATA_HEAVY, .count = 4096},
+                                         {.kind = DATA_SPARSE, .count = 9000},
+                                         {.kind = DATA_SCALES, .count = 5000 + 1024 + 7001},
+                                         {.kind = DATA_TINY, .count = 6000}};
+    enum { SUMS = sizeof sums / sizeof sums[0], STEPS = 18, NONFINITE = 12 };
+    enum place place = scene_argument(1) && check_rank < 2 ? check_rank > 0 ? M : H : D;
+    bool right = true;
+
+    for (int i = 0; i < 2; i++) {
+        comms_hint(comms[i], "cgx_layers", "5000,1024:exact,7001");
+        comms_hint(comms[i], "cgx_step", "5");
+    }
+    for (uint64_t step = 0; step < STEPS; step++)
+        for (uint64_t i = 0; i < SUMS; i++) {
+            struct placed sum = sums[i];
+
+            if (i == 0 && step == NONFINITE)
+                sum.kind = DATA_NONFINITE;
+            sum.type = ELEMENT_FLOAT32;
+            sum.seed = step * SUMS + i;
+            sum.from = sum.to = place;
+            sum.in_place = (step + i) % 3 == 0;
+            right = placed_agrees(&sum, comms[0], comms[1]) && right;
+        }
+    check(right, "%d steps: as in host memory", STEPS);
+    comms_free(comms, 2);
+}
+
 /* ---- observe ---- */
 
 enum { COUNT = 50021, ROUNDS = 9 };
@@ -355,9 +389,10 @@ static void play_none(void)
 int main(int argc, char **argv)
 {
     static const struct scene scenes[] = {
-        {"same", play_same, begin, false},       {"kinds", play_kinds, begin, false},
-        {"moving", play_moving, begin, false},   {"steps", play_steps, begin, false},
-        {"observe", play_observe, begin, false}, {"none", play_none, NULL, false},
+        {"same", play_same, begin, false},     {"kinds", play_kinds, begin, false},
+        {"moving", play_moving, begin, false}, {"steps", play_steps, begin, false},
+        {"layers", play_layers, begin, false}, {"observe", play_observe, begin, false},
+        {"none", play_none, NULL, false},
     };
 
     return scenes_main(argc, argv, scenes, sizeof scenes / sizeof scenes[0]);

@@ -1,14 +1,16 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Calls that are exact for one reason each:
+/* Calls of one kind, most of which are exact for one reason each:
  *
  *   reasons WAY [CALLS [COUNT]]
  *
- * makes CALLS calls (3) of COUNT elements (5000), in the given WAY. */
+ * makes CALLS calls (3) of COUNT elements (5000), in the given WAY. With "exit" and "_exit" it then
+ * ends in this way. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/check.h"
 #include "lib/comms.h"
@@ -83,6 +85,16 @@ static void sum_on_device(void *input, void *sum, bool mixed)
     reduce(input, sum, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
 }
 
+/* All ranks but the last. */
+static MPI_Comm some(void)
+{
+    MPI_Comm comm;
+
+    MPI_Comm_split(MPI_COMM_WORLD, check_rank + 1 < check_size ? 0 : MPI_UNDEFINED, check_rank,
+                   &comm);
+    return comm;
+}
+
 static void make_calls(const char *way, void *input, void *sum)
 {
     MPI_Comm comm = MPI_COMM_NULL;
@@ -99,6 +111,8 @@ static void make_calls(const char *way, void *input, void *sum)
         reduce(input, sum, MPI_FLOAT, MPI_SUM, MPI_COMM_SELF);
     else if (strcmp(way, "inter") == 0)
         comm = comms_across();
+    else if (strcmp(way, "some") == 0)
+        comm = some();
     else if (strcmp(way, "halves") == 0)
         sum_halves(input, sum);
     else if (strcmp(way, "device") == 0 || strcmp(way, "mixed") == 0)
@@ -126,6 +140,12 @@ int main(int argc, char **argv)
     input = make_input(strcmp(way, "alike") == 0);
     sum = check_memory((size_t)count * sizeof *sum);
     make_calls(way, input, sum);
+    if (strstr(way, "exit"))
+        MPI_Barrier(MPI_COMM_WORLD);
+    if (strcmp(way, "exit") == 0)
+        exit(0);
+    if (strcmp(way, "_exit") == 0)
+        _exit(0);
     free(input);
     free(sum);
     MPI_Finalize();

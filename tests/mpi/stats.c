@@ -52,7 +52,7 @@ static void take_steps(unsigned steps)
         reduce(MPI_COMM_WORLD, 2000, i);
     }
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    MPI_Comm_set_name(comm, "a \"pair\" \\ of\tranks \xC3\xA9 \xE9");
+    MPI_Comm_set_name(comm, "a \"pair\" \\ of\tranks \xC3\xA9 \xE9 \xED\xA0\x80");
     for (unsigned i = 0; i < steps; i++)
         reduce(comm, 50000, i);
     MPI_Comm_free(&comm);

@@ -186,7 +186,6 @@ static void recover(void)
 {
     MPI_Comm rest;
 
-    MPIX_Comm_revoke(comm);
     MPIX_Comm_shrink(comm, &rest);
     MPI_Comm_free(&comm);
     comm = rest;
@@ -210,6 +209,8 @@ static void run(int nth)
             left = nth;
         code = sum(values, step);
         if (code != MPI_SUCCESS && is_of_failure(code)) {
+            MPIX_Comm_revoke(comm);
+            is_of_failure(sum(values, step)); /* again, as any sum on this communicator */
             recover();
             MPI_Allreduce(MPI_IN_PLACE, &step, 1, MPI_INT, MPI_MIN, comm);
             continue;
@@ -246,8 +247,8 @@ int main(int argc, char **argv)
     left = world_rank == atoi(argv[3]) ? -1 : 0;
     run(atoi(argv[2]));
     fclose(notes);
-    /* MPI_Finalize waits for ranks that are no more. */
-    _exit(0);
+    /* Without MPI_Finalize, which waits for ranks that are no more. */
+    exit(0);
 }
 
 #else

@@ -21,7 +21,6 @@ device_programs = tests/unit/cuda/events tests/unit/cuda/exported tests/unit/cud
 	tests/unit/cuda/kernels_uniform tests/unit/cuda/pinned_pool
 device_mpi_tests += \
 	tests/mpi/device \
-	tests/mpi/device_steps \
 	tests/mpi/device_faults \
 	tests/mpi/device_fork \
 	tests/mpi/device_peers \

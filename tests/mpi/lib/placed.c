@@ -5,14 +5,12 @@
 
 #include "placed.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../lib/tap.h"
 #include "check.h"
 #include "device.h"
-#include "traffic.h"
 
 #define MARGIN 64
 #define MARK 0xA5
@@ -90,8 +88,13 @@ static int call(const struct placed *sum, const void *from, void *to, MPI_Comm c
 
     PMPI_Type_get_extent(datatype, &bound, &extent);
     count = (int)(bytes_of(sum) / (size_t)extent);
-    return exact ? PMPI_Allreduce(from, to, count, datatype, op, comm)
-                 : MPI_Allreduce(from, to, count, datatype, op, comm);
+    if (exact)
+        return PMPI_Allreduce(from, to, count, datatype, op, comm);
+#if MPI_VERSION >= 4
+    if (sum->large)
+        return MPI_Allreduce_c(from, to, count, datatype, op, comm);
+#endif
+    return MPI_Allreduce(from, to, count, datatype, op, comm);
 }
 
 /* A buffer and what is to be in it, of the sum's bytes SHIFT bytes behind a margin. */
@@ -187,36 +190,4 @@ bool placed_reference(const struct placed *sum, MPI_Comm comm, void *result)
 bool placed_exact(const struct placed *sum, MPI_Comm comm, void *result)
 {
     return plain(sum, comm, result, true);
-}
-
-/* ---- two sums ---- */
-
-/* Says on this rank alone what is not so. */
-static bool want(bool holds, const struct placed *sum, const char *what)
-{
-    if (!holds)
-        fprintf(stderr, "rank %d: %zu elements, %s, from %s to %s: %s\n", check_rank, sum->count,
-                data_name(sum->kind), sum->in_place ? "the same" : place_name(sum->from),
-                place_name(sum->to), what);
-    return holds;
-}
-
-bool placed_agrees(const struct placed *sum, MPI_Comm comm, MPI_Comm other)
-{
-    size_t bytes = bytes_of(sum);
-    unsigned char *result = check_memory(bytes), *reference = check_memory(bytes);
-    uint64_t start = traffic_messages(), between;
-    bool good = want(placed_sum(sum, comm, result), sum, "an error, or bytes outside are changed");
-
-    between = traffic_messages();
-    good = want(between > start || !traffic_has_all(), sum, "not compressed") && good;
-    good = want(placed_reference(sum, other, reference), sum, "the reference failed") && good;
-    good = want(traffic_messages() - between == between - start, sum,
-                "not as many messages as in ordinary memory") &&
-           good;
-    good = want(memcmp(result, reference, bytes) == 0, sum, "not as in ordinary memory") && good;
-    good = want(check_same(result, bytes, comm), sum, "not the same on all ranks") && good;
-    free(result);
-    free(reference);
-    return good;
 }

@@ -27,11 +27,6 @@ static inline bool place_any(const char *name)
     return place_begin(name, false);
 }
 
-static inline bool place_soft(const char *name)
-{
-    return place_begin(name, true);
-}
-
 /* A buffer of the BYTES at CONTENT; place_read copies it back, also while the program itself cannot
  * touch it. */
 void *place_make(enum place place, const void *content, size_t bytes);
@@ -49,6 +44,7 @@ struct placed {
     size_t ahead, further; /* bytes that the send and the receive buffer are misaligned by */
     MPI_Datatype datatype; /* 0: the type's own; COUNT elements may be fewer of these */
     MPI_Op op;             /* 0: MPI_SUM */
+    bool large;            /* by MPI_Allreduce_c, if the MPI has it */
 };
 
 /* MPI_Allreduce. False if it failed, changed its send buffer or wrote outside its receive buffer.

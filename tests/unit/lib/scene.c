@@ -205,6 +205,7 @@ static int counted_send(const void *buffer, int count, cgx_mpi_datatype type, in
 
         memcpy(garbled, buffer, (size_t)count);
         garbled[byte] ^= 0xFF;
+        garbled[13] ^= 0xFF; /* the number of elements, which is said then */
         code = loopback_mpi.Isend(garbled, count, type, to, tag, comm, request);
         free(garbled); /* it has been copied */
         atomic_store(&fault_came, true);

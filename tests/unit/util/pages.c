@@ -7,6 +7,7 @@
 
 #include "util/pages.h"
 
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,18 @@ static void test_fork(const char *name, int file)
     ok(!is_mapped(), "%s: then it is gone", name);
 }
 
+static void test_again(void)
+{
+    int file = open("/proc/self/exe", O_RDONLY);
+    void *again, *text = mmap(NULL, 1, PROT_READ, MAP_SHARED, file, 0);
+
+    again = cgx_pages_again(text, 1, false);
+    ok(again != NULL && memcmp(again, text, 4) == 0, "what may be read can be mapped again");
+    ok(cgx_pages_again(text, 1, true) == NULL, "but not to be written");
+    ok(cgx_pages_again(NULL, 1, false) == NULL, "what is not there is not mapped again");
+    close(file);
+}
+
 int main(void)
 {
     int file = memfd_create("pages", MFD_CLOEXEC);
@@ -83,6 +96,7 @@ int main(void)
         bail_out("no file");
     test_fork("of no file", -1);
     test_fork("of a file", file);
+    test_again();
     memory = cgx_pages_map(0, -1);
     ok(memory != NULL, "no bytes are an address");
     cgx_pages_unmap(memory, 0);
