@@ -49,11 +49,6 @@ CALL(Allgather,
       cgx_mpi_datatype recvtype, cgx_mpi_comm comm),
      (const void *, int, HANDLE, void *, int, HANDLE, HANDLE),
      (sendbuf, sendcount, NATIVE(sendtype), recvbuf, recvcount, NATIVE(recvtype), NATIVE(comm)))
-CALL(Reduce,
-     (const void *sendbuf, void *recvbuf, int count, cgx_mpi_datatype datatype, cgx_mpi_op op,
-      int root, cgx_mpi_comm comm),
-     (const void *, void *, int, HANDLE, HANDLE, int, HANDLE),
-     (sendbuf, recvbuf, count, NATIVE(datatype), NATIVE(op), root, NATIVE(comm)))
 CALL(Isend,
      (const void *buf, int count, cgx_mpi_datatype datatype, int dest, int tag, cgx_mpi_comm comm,
       void *request),

@@ -105,8 +105,6 @@ struct cgx_mpi {
                        cgx_mpi_datatype datatype, cgx_mpi_op op, cgx_mpi_comm comm); /* or NULL */
     int (*Allgather)(const void *sendbuf, int sendcount, cgx_mpi_datatype sendtype, void *recvbuf,
                      int recvcount, cgx_mpi_datatype recvtype, cgx_mpi_comm comm);
-    int (*Reduce)(const void *sendbuf, void *recvbuf, int count, cgx_mpi_datatype datatype,
-                  cgx_mpi_op op, int root, cgx_mpi_comm comm);
 
     /* Arrays of requests and statuses are the library's own, of request_bytes and status_bytes per
      * entry. Iprobe, last, is called only to let MPI progress. */
