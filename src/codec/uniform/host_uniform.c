@@ -344,11 +344,12 @@ static enum cgx_status reduce_group(const struct cgx_walk *walk, const struct cg
     for (size_t p = 0; p < work->nsources; p++) {
         const unsigned char *elements = cgx_walk_unquantised(walk, work, p, bucket->first);
 
-        if (elements)
+        if (elements) {
+            cgx_walk_prefetch(elements, bucket->count * cgx_dtype_size(walk->coding->dtype));
             add_elements(walk, work, bucket, elements, p == 0, sum);
-        else if (restore_group(walk, bucket, &place, work->sources[p],
-                               p > 0 ? CGX_UNIFORM_SOURCE : CGX_UNIFORM_FIRST_SOURCE,
-                               sum) != CGX_OK)
+        } else if (restore_group(walk, bucket, &place, work->sources[p],
+                                 p > 0 ? CGX_UNIFORM_SOURCE : CGX_UNIFORM_FIRST_SOURCE,
+                                 sum) != CGX_OK)
             return CGX_ERR_FORMAT;
     }
     for (size_t i = bucket->count; i < CGX_UNIFORM_GROUP; i++)
