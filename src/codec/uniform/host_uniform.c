@@ -231,10 +231,11 @@ static void quantise_group(const struct cgx_walk *walk, const struct cgx_bucket 
     uint64_t kinds;
     uint32_t end;
 
-    if (part > 0)
-        least = cgx_uniform_floor(
-            head.step, part, squares,
-            (uint32_t)(bucket->count - walk->kernels->zeros(values, bucket->count, is_sum)));
+    if (part > 0) {
+        size_t zeros = walk->kernels->zeros(values, bucket->count, is_sum);
+
+        least = cgx_uniform_floor(head.step, part, squares, (uint32_t)(bucket->count - zeros));
+    }
     head.words += encode_group(walk, bucket, place, &head, values, is_sum, least, payload, &kinds);
     /* Pads the last group to a multiple of 16 bytes. */
     *(uint64_t *)(void *)(payload + word_at(place, head.words)) = 0;

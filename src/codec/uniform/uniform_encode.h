@@ -271,7 +271,6 @@ INLINE size_t encode_group(const struct cgx_uniform_group *group, const cgx_floa
         all.kinds[b] = all.parameters[b] = cgx_uniform_form(all.sums[b], CGX_UNIFORM_BLOCK);
     for (unsigned b = 0; b < blocks; b++) {
         const cgx_float32 *block = values + (size_t)CGX_UNIFORM_BLOCK * b;
-
         const bool large = all.sums[b] >= TOO_LARGE && at_least(all.codes[b], TOO_LARGE) != 0;
 
         if ((zeros >> b & 1) != 0 || large)
