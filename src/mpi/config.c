@@ -27,11 +27,15 @@ static struct cgx_rules *rules;
  * 0 time to do both. */
 static bool reports_here(int level)
 {
+    static bool has_waited;
+
     if (cgx_world_rank() <= 0)
         return true;
     if (level != CGX_LOG_ERROR || settings.enable != CGX_ENABLE_STRICT)
         return false;
-    sleep(3);
+    if (!has_waited)
+        sleep(3);
+    has_waited = true;
     return true;
 }
 
