@@ -65,7 +65,7 @@ static enum storm_what draw_what(struct draw *draw)
 
     if (dice < 68)
         return STORM_FLOAT32;
-    if (dice < 81)
+    if (dice < 81 && element_datatype(ELEMENT_FLOAT16) != MPI_DATATYPE_NULL)
         return STORM_FLOAT16;
     if (dice < 90)
         return STORM_OPAQUE16;
