@@ -185,6 +185,15 @@ static bool is_expected(const struct cgx_slice *slice, const struct cgx_transfer
     return header->flags != 0 || (transfer->filled == transfer->bytes && header->bytes == payload);
 }
 
+/* Whether HEADER is of a sum of another count or type. */
+static bool differs(const struct cgx_slice *slice, const struct cgx_message *header)
+{
+    const struct cgx_plan *plan = &slice->coll->schedule->plan;
+
+    return header->elements > 0 &&
+           (header->elements != elements_of(plan) || header->dtype != plan->dtype);
+}
+
 /* Logs that the message of TRANSFER belongs to another call. HEADER is all zeros if the message has
  * none. */
 static void log_unexpected(const struct cgx_slice *slice, const struct cgx_transfer *transfer,
@@ -192,11 +201,10 @@ static void log_unexpected(const struct cgx_slice *slice, const struct cgx_trans
 {
     static const char *const types[] = {"float32", "float16", "bfloat16"};
     const struct cgx_plan *plan = &slice->coll->schedule->plan;
-    char differ[192] = "";
+    char both[192] = "";
 
-    if (header->elements > 0 &&
-        (header->elements != elements_of(plan) || header->dtype != plan->dtype))
-        snprintf(differ, sizeof differ,
+    if (differs(slice, header))
+        snprintf(both, sizeof both,
                  "ranks called MPI_Allreduce with different counts or types at one time, rank %d "
                  "with %u%s elements of %s, this rank with %zu of %s: ",
                  transfer->peer, (unsigned)header->elements,
@@ -205,7 +213,7 @@ static void log_unexpected(const struct cgx_slice *slice, const struct cgx_trans
     cgx_log(CGX_LOG_ERROR,
             "%sa message of rank %d of the communicator is not what the plan says (%zu of %zu "
             "bytes, number %u for %u, plan %08x for %08x)",
-            differ, transfer->peer, transfer->filled, transfer->bytes, header->seq,
+            both, transfer->peer, transfer->filled, transfer->bytes, header->seq,
             slice->seq & 0xFFFFu, (unsigned)header->plan, (unsigned)slice->coll->state.hash);
 }
 
@@ -226,8 +234,9 @@ static void read_message(struct cgx_slice *slice, const struct cgx_transfer *tra
     slice->heard++;
     slice->agreeing += expected && cgx_sketch_agrees(&slice->coll->sketch, header.sketch);
     slice->zeros += expected && cgx_sketch_is_alone(&slice->coll->sketch, header.sketch);
+    /* MPI may write beyond the shorter of two buffers, or wait for ever. */
     if (fails && cgx_slice_is_early(slice))
-        cgx_slice_decline(slice, CGX_DECLINED);
+        cgx_slice_decline(slice, differs(slice, &header) ? CGX_UNRECOVERABLE : CGX_DECLINED);
     else if (fails)
         slice->lost = slice->missed = true;
 }

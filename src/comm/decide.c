@@ -54,7 +54,7 @@ int cgx_decide_raise(cgx_mpi_comm comm, enum cgx_reason refusal)
 {
     return cgx_errors_raise(comm, cgx_reason_is_unrecoverable(refusal)
                                       ? cgx_reasons[refusal].text
-                                      : "a rank cannot use its buffers");
+                                      : "a rank cannot use its buffers, or sums something else");
 }
 
 /* CAPABILITY has its backend, which decides how payloads travel, only if it was obtained for

@@ -137,7 +137,7 @@ static void put_sizes(struct cgx_json *json)
 
 static void put_large_sums(struct cgx_json *json, const struct cgx_totals *totals)
 {
-    struct cgx_exact_kind kind;
+    struct cgx_exact_kind kind, others = {0};
 
     cgx_json_begin(json, "large_sums", '{');
     put_large(json, "compressed", &totals->compressed);
@@ -148,11 +148,10 @@ static void put_large_sums(struct cgx_json *json, const struct cgx_totals *total
     for (size_t i = 0; i < CGX_EXACT_KINDS && cgx_totals_kind(i, &kind); i++)
         put_exact_kind(json, &kind);
     cgx_json_close(json, ']');
-    if (!cgx_totals_kind(CGX_EXACT_KINDS, &kind))
-        kind = (struct cgx_exact_kind){0};
+    cgx_totals_kind(CGX_EXACT_KINDS, &others);
     cgx_json_open(json, "exact_others", '{');
-    cgx_json_count(json, "calls", kind.calls);
-    cgx_json_number(json, "seconds", 1e-9 * (double)kind.nanoseconds);
+    cgx_json_count(json, "calls", others.calls);
+    cgx_json_number(json, "seconds", 1e-9 * (double)others.nanoseconds);
     cgx_json_close(json, '}');
     put_sizes(json);
     cgx_json_close(json, '}');

@@ -63,7 +63,8 @@ static bool is_consistent(const struct scene *scene)
 
     if (scene_all_are(scene, CGX_OUTCOME_DECLINED))
         return scene_is_untouched(scene);
-    if (scene_all_are(scene, CGX_OUTCOME_HALFWAY))
+    if (scene_all_are(scene, CGX_OUTCOME_HALFWAY) ||
+        scene_all_are(scene, CGX_OUTCOME_UNRECOVERABLE))
         return true;
     for (unsigned r = 0; r < scene->ranks; r++) {
         /* One that cannot know what others have seen of their data is broken. */
@@ -82,6 +83,10 @@ static bool is_consistent(const struct scene *scene)
 
 static void test_faults(int what, const char *name)
 {
+    /* A garbled message is of another number of elements. */
+    const enum cgx_outcome early_outcome =
+        what == SCENE_MESSAGE ? CGX_OUTCOME_UNRECOVERABLE : CGX_OUTCOME_DECLINED;
+
     for (size_t t = 0; t < TOPOLOGIES; t++) {
         unsigned cases = 0;
         bool consistent = true;
@@ -108,7 +113,7 @@ static void test_faults(int what, const char *name)
                     /* What fails before there are few sums, and the first message of a rank, come
                      * early enough for all to know, and any message is seen. */
                     if (early || (what == SCENE_MESSAGE && nth == 0)
-                            ? scene_all_are(&scene, CGX_OUTCOME_DECLINED)
+                            ? scene_all_are(&scene, early_outcome)
                             : is_consistent(&scene) && !(what == SCENE_MESSAGE &&
                                                          scene_all_are(&scene, CGX_OUTCOME_DONE)))
                         continue;
@@ -129,7 +134,8 @@ static void test_faults(int what, const char *name)
 /* Ranks that missed what others have seen must meet them in no other collective. */
 static bool is_held_back(const struct scene *scene)
 {
-    if (scene_all_are(scene, CGX_OUTCOME_HELD) || scene_all_are(scene, CGX_OUTCOME_DECLINED))
+    if (scene_all_are(scene, CGX_OUTCOME_HELD) || scene_all_are(scene, CGX_OUTCOME_DECLINED) ||
+        scene_all_are(scene, CGX_OUTCOME_UNRECOVERABLE))
         return scene_is_untouched(scene);
     for (unsigned r = 0; r < scene->ranks; r++) {
         if (scene->outcomes[r] != CGX_OUTCOME_HELD && scene->outcomes[r] != CGX_OUTCOME_BROKEN)
