@@ -191,7 +191,7 @@ void work_create(struct work *work, const struct run *run, size_t bytes)
     for (size_t i = 0; i < work->count + (size_t)SHIFTS * SHIFT; i++)
         work->in[i] = value(run->rank, i);
     for (size_t i = 0; i < work->count; i++)
-        work->half_in[i] = cgx_to_float16(work->in[i]);
+        work->half_in[i] = cgx_to_float16(value(run->rank, i));
 }
 
 void work_free(struct work *work)

@@ -214,7 +214,7 @@ static bool holds(const struct slots *slots, CUdeviceptr at, const void *expecte
     bench_must(found != NULL ? slots->device.cuda->cuMemcpyDtoH(found, at, bytes)
                              : CUDA_ERROR_OUT_OF_MEMORY,
                "cuMemcpyDtoH");
-    same = bytes > 0 && memcmp(found, expected, bytes) == 0;
+    same = found && bytes > 0 && memcmp(found, expected, bytes) == 0;
     free(found);
     return same;
 }
