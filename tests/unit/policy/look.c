@@ -124,8 +124,21 @@ static enum cgx_look growing(double factor)
     return verdict(kinds, CGX_LOOK_WINDOW);
 }
 
+/* Sums of a common part and one of their OWN, of one size for nine sums. */
+static enum cgx_look steady_for_nine(double own)
+{
+    struct kind kinds[CGX_LOOK_WINDOW];
+
+    for (unsigned i = 0; i < CGX_LOOK_WINDOW; i++)
+        kinds[i] =
+            (struct kind){.size = i < 9 ? 1 : 1.1, .own = own, .common = sqrt(1 - own * own)};
+    return verdict(kinds, CGX_LOOK_WINDOW);
+}
+
 static void test_sizes(void)
 {
+    ok(steady_for_nine(0.5) == CGX_LOOK_STEADY && steady_for_nine(0.9) == CGX_LOOK_GRADIENT,
+       "nine sums of one size are enough if they are near each other");
     ok(growing(2) == CGX_LOOK_GRADIENT, "sizes may fall by 2^10 in a window");
     ok(growing(0.4) == CGX_LOOK_WILD, "sizes that fall by 2.5 in each sum are wild");
     expect(CGX_LOOK_GRADIENT, "two kinds of sums of very different size",
