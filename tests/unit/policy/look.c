@@ -64,12 +64,13 @@ static enum cgx_look joint(const struct cgx_window *windows, size_t count)
     return cgx_window_judge(&windows[0], least);
 }
 
-/* The verdict on a window of sums of KINDS, COUNT of them in turn. */
-static enum cgx_look verdict(const struct kind *kinds, unsigned count)
+/* The verdict on a window of sums of KINDS, COUNT of them in turn; of three looks if TOLD. */
+static enum cgx_look verdict(const struct kind *kinds, unsigned count, bool told)
 {
     struct cgx_window window = new_window();
     enum cgx_look found;
 
+    window.told = told;
     for (unsigned i = 0; !cgx_window_ends(&window); i++)
         look(&window, &kinds[i % count], i);
     found = joint(&window, 1);
@@ -80,7 +81,7 @@ static enum cgx_look verdict(const struct kind *kinds, unsigned count)
 static void expect(enum cgx_look expected, const char *what, const struct kind *kinds,
                    unsigned count)
 {
-    enum cgx_look found = verdict(kinds, count);
+    enum cgx_look found = verdict(kinds, count, false);
 
     ok(found == expected, "%s: %s", what, cgx_looks[found].name);
 }
@@ -126,7 +127,7 @@ static enum cgx_look growing(double factor)
 
     for (unsigned i = 0; i < CGX_LOOK_WINDOW; i++)
         kinds[i] = (struct kind){.size = pow(factor, i / 2.0), .own = 1};
-    return verdict(kinds, CGX_LOOK_WINDOW);
+    return verdict(kinds, CGX_LOOK_WINDOW, false);
 }
 
 static void test_sizes(void)
@@ -138,25 +139,12 @@ static void test_sizes(void)
            5);
 }
 
-/* A window of three looks. */
-static enum cgx_look verdict_told(const struct kind *kind)
-{
-    struct cgx_window window = new_window();
-    enum cgx_look found;
-
-    window.told = true;
-    for (unsigned i = 0; i < CGX_LOOK_TOLD; i++)
-        look(&window, kind, i);
-    found = cgx_window_ends(&window) ? joint(&window, 1) : CGX_LOOK_UNKNOWN;
-    cgx_window_clear(&window);
-    return found;
-}
-
 static void test_told(void)
 {
     const struct kind slow = {.size = 1, .common = 1, .own = 0.25};
 
-    ok(verdict_told(&gradient) == CGX_LOOK_GRADIENT && verdict_told(&slow) == CGX_LOOK_STILL,
+    ok(verdict(&gradient, 1, true) == CGX_LOOK_GRADIENT &&
+           verdict(&slow, 1, true) == CGX_LOOK_STILL,
        "where the step is told, three sums show gradients and what hardly changes");
 }
 
@@ -197,7 +185,8 @@ static void test_magnitudes(void)
         const struct kind slow = {.size = sizes[i], .common = 1, .own = 0.2};
         const struct kind other = {.size = sizes[i], .own = 1};
 
-        ok(verdict(&slow, 1) == CGX_LOOK_STILL && verdict(&other, 1) == CGX_LOOK_GRADIENT,
+        ok(verdict(&slow, 1, false) == CGX_LOOK_STILL &&
+               verdict(&other, 1, false) == CGX_LOOK_GRADIENT,
            "elements of %g are compared as others are", sizes[i]);
     }
 }
