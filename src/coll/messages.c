@@ -186,7 +186,7 @@ static bool is_expected(const struct cgx_slice *slice, const struct cgx_transfer
 }
 
 /* Whether HEADER is of a sum of another count or type. */
-static bool differs(const struct cgx_slice *slice, const struct cgx_message *header)
+static bool is_other_sum(const struct cgx_slice *slice, const struct cgx_message *header)
 {
     const struct cgx_plan *plan = &slice->coll->schedule->plan;
 
@@ -203,7 +203,7 @@ static void log_unexpected(const struct cgx_slice *slice, const struct cgx_trans
     const struct cgx_plan *plan = &slice->coll->schedule->plan;
     char both[192] = "";
 
-    if (differs(slice, header))
+    if (is_other_sum(slice, header))
         snprintf(both, sizeof both,
                  "ranks called MPI_Allreduce with different counts or types at one time, rank %d "
                  "with %u%s elements of %s, this rank with %zu of %s: ",
@@ -236,7 +236,7 @@ static void read_message(struct cgx_slice *slice, const struct cgx_transfer *tra
     slice->zeros += expected && cgx_sketch_is_alone(&slice->coll->sketch, header.sketch);
     /* MPI may write beyond the shorter of two buffers, or wait for ever. */
     if (fails && cgx_slice_is_early(slice))
-        cgx_slice_decline(slice, differs(slice, &header) ? CGX_UNRECOVERABLE : CGX_DECLINED);
+        cgx_slice_decline(slice, is_other_sum(slice, &header) ? CGX_UNRECOVERABLE : CGX_DECLINED);
     else if (fails)
         slice->lost = slice->missed = true;
 }

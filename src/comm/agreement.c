@@ -97,7 +97,7 @@ static void name_differences(const struct record *record)
                                                                       : "set the same");
 }
 
-static int reduce(cgx_mpi_comm comm, struct record *record, cgx_mpi_op op)
+static int reduce_record(cgx_mpi_comm comm, struct record *record, cgx_mpi_op op)
 {
     return cgx_mpi_reduce(comm, record, 2 * RECORD_WORDS, cgx_mpi()->UINT32_T, op);
 }
@@ -143,7 +143,7 @@ static int check_preloaded(cgx_mpi_comm comm, bool *all_here)
         all += rank_hash((uint32_t)i);
     fill_multiples(&sum, rank_hash((uint32_t)rank));
     fill_multiples(&expected, all);
-    code = reduce(comm, &sum, mpi->SUM);
+    code = reduce_record(comm, &sum, mpi->SUM);
     *all_here = memcmp(&sum, &expected, sizeof sum) == 0;
     return code;
 }
@@ -162,7 +162,7 @@ int cgx_agree_settings(cgx_mpi_comm comm, const struct cgx_agreement *agreement,
     code = check_preloaded(comm, &all_here);
     fill_record(&record, agreement);
     if (code == CGX_MPI_SUCCESS && all_here)
-        code = reduce(comm, &record, mpi->MIN);
+        code = reduce_record(comm, &record, mpi->MIN);
     if (code != CGX_MPI_SUCCESS) {
         cgx_mpi_log_error(
             mpi,

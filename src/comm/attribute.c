@@ -31,7 +31,7 @@ static bool can_be_used(void)
 }
 
 /* Adds a holder to the key, which is made if there is none. */
-static int acquire(cgx_mpi_attribute_end *end, int *key)
+static int hold_key(cgx_mpi_attribute_end *end, int *key)
 {
     bool lasts = cgx_world_exists(), late = cgx_world_is_over(), acquired = false;
     int made = NO_KEYVAL, code = CGX_MPI_SUCCESS;
@@ -73,7 +73,7 @@ void cgx_attribute_end(void)
 
 int cgx_attribute_set(cgx_mpi_comm comm, struct cgx_comm *state, cgx_mpi_attribute_end *end)
 {
-    int key = NO_KEYVAL, code = acquire(end, &key);
+    int key = NO_KEYVAL, code = hold_key(end, &key);
 
     if (code != CGX_MPI_SUCCESS)
         return code;

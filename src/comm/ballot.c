@@ -56,24 +56,24 @@ static int raise_different(const struct cgx_comm *state, const uint32_t *head)
         name_of(most[KIND]), (unsigned)most[SERIAL], (unsigned)most[ELEMENTS], (int)most[POSITION]);
 }
 
-static int reduce(const struct cgx_comm *state, uint32_t *words, size_t count)
+static int reduce_words(const struct cgx_comm *state, uint32_t *words, size_t count)
 {
     return cgx_mpi_reduce(state->comm, words, (int)count, cgx_mpi()->UINT32_T, cgx_mpi()->MIN);
 }
 
 /* Reduces RECORD and, if it shows that all ranks are at ONE ballot, those of the COUNT WORDS that
  * do not fit in it. */
-static int vote(const struct cgx_comm *state, uint32_t *record, uint32_t *words, size_t count,
-                bool *one)
+static int reduce_ballot(const struct cgx_comm *state, uint32_t *record, uint32_t *words,
+                         size_t count, bool *one)
 {
     const size_t first = cgx_smaller(count, CGX_BALLOT_WORDS);
     int code;
 
     memcpy(record + HEAD, words, first * sizeof *words);
-    code = reduce(state, record, HEAD + CGX_BALLOT_WORDS);
+    code = reduce_words(state, record, HEAD + CGX_BALLOT_WORDS);
     *one = code == CGX_MPI_SUCCESS && is_one(record);
     if (*one && count > first)
-        code = reduce(state, words + first, count - first);
+        code = reduce_words(state, words + first, count - first);
     memcpy(words, record + HEAD, first * sizeof *words);
     return code;
 }
@@ -90,7 +90,7 @@ int cgx_ballot(struct cgx_comm *state, enum cgx_ballot_kind kind,
     cgx_ballot_pair(record + ELEMENTS, about ? (uint32_t)cgx_smaller(about->count, UINT32_MAX) : 0);
     cgx_ballot_pair(record + POSITION, about ? about->position : CGX_POSITION_NONE);
     cgx_ballot_pair(record + WORDS, (uint32_t)count);
-    code = vote(state, record, words, count, &one);
+    code = reduce_ballot(state, record, words, count, &one);
     if (code != CGX_MPI_SUCCESS)
         code = cgx_errors_raise_code(state->comm, code, "ranks could not agree on %s", names[kind]);
     else if (!one)

@@ -35,7 +35,7 @@ static void forget_history(struct cgx_callsite *site)
     memset(&site->shared.history, 0, sizeof site->shared.history);
 }
 
-static void enter(struct cgx_callsite *site, enum cgx_site_state state)
+static void enter_state(struct cgx_callsite *site, enum cgx_site_state state)
 {
     site->shared.state = state;
     site->shared.held = 0;
@@ -46,28 +46,28 @@ static void enter(struct cgx_callsite *site, enum cgx_site_state state)
     site->step_size = (struct cgx_step_size){.mean = 0};
 }
 
-static void agree(struct cgx_callsite *site)
+static void begin_compressed(struct cgx_callsite *site)
 {
     site->shared.unknown.wait = 0;
-    enter(site, CGX_SITE_COMPRESSED);
+    enter_state(site, CGX_SITE_COMPRESSED);
 }
 
-static void decline(struct cgx_callsite *site, enum cgx_reason reason)
+static void decline_site(struct cgx_callsite *site, enum cgx_reason reason)
 {
     site->reason = reason == CGX_REASON_NONE ? CGX_REASON_OTHER_RANK : reason;
     cgx_backoff_fail(&site->shared.declined, FIRST_DECLINED, MOST_DECLINED);
-    enter(site, CGX_SITE_DECLINED);
+    enter_state(site, CGX_SITE_DECLINED);
 }
 
-static void judge(struct cgx_callsite *site, enum cgx_look look)
+static void judge_window(struct cgx_callsite *site, enum cgx_look look)
 {
     site->shared.clear = look == CGX_LOOK_GRADIENT;
     if (site->shared.clear) {
         site->shared.suspect = false;
-        agree(site);
+        begin_compressed(site);
     } else if (cgx_look_is_state(look)) {
         cgx_backoff_fail(&site->shared.blocked, FIRST_BLOCKED, MOST_BLOCKED);
-        enter(site, CGX_SITE_BLOCKED);
+        enter_state(site, CGX_SITE_BLOCKED);
     } else {
         cgx_backoff_fail(&site->shared.unknown, FIRST_UNKNOWN, MOST_UNKNOWN);
         cgx_window_clear(&site->window);
@@ -75,14 +75,14 @@ static void judge(struct cgx_callsite *site, enum cgx_look look)
 }
 
 /* Takes a compressed call that was done again. What it sums now may be of another size. */
-static void hold(struct cgx_callsite *site)
+static void hold_call(struct cgx_callsite *site)
 {
     if (site->shared.state != CGX_SITE_COMPRESSED || ++site->shared.held < HELD_ENOUGH)
         return;
     site->shared.clear = false;
     site->shared.suspect = true;
     site->inputs.sizes = (struct cgx_sizes){.count = 0};
-    enter(site, CGX_SITE_NEW);
+    enter_state(site, CGX_SITE_NEW);
 }
 
 /* Takes a call that some rank could not serve for want of memory for a history. */
@@ -97,20 +97,20 @@ void cgx_callsite_note(struct cgx_callsite *site, const struct cgx_site_note *no
     site->shared.pending = note->event == CGX_EVENT_LOOKED && cgx_window_ends(&site->window);
     switch (note->event) {
     case CGX_EVENT_AGREED:
-        agree(site);
+        begin_compressed(site);
         break;
     case CGX_EVENT_DECLINED:
-        decline(site, note->reason);
+        decline_site(site, note->reason);
         break;
     case CGX_EVENT_JUDGED:
-        judge(site, note->look);
+        judge_window(site, note->look);
         break;
     case CGX_EVENT_RAN:
         site->shared.held = 0;
         site->shared.runs++;
         break;
     case CGX_EVENT_HELD:
-        hold(site);
+        hold_call(site);
         break;
     case CGX_EVENT_NO_HISTORY:
         refuse_history(site);

@@ -141,7 +141,7 @@ static enum cgx_reason reason_of_first(const struct cgx_comm *state, uint64_t co
 
 /* Ranks compare settings and the hints of this communicator. All of them have the tables
  * afterwards, or refuse all calls. */
-static int agree(struct cgx_comm *state)
+static int agree_terms(struct cgx_comm *state)
 {
     const struct cgx_settings *settings = cgx_config();
     struct cgx_agreement agreement;
@@ -222,7 +222,7 @@ int cgx_comm_get(cgx_mpi_comm comm, uint64_t count, unsigned type, struct cgx_co
     if ((*state)->terms.agreed)
         return CGX_MPI_SUCCESS;
     if (!cgx_tables_take_first(*state, count, type))
-        return agree(*state);
+        return agree_terms(*state);
     *first = reason_of_first(*state, count);
     return CGX_MPI_SUCCESS;
 }

@@ -33,7 +33,7 @@ bool cgx_decide_looks(const struct cgx_callsite *site)
 
 /* ---- what follows from the ranks' votes ---- */
 
-static void judge(struct cgx_comm *state, struct cgx_callsite *site, const uint32_t *data)
+static void judge_site(struct cgx_comm *state, struct cgx_callsite *site, const uint32_t *data)
 {
     const struct cgx_site_note note = {.event = CGX_EVENT_JUDGED,
                                        .look = cgx_window_judge(&site->window, data)};
@@ -98,8 +98,8 @@ static struct cgx_callsite *next_pending(struct cgx_comm *state, const struct cg
 
 /* All ranks have what SITE's calls need. They say whether they can serve this one, and what the
  * windows of all sites of the step have shown. */
-static int meet(struct cgx_comm *state, struct cgx_callsite *site,
-                struct cgx_capability *capability, struct cgx_answer *all)
+static int meet_at_site(struct cgx_comm *state, struct cgx_callsite *site,
+                        struct cgx_capability *capability, struct cgx_answer *all)
 {
     uint32_t *words = cgx_callsites_words(state->callsites), *data = words + CGX_VOTE_WORDS;
     struct cgx_callsite *other = NULL;
@@ -126,7 +126,7 @@ static void judge_others(struct cgx_comm *state, const struct cgx_callsite *site
     struct cgx_callsite *other = NULL;
 
     while ((other = next_pending(state, site, other))) {
-        judge(state, other, data += CGX_LOOK_WORDS);
+        judge_site(state, other, data += CGX_LOOK_WORDS);
         if (other->shared.state == CGX_SITE_COMPRESSED)
             log_compressed(state, other, capability);
     }
@@ -168,7 +168,7 @@ int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
     if (site->shared.pending)
         cgx_window_vote(&site->window, all.data);
     code = renews ? cgx_resources_get(state, site, capability, &all)
-                  : meet(state, site, capability, &all);
+                  : meet_at_site(state, site, capability, &all);
     if (code != CGX_MPI_SUCCESS)
         return code;
     if (all.vote == CGX_UNRECOVERABLE) {
@@ -181,7 +181,7 @@ int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
         return CGX_MPI_SUCCESS;
     }
     if (site->shared.pending)
-        judge(state, site, all.data);
+        judge_site(state, site, all.data);
     else
         cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_AGREED});
     if (site->shared.state == CGX_SITE_COMPRESSED)

@@ -82,7 +82,7 @@ static struct cgx_network network_of(const struct cgx_nodes *nodes, uint32_t mbi
 /* Sets STATE's nodes, network and pace, which both sides of a message must have in common. The size
  * of fragments depends on the network's speed, which is low if it is unknown or if all ranks are on
  * one node and send nothing over it. */
-static void place(struct cgx_comm *state, struct cgx_placing *placing)
+static void place_ranks(struct cgx_comm *state, struct cgx_placing *placing)
 {
     const size_t ranks = (size_t)state->size;
     uint32_t mbits = UINT32_MAX;
@@ -121,7 +121,7 @@ static const char *grid_words(const struct cgx_nodes *nodes, const struct cgx_se
                : "";
 }
 
-static void describe(const struct cgx_comm *state, const struct cgx_settings *settings)
+static void log_placement(const struct cgx_comm *state, const struct cgx_settings *settings)
 {
     const struct cgx_nodes *nodes = state->places.nodes;
     const char *in_grid = grid_words(nodes, settings);
@@ -169,9 +169,9 @@ static int find_nodes(struct cgx_comm *state, struct cgx_placing *placing, bool 
         cgx_private_break(state, code);
         return code;
     }
-    place(state, placing);
+    place_ranks(state, placing);
     if (state->rank == 0)
-        describe(state, cgx_config());
+        log_placement(state, cgx_config());
     return code;
 }
 

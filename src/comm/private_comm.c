@@ -32,7 +32,7 @@ static struct cgx_private_comm *all;
 static int alive; /* including reserved ones */
 static int next_number = 1;
 
-static int most(void)
+static int most_communicators(void)
 {
     int communicators = cgx_mpi()->communicators, rest = communicators - PROGRAMS - OTHERS;
 
@@ -63,14 +63,14 @@ static bool tolerates_failures(void)
            *on;
 }
 
-static void revoke(cgx_mpi_comm comm)
+static void revoke_private(cgx_mpi_comm comm)
 {
     if (comm && cgx_mpi()->Comm_revoke)
         cgx_mpi()->Comm_revoke(comm);
 }
 
 /* A communicator that can be shared in place of MADE, or NULL. */
-static struct cgx_private_comm *find(const struct cgx_private_comm *made)
+static struct cgx_private_comm *find_shareable(const struct cgx_private_comm *made)
 {
     struct cgx_private_comm *found = NULL;
 
@@ -86,7 +86,7 @@ static struct cgx_private_comm *find(const struct cgx_private_comm *made)
     return found;
 }
 
-static void use(struct cgx_comm *state, struct cgx_private_comm *shared)
+static void use_shared(struct cgx_comm *state, struct cgx_private_comm *shared)
 {
     pthread_mutex_lock(&lock);
     shared->users++;
@@ -100,7 +100,7 @@ static void use(struct cgx_comm *state, struct cgx_private_comm *shared)
 /* ---- making one ---- */
 
 /* Makes one for STATE, without its communicator; NULL if memory is short. */
-static struct cgx_private_comm *create(const struct cgx_comm *state)
+static struct cgx_private_comm *create_shared(const struct cgx_comm *state)
 {
     size_t ranks = is_threaded() || tolerates_failures() ? 0 : (size_t)state->size;
     struct cgx_private_comm *made = malloc(sizeof *made + ranks * sizeof made->ranks[0]);
@@ -115,7 +115,7 @@ static struct cgx_private_comm *create(const struct cgx_comm *state)
 
 /* Makes the communicator of MADE, with NUMBER, for STATE; none if MPI fails. By MPI_Comm_split,
  * since MPI_Comm_dup would run the program's attribute copy callbacks. */
-static void make(struct cgx_comm *state, struct cgx_private_comm *made, int number)
+static void split_caller(struct cgx_comm *state, struct cgx_private_comm *made, int number)
 {
     if (cgx_mpi_split(state->comm, state->rank, &made->comm) == CGX_MPI_SUCCESS)
         cgx_mpi()->Comm_set_errhandler(made->comm, cgx_mpi()->ERRORS_RETURN);
@@ -127,24 +127,24 @@ static void make(struct cgx_comm *state, struct cgx_private_comm *made, int numb
     made->next = all;
     all = made;
     pthread_mutex_unlock(&lock);
-    use(state, made);
+    use_shared(state, made);
 }
 
 /* Reserves one, if another is allowed: *RESERVED. Returns a number that is unused in this process.
  */
-static int reserve(bool *reserved)
+static int reserve_number(bool *reserved)
 {
     int number;
 
     pthread_mutex_lock(&lock);
-    *reserved = alive < most();
+    *reserved = alive < most_communicators();
     alive += *reserved;
     number = next_number;
     pthread_mutex_unlock(&lock);
     return number;
 }
 
-static void cancel(void)
+static void cancel_reserved(void)
 {
     pthread_mutex_lock(&lock);
     alive--;
@@ -158,9 +158,9 @@ void cgx_private_offer(const struct cgx_comm *state, struct cgx_private_offer *o
 {
     int number;
 
-    offer->made = create(state);
-    offer->found = offer->made ? find(offer->made) : NULL;
-    number = reserve(&offer->reserved);
+    offer->made = create_shared(state);
+    offer->found = offer->made ? find_shareable(offer->made) : NULL;
+    number = reserve_number(&offer->reserved);
     words[FOUND] = offer->found ? (uint32_t)offer->found->number : 0;
     words[FOUND + 1] = ~words[FOUND];
     words[ROOM] = offer->made && offer->reserved;
@@ -174,13 +174,13 @@ bool cgx_private_take(struct cgx_comm *state, struct cgx_private_offer *offer,
     const bool makes = wanted && !shares && words[ROOM] > 0;
 
     if (shares)
-        use(state, offer->found);
+        use_shared(state, offer->found);
     else if (makes)
-        make(state, offer->made, (int)~words[NUMBER]);
+        split_caller(state, offer->made, (int)~words[NUMBER]);
     if (!makes) {
         free(offer->made);
         if (offer->reserved)
-            cancel();
+            cancel_reserved();
     }
     if ((shares || makes) && joins)
         state->work = &state->private.shared->work;
@@ -205,7 +205,7 @@ void cgx_private_put(struct cgx_comm *state)
     if (frees && shared->comm)
         cgx_mpi()->Comm_free(&shared->comm);
     if (frees)
-        cancel();
+        cancel_reserved();
     if (last) {
         cgx_workspace_release(&shared->work, shared->broken || state->broken);
         free(shared);
@@ -221,7 +221,7 @@ void cgx_private_break(struct cgx_comm *state, int code)
         state->broken = code;
     if (state->private.shared && state->private.shared->broken == CGX_MPI_SUCCESS)
         state->private.shared->broken = code;
-    revoke(state->private.comm);
+    revoke_private(state->private.comm);
 }
 
 /* ---- workspaces ---- */

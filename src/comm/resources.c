@@ -89,8 +89,8 @@ static void decline(struct cgx_capability *capability, enum cgx_reason reason, e
 
 /* Finds and makes what is missing. *VOTE becomes that of all ranks: if they are able they have a
  * private communicator, of which a rank may lack its part if it is new. */
-static int offer(struct cgx_comm *state, const struct cgx_callsite *site,
-                 struct cgx_capability *capability, enum cgx_vote *vote)
+static int meet_at_offer(struct cgx_comm *state, const struct cgx_callsite *site,
+                         struct cgx_capability *capability, enum cgx_vote *vote)
 {
     enum {
         ON_HOST = CGX_VOTE_WORDS,
@@ -123,8 +123,8 @@ static int offer(struct cgx_comm *state, const struct cgx_callsite *site,
 
 /* Obtains what this rank needs for the calls and sets NEEDS to the memory among that; if something
  * is missing, CAPABILITY gets the reason. */
-static void obtain(struct cgx_comm *state, struct cgx_callsite *site,
-                   struct cgx_capability *capability, struct cgx_needs *needs)
+static void obtain_resources(struct cgx_comm *state, struct cgx_callsite *site,
+                             struct cgx_capability *capability, struct cgx_needs *needs)
 {
     *needs = (struct cgx_needs){0};
     if (capability->refusal)
@@ -172,15 +172,16 @@ static int connect(struct cgx_comm *state, struct cgx_kind *kind, enum cgx_vote 
 }
 
 /* Gets what this rank lacks; *ALL becomes the joint answer, NEEDS the memory that is there then. */
-static int have(struct cgx_comm *state, struct cgx_callsite *site,
-                struct cgx_capability *capability, struct cgx_needs *needs, struct cgx_answer *all)
+static int meet_at_have(struct cgx_comm *state, struct cgx_callsite *site,
+                        struct cgx_capability *capability, struct cgx_needs *needs,
+                        struct cgx_answer *all)
 {
     enum { WHOLE = CGX_VOTE_WORDS, DATA, CONNECT = DATA + CGX_LOOK_WORDS };
     uint32_t words[CONNECT + CGX_CONNECT_WORDS] = {0};
     struct cgx_connecting connecting;
     int code;
 
-    obtain(state, site, capability, needs);
+    obtain_resources(state, site, capability, needs);
     cgx_resources_vote(site, capability, words);
     words[WHOLE] = state->private.comm != NULL;
     memcpy(words + DATA, all->data, sizeof all->data);
@@ -226,13 +227,13 @@ int cgx_resources_get(struct cgx_comm *state, struct cgx_callsite *site,
 
     all->vote = CGX_ABLE;
     if (!state->shared.connected)
-        code = offer(state, site, capability, &all->vote);
+        code = meet_at_offer(state, site, capability, &all->vote);
     if (code == CGX_MPI_SUCCESS && all->vote != CGX_ABLE)
         note_kind(state, site, &needs, all->vote);
     /* Ranks that agree may have found meanwhile that the network is slower; if the schedule for
      * that needs more memory, they go on to obtain it. */
     for (bool lacks = true; code == CGX_MPI_SUCCESS && all->vote == CGX_ABLE && lacks;) {
-        code = have(state, site, capability, &needs, all);
+        code = meet_at_have(state, site, capability, &needs, all);
         if (code == CGX_MPI_SUCCESS)
             note_kind(state, site, &needs, all->vote);
         lacks = !cgx_resources_suffice(state, site);

@@ -167,7 +167,7 @@ static int call_Comm_create_keyval(cgx_mpi_attribute_end *end, int *keyval)
 
 /* ---- handles ---- */
 
-static uintptr_t handle(uintptr_t word)
+static uintptr_t handle_of(uintptr_t word)
 {
     return (uintptr_t)(intptr_t)(HANDLE)(intptr_t)word;
 }
@@ -193,7 +193,7 @@ static void translate_ulfm(struct cgx_mpi *table, void *library)
     }
 }
 
-static const char *translate(struct cgx_mpi *table, void *library)
+static const char *translate_table(struct cgx_mpi *table, void *library)
 {
     const char *missing = NULL;
 
@@ -209,7 +209,7 @@ static const char *translate(struct cgx_mpi *table, void *library)
     table->Allreduce_c = native_Allreduce_c ? call_Allreduce_c : NULL;
 #undef FUNCTION
 #undef NATIVE_FUNCTION
-    table->handle = handle;
+    table->handle = handle_of;
     table->handle_at = handle_at;
     table->request_bytes = sizeof(HANDLE);
     table->status_bytes = STATUS_BYTES;

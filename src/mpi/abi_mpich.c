@@ -52,7 +52,7 @@ static void set_types(struct cgx_mpi *table)
 
 const char *cgx_abi_mpich(struct cgx_mpi *table, void *library)
 {
-    const char *missing = translate(table, library);
+    const char *missing = translate_table(table, library);
 
     table->abi_name = "MPICH";
     table->COMM_NULL = COMM(0x04000000);

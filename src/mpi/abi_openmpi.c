@@ -88,7 +88,7 @@ static void find_fortran(struct cgx_mpi *table, void *library)
 
 const char *cgx_abi_openmpi(struct cgx_mpi *table, void *library)
 {
-    const char *missing = translate(table, library);
+    const char *missing = translate_table(table, library);
 
     table->abi_name = "Open MPI";
     table->COMM_NULL = find_object(library, "ompi_mpi_comm_null", &missing);

@@ -26,7 +26,7 @@ static bool looks_created(cgx_mpi_op op)
 
 const char *cgx_abi_standard(struct cgx_mpi *table, void *library)
 {
-    const char *missing = translate(table, library);
+    const char *missing = translate_table(table, library);
 
     table->abi_name = "the MPI standard";
     table->COMM_NULL = COMM(0x100);

@@ -148,7 +148,7 @@ static bool start_watch(void)
 }
 
 /* Before a blocking call on COMM, and after it. */
-static int enter(cgx_mpi_comm comm, cgx_mpi_errhandler *handler)
+static int enter_blocking(cgx_mpi_comm comm, cgx_mpi_errhandler *handler)
 {
     int code = cgx_errors_return(comm, handler);
     struct place place;
@@ -178,7 +178,7 @@ static void end_wait(void)
     mine = NULL;
 }
 
-static void leave(cgx_mpi_comm comm, cgx_mpi_errhandler handler)
+static void leave_blocking(cgx_mpi_comm comm, cgx_mpi_errhandler handler)
 {
     end_wait();
     cgx_errors_restore(comm, handler);
@@ -197,12 +197,12 @@ int cgx_mpi_reduce(cgx_mpi_comm comm, void *data, int count, cgx_mpi_datatype ty
 {
     const struct cgx_mpi *mpi = cgx_mpi();
     cgx_mpi_errhandler handler;
-    int code = enter(comm, &handler);
+    int code = enter_blocking(comm, &handler);
 
     if (code != CGX_MPI_SUCCESS)
         return code;
     code = mpi->Allreduce(mpi->IN_PLACE, data, count, type, op, comm);
-    leave(comm, handler);
+    leave_blocking(comm, handler);
     return code;
 }
 
@@ -210,23 +210,23 @@ int cgx_mpi_gather(cgx_mpi_comm comm, const void *from, void *all, int bytes)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
     cgx_mpi_errhandler handler;
-    int code = enter(comm, &handler);
+    int code = enter_blocking(comm, &handler);
 
     if (code != CGX_MPI_SUCCESS)
         return code;
     code = mpi->Allgather(from, bytes, mpi->BYTE, all, bytes, mpi->BYTE, comm);
-    leave(comm, handler);
+    leave_blocking(comm, handler);
     return code;
 }
 
 int cgx_mpi_split(cgx_mpi_comm comm, int rank, cgx_mpi_comm *made)
 {
     cgx_mpi_errhandler handler;
-    int code = enter(comm, &handler);
+    int code = enter_blocking(comm, &handler);
 
     if (code != CGX_MPI_SUCCESS)
         return code;
     code = cgx_mpi()->Comm_split(comm, 0, rank, made);
-    leave(comm, handler);
+    leave_blocking(comm, handler);
     return code;
 }

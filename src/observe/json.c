@@ -62,7 +62,7 @@ void cgx_json_number(struct cgx_json *json, const char *name, double value)
 }
 
 /* The length of the UTF-8 sequence at TEXT; 0: it is invalid. */
-static size_t sequence(const unsigned char *text)
+static size_t sequence_length(const unsigned char *text)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     unsigned char lead = text[0];
@@ -97,7 +97,7 @@ void cgx_json_string(struct cgx_json *json, const char *name, const char *value)
     }
     fputc('"', json->out);
     for (; *text != '\0'; text += bytes ? bytes : 1) {
-        bytes = sequence(text);
+        bytes = sequence_length(text);
         if (*text == '"' || *text == '\\')
             fprintf(json->out, "\\%c", *text);
         else if (bytes == 0 || *text < 0x20 || *text == 0x7F)

@@ -17,7 +17,7 @@ static atomic_ullong blocked[CGX_LOOKS], held[CGX_LOOKS]; /* by what was found *
 
 /* Describes a sum of SITE on COMM: "sum 3 of the step (position=2, 4096 elements on MPI_COMM_WORLD,
  * 8 ranks)". Rules count positions from 0. */
-static const char *describe(cgx_mpi_comm comm, const struct cgx_callsite_key *site,
+static const char *sum_text(cgx_mpi_comm comm, const struct cgx_callsite_key *site,
                             char text[CGX_NOTICED_BYTES])
 {
     char where[80] = "a sum (", name[CGX_MPI_OBJECT_NAME_BYTES] = "";
@@ -56,7 +56,7 @@ static void say_compressed(const struct cgx_record *record)
                   "bear that: keep activations, solver vectors, densities and moments exact by "
                   "the hint cgx_enable=0 or a rule, see cgx-tuning(7). CGX_ENABLE=0 keeps all "
                   "sums exact, CGX_LOG=info says more, CGX_LOG=error hides this line",
-            describe(record->request->comm, record->site, text),
+            sum_text(record->request->comm, record->site, text),
             8 * (double)record->plan->sent / (double)record->plan->count);
 }
 
@@ -97,7 +97,7 @@ static void say_unknown_sum(const struct cgx_record *record)
             "%s stays exact, since its op is the program's own, on elements of two bytes. If that "
             "sums float16, as Horovod's Compression.fp16 does, say so: a file with the line "
             "'-> op=float16' (or op=bfloat16), named by cgxrun --rules or CGX_RULES",
-            describe(record->request->comm, record->site, text));
+            sum_text(record->request->comm, record->site, text));
 }
 
 void cgx_notice_freed(void)
@@ -142,7 +142,7 @@ void cgx_notice_way(cgx_mpi_comm comm, const struct cgx_callsite_key *site, enum
     const double shorter = 1e3 * seconds[CGX_WAY_COMPRESSED];
     char text[CGX_NOTICED_BYTES];
 
-    describe(comm, site, text);
+    sum_text(comm, site, text);
     if (way == CGX_WAY_COMPRESSED)
         cgx_log(CGX_LOG_DEBUG,
                 "%s, and sums of its size, are compressed: that took %.3g ms, exact ones %.3g",
@@ -167,7 +167,7 @@ static void say_looking(const struct cgx_record *record)
     cgx_log(CGX_LOG_INFO,
             "%s: %u of %d sums looked at; then they are compressed if they look like gradients. "
             "To begin at once, say consensus=off in a rule or hint, or set CGX_WARMUP=0",
-            describe(record->request->comm, record->site, text), record->looks, CGX_LOOK_WINDOW);
+            sum_text(record->request->comm, record->site, text), record->looks, CGX_LOOK_WINDOW);
 }
 
 /* Says that a sum of SITE is exact, in the words HOW, because of what LOOK has found. */
@@ -185,7 +185,7 @@ static void say_exact(enum cgx_log_level level, cgx_mpi_comm comm,
                 "%s %s: %s, as is usual for %s. If these sums are gradients, a file with the line "
                 "'count=%llu -> consensus=off', named by cgxrun --rules or CGX_RULES, compresses "
                 "them",
-                describe(comm, site, text), how, words->text, words->kinds,
+                sum_text(comm, site, text), how, words->text, words->kinds,
                 (unsigned long long)site->count);
 }
 

@@ -42,7 +42,7 @@ static uint64_t calls_of(const struct size *size)
 }
 
 /* A new size takes the place of the one with the fewest calls. */
-static struct size *find(const struct cgx_request *request)
+static struct size *find_size(const struct cgx_request *request)
 {
     const uint64_t elements = (uint64_t)request->count;
     struct size *least = sizes;
@@ -57,7 +57,7 @@ static struct size *find(const struct cgx_request *request)
     return least;
 }
 
-static void add(struct samples *samples, int64_t nanoseconds)
+static void add_sample(struct samples *samples, int64_t nanoseconds)
 {
     samples->last[samples->calls++ % CGX_SIZE_SAMPLES] = nanoseconds;
 }
@@ -68,18 +68,18 @@ void cgx_size_times_exact(const struct cgx_record *record)
         record->reason != CGX_REASON_SLOWER)
         return;
     pthread_mutex_lock(&lock);
-    add(&find(record->request)->exact, cgx_span_nanoseconds(&record->exact));
+    add_sample(&find_size(record->request)->exact, cgx_span_nanoseconds(&record->exact));
     pthread_mutex_unlock(&lock);
 }
 
 void cgx_size_times_compressed(const struct cgx_record *record)
 {
     pthread_mutex_lock(&lock);
-    add(&find(record->request)->compressed, cgx_span_nanoseconds(&record->run));
+    add_sample(&find_size(record->request)->compressed, cgx_span_nanoseconds(&record->run));
     pthread_mutex_unlock(&lock);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_nanoseconds(const void *a, const void *b)
 {
     int64_t one, other;
 
@@ -95,7 +95,7 @@ static struct cgx_size_time time_of(const struct samples *samples)
     size_t lower = (count - 1) / 2, upper = count / 2;
 
     memcpy(sorted, samples->last, sizeof sorted);
-    qsort(sorted, count, sizeof sorted[0], compare);
+    qsort(sorted, count, sizeof sorted[0], compare_nanoseconds);
     return (struct cgx_size_time){samples->calls,
                                   5e-10 * ((double)sorted[lower] + (double)sorted[upper])};
 }

@@ -15,7 +15,7 @@
 #define FORMAT_VERSION 4
 
 /* VALUE over TO; 0 if VALUE is 0, NaN if KNOWN is not set. */
-static double ratio(double value, double to, bool known)
+static double ratio_of(double value, double to, bool known)
 {
     return !known ? NAN : value == 0 ? 0 : value / to;
 }
@@ -33,7 +33,7 @@ static void put_observed(struct cgx_json *json, const struct cgx_stats_layer *la
     cgx_json_count(json, "calls", layer->compressed);
     cgx_json_number(json, "exact_seconds", layer->plain_seconds);
     cgx_json_count(json, "compared", layer->compared);
-    cgx_json_number(json, "relative", ratio(layer->square, layer->norm, layer->compared > 0));
+    cgx_json_number(json, "relative", ratio_of(layer->square, layer->norm, layer->compared > 0));
     cgx_json_close(json, '}');
 }
 
@@ -56,10 +56,10 @@ static void put_layer(struct cgx_json *json, const struct cgx_stats_layer *layer
     cgx_json_count(json, "sent", (uint64_t)layer->sent);
     cgx_json_count(json, "uncompressed", (uint64_t)(layer->plain + .5));
     cgx_json_close(json, '}');
-    cgx_json_number(json, "bits", width * ratio(layer->sent, layer->plain, layer->plain > 0));
+    cgx_json_number(json, "bits", width * ratio_of(layer->sent, layer->plain, layer->plain > 0));
     /* A mean over calls: early gradients are much larger than late ones. */
     cgx_json_number(json, "estimated_error",
-                    ratio(layer->errors, (double)layer->quantised, layer->quantised > 0));
+                    ratio_of(layer->errors, (double)layer->quantised, layer->quantised > 0));
     if (cgx_config_observes())
         put_observed(json, layer);
     cgx_json_close(json, '}');

@@ -50,7 +50,7 @@ struct cgx_stats *cgx_stats_create(cgx_mpi_comm comm, int size)
     return stats;
 }
 
-static void forget(const struct cgx_stats *stats)
+static void forget_stats(const struct cgx_stats *stats)
 {
     struct cgx_stats **link = &world.communicators;
 
@@ -76,7 +76,7 @@ void cgx_stats_end(struct cgx_stats *stats)
     keep = !written && ended < CGX_STATS_ENDED;
     ended += keep;
     if (!keep)
-        forget(stats);
+        forget_stats(stats);
     pthread_mutex_unlock(&lock);
     if (!keep)
         free_stats(stats);
@@ -106,7 +106,7 @@ static bool lock_all(bool waits)
 
 /* Writes the file at PATH, which is never seen half-written. Numbers have a decimal point, whatever
  * the program's locale. */
-static bool put(const char *path)
+static bool write_stats(const char *path)
 {
     locale_t plain = newlocale(LC_ALL_MASK, "C", 0), before = 0;
     bool good;
@@ -131,7 +131,7 @@ static void write_to(const char *path, enum cgx_stats_when when)
 
     world.when = when;
     cgx_float_enter(&caller);
-    if (!put(path)) {
+    if (!write_stats(path)) {
         if (!refused)
             cgx_log(CGX_LOG_ERROR, "CGX_STATS: %s was not written: %s%s%s", path, strerror(errno),
                     then[0] == '\0' ? "" : "; ", then);

@@ -33,8 +33,8 @@ static uint8_t bits_of(const struct cgx_plan *plan)
 }
 
 /* Records the sum that took SPAN, with what EVENT says of it; nothing if it is not known when. */
-static void add(const struct cgx_record *record, const struct cgx_span *span,
-                struct cgx_trace_event event)
+static void add_sum(const struct cgx_record *record, const struct cgx_span *span,
+                    struct cgx_trace_event event)
 {
     if (span->begun == 0)
         return;
@@ -47,14 +47,15 @@ static void add(const struct cgx_record *record, const struct cgx_span *span,
 void cgx_timeline_record(const struct cgx_record *record)
 {
     if (record->plan)
-        add(record, &record->run,
-            (struct cgx_trace_event){.bytes = record->sent,
-                                     .slice = record->slices,
-                                     .kind = CGX_TRACE_CALL,
-                                     .type = (uint8_t)cgx_type_of(record->plan->dtype),
-                                     .bits = bits_of(record->plan),
-                                     .outcome = (uint8_t)record->outcome});
-    add(record, &record->exact,
+        add_sum(record, &record->run,
+                (struct cgx_trace_event){.bytes = record->sent,
+                                         .slice = record->slices,
+                                         .kind = CGX_TRACE_CALL,
+                                         .type = (uint8_t)cgx_type_of(record->plan->dtype),
+                                         .bits = bits_of(record->plan),
+                                         .outcome = (uint8_t)record->outcome});
+    add_sum(
+        record, &record->exact,
         (struct cgx_trace_event){.kind = CGX_TRACE_EXACT, .type = (uint8_t)record->request->type});
 }
 
@@ -73,7 +74,7 @@ static void name_file(int rank, char path[CGX_CONFIG_PATH_BYTES])
 }
 
 /* Finds out now, and not after hours, whether the file can be written. */
-static void begin(void)
+static void begin_timeline(void)
 {
     char path[CGX_CONFIG_PATH_BYTES];
     int file;
@@ -95,7 +96,7 @@ static void begin(void)
 void cgx_timeline_begin(void)
 {
     if (is_wanted() && cgx_world_ends())
-        pthread_once(&begun_once, begin);
+        pthread_once(&begun_once, begin_timeline);
 }
 
 /* ---- writing ---- */
@@ -227,8 +228,8 @@ static void put_event(FILE *out, int rank, const struct cgx_trace_event *event)
     fputs("}}", out);
 }
 
-static void put(FILE *out, int rank, const struct cgx_trace_event *events, size_t count,
-                uint64_t dropped)
+static void put_events(FILE *out, int rank, const struct cgx_trace_event *events, size_t count,
+                       uint64_t dropped)
 {
     put_head(out, rank, count, dropped);
     put_process(out, rank);
@@ -256,7 +257,7 @@ void cgx_timeline_write(int rank)
     events = cgx_trace_end(&count, &dropped);
     name_file(rank, path);
     if (cgx_output_begin(&output, path)) {
-        put(output.stream, rank, events, count, dropped);
+        put_events(output.stream, rank, events, count, dropped);
         written = cgx_output_end(&output);
     }
     if (!written)

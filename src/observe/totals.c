@@ -23,16 +23,16 @@ static struct served {
     atomic_ullong first_one; /* the number of the first one among large sums */
 } compressed, observed;
 
-static void add(atomic_ullong *count, unsigned long long value)
+static void add_to(atomic_ullong *count, unsigned long long value)
 {
     atomic_fetch_add_explicit(count, value, memory_order_relaxed);
 }
 
 static void count_call(struct count *count, size_t bytes, int64_t ns)
 {
-    add(&count->calls, 1);
-    add(&count->bytes, bytes);
-    add(&count->ns, (unsigned long long)ns);
+    add_to(&count->calls, 1);
+    add_to(&count->bytes, bytes);
+    add_to(&count->ns, (unsigned long long)ns);
 }
 
 /* ---- many large sums, none of them compressed ---- */
@@ -83,8 +83,8 @@ static void count_exact(const struct cgx_record *record)
     const size_t bytes = bytes_of(record->request);
     const int64_t nanoseconds = cgx_span_nanoseconds(&record->exact);
 
-    add(&exact[record->reason].calls, 1);
-    add(&exact[record->reason].bytes, bytes);
+    add_to(&exact[record->reason].calls, 1);
+    add_to(&exact[record->reason].bytes, bytes);
     if (!record->large)
         return;
     count_call(&large[record->reason], bytes, nanoseconds);
@@ -107,8 +107,8 @@ static void count_served(struct served *served, const struct cgx_record *record,
     unsigned long long none = 0;
 
     count_call(&served->sent, record->sent, cgx_span_nanoseconds(&record->run));
-    add(&served->buffers, bytes);
-    add(&served->plain, 2 * bytes * (ranks - 1) / ranks);
+    add_to(&served->buffers, bytes);
+    add_to(&served->plain, 2 * bytes * (ranks - 1) / ranks);
     atomic_compare_exchange_strong(&served->first_one, &none, number);
 }
 

@@ -19,8 +19,8 @@
 /* ---- a call ---- */
 
 /* Why the call of RECORD, which is of SITE, is exact, whatever the site's state. */
-static enum cgx_reason refuse(const struct cgx_comm *state, const struct cgx_callsite *site,
-                              const struct cgx_record *record)
+static enum cgx_reason refuse_call(const struct cgx_comm *state, const struct cgx_callsite *site,
+                                   const struct cgx_record *record)
 {
     if (site->refusal)
         return site->refusal;
@@ -89,7 +89,7 @@ static int serve_agreed(struct cgx_record *record, struct cgx_comm *state,
     return cgx_compress(record, state, site, known ? known : &capability);
 }
 
-static int serve(struct cgx_record *record, struct cgx_comm *state, struct cgx_callsite *site)
+static int serve_site(struct cgx_record *record, struct cgx_comm *state, struct cgx_callsite *site)
 {
     struct cgx_capability capability;
     bool asks, looks;
@@ -189,9 +189,9 @@ static int serve_large(struct cgx_record *record, struct cgx_comm *state,
     site = cgx_callsites_find(state, &key, occurrence->recurs);
     record->site = &site->key;
     record->recurs = occurrence->recurs || site->override.recurs == CGX_RECURS_ALWAYS;
-    reason = refuse(state, site, record);
+    reason = refuse_call(state, site, record);
     if (!reason)
-        return serve(record, state, site);
+        return serve_site(record, state, site);
     code = cgx_exact(record, reason);
     if (code == CGX_MPI_SUCCESS && reason == CGX_REASON_NOT_RECURRING)
         cgx_look_result(request, state, site);
@@ -213,7 +213,7 @@ static struct cgx_callsite *find_expected(const struct cgx_comm *state,
 
 /* Serves a call that may be compressed as far as its arguments show; *STATE is its communicator's.
  */
-static int reduce(struct cgx_record *record, struct cgx_comm **state)
+static int reduce_call(struct cgx_record *record, struct cgx_comm **state)
 {
     const struct cgx_request *request = record->request;
     const uint64_t count = (uint64_t)request->count;
@@ -270,7 +270,7 @@ int cgx_allreduce(const struct cgx_request *request)
     cgx_finalize_prepare();
     if (reason == CGX_REASON_SMALL)
         state = note_small(request);
-    code = reason ? cgx_exact(&record, reason) : reduce(&record, &state);
+    code = reason ? cgx_exact(&record, reason) : reduce_call(&record, &state);
     /* After an error the communicator may be gone. */
     if (code != CGX_MPI_SUCCESS)
         return code;

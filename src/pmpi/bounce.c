@@ -87,7 +87,7 @@ static bool find_span(const struct cgx_request *request, struct span *span)
     return true;
 }
 
-static char *lowest(const void *buffer, const struct span *span)
+static char *lowest_byte(const void *buffer, const struct span *span)
 {
     return (char *)((uintptr_t)buffer + (uintptr_t)span->first);
 }
@@ -99,7 +99,7 @@ static bool is_device(const void *address)
 
 static bool has_device(const void *buffer, const struct cgx_pointer *where, const struct span *span)
 {
-    const char *first = lowest(buffer, span);
+    const char *first = lowest_byte(buffer, span);
 
     if (buffer == cgx_mpi()->IN_PLACE)
         return false;
@@ -162,7 +162,7 @@ static int begin_buffer(const struct bounce *bounce, struct buffer *buffer, cons
 
     if (!has_device(address, where, span))
         return CGX_MPI_SUCCESS;
-    buffer->device = lowest(address, span);
+    buffer->device = lowest_byte(address, span);
     buffer->where = span->first == 0 ? *where : cgx_cuda_pointer(buffer->device);
     if (address == mpi->BOTTOM)
         return cgx_errors_raise_code(request->comm, mpi->ERR_BUFFER,
@@ -177,7 +177,7 @@ static int begin_buffer(const struct bounce *bounce, struct buffer *buffer, cons
     return CGX_MPI_SUCCESS;
 }
 
-static void release(const struct buffer *buffer)
+static void release_buffer(const struct buffer *buffer)
 {
     if (buffer->block)
         cgx_pinned_give(&buffer->where, buffer->block);
@@ -247,8 +247,8 @@ int cgx_bounce(const struct cgx_request *request, int (*reduce)(const struct cgx
             status = cgx_pinned_store(&receive->where, receive->device, receive->host,
                                       bounce.span.bytes);
     }
-    release(&bounce.send);
-    release(&bounce.receive);
+    release_buffer(&bounce.send);
+    release_buffer(&bounce.receive);
     if (status == CGX_OK)
         return code;
     if (status == CGX_ERR_NOMEM)

@@ -16,7 +16,7 @@
 
 /* Handles a failure: MPI failed with CODE. Returns the error code for the caller; later calls fail
  * with the same code. */
-static int fail(struct cgx_comm *state, int code, const char *why)
+static int fail_call(struct cgx_comm *state, int code, const char *why)
 {
     code = cgx_errors_code(code);
     cgx_private_break(state, code);
@@ -35,7 +35,7 @@ static void check_pull(enum cgx_pull pull, struct cgx_capability *capability)
 
 /* ---- the sum ---- */
 
-static void run(struct cgx_coll *coll, struct cgx_record *record)
+static void run_sum(struct cgx_coll *coll, struct cgx_record *record)
 {
     const struct cgx_plan *plan = &coll->schedule->plan;
 
@@ -53,8 +53,8 @@ static void run(struct cgx_coll *coll, struct cgx_record *record)
 
 /* SITE learns what has become of its call; on a rank without a result the same as on the others.
  * REFUSAL: why this rank could not serve it, if so. */
-static void note(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_reason refusal,
-                 const struct cgx_coll *coll, enum cgx_outcome outcome, int64_t entered)
+static void note_outcome(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_reason refusal,
+                         const struct cgx_coll *coll, enum cgx_outcome outcome, int64_t entered)
 {
     struct cgx_site_note note = {.event = CGX_EVENT_RAN, .reason = refusal};
 
@@ -96,7 +96,7 @@ static int conclude(struct cgx_record *record, struct cgx_comm *state, struct cg
     case CGX_OUTCOME_LOST:
         return cgx_errors_raise(state->comm, "this rank has no result");
     default:
-        return fail(state, coll->code, "MPI could not transfer the data");
+        return fail_call(state, coll->code, "MPI could not transfer the data");
     }
 }
 
@@ -134,7 +134,7 @@ int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
     if (site->guarded && !cgx_config_observes())
         cgx_look_prepare(record->request, state, site, &coll);
     cgx_backoff_due(&kind->p2p_suspended);
-    run(&coll, record);
-    note(state, site, capability->refusal, &coll, record->outcome, entered);
+    run_sum(&coll, record);
+    note_outcome(state, site, capability->refusal, &coll, record->outcome, entered);
     return conclude(record, state, site, capability->refusal, &coll);
 }

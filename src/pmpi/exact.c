@@ -49,7 +49,7 @@ static bool needs_half_sum(const struct cgx_request *request)
 }
 
 /* The caller's elements may be misaligned. */
-static void widen(const char *from, float *to, size_t count)
+static void widen_elements(const char *from, float *to, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         uint16_t word;
@@ -59,7 +59,7 @@ static void widen(const char *from, float *to, size_t count)
     }
 }
 
-static void narrow(const float *from, char *to, size_t count)
+static void narrow_elements(const float *from, char *to, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         uint16_t word = cgx_to_float16(from[i]);
@@ -97,13 +97,13 @@ static int half_sum(const struct cgx_request *request)
         error = cgx_exact_reduce(request);
         goto free_copies;
     }
-    widen(cgx_request_input(request), input, count);
+    widen_elements(cgx_request_input(request), input, count);
     wide.sendbuf = in_place ? request->sendbuf : input;
     wide.recvbuf = sum;
     wide.datatype = cgx_mpi()->FLOAT;
     error = cgx_exact_reduce(&wide);
     if (error == CGX_MPI_SUCCESS)
-        narrow(sum, request->recvbuf, count);
+        narrow_elements(sum, request->recvbuf, count);
 free_copies:
     if (input != sum)
         free(input);
@@ -113,7 +113,7 @@ free_copies:
 
 /* ---- the call ---- */
 
-static int serve(const struct cgx_request *request)
+static int sum_exactly(const struct cgx_request *request)
 {
     bool halves = needs_half_sum(request);
 
@@ -129,7 +129,7 @@ int cgx_exact(struct cgx_record *record, enum cgx_reason reason)
     record->reason = reason;
     record->large = is_large(record->request);
     record->exact.begun = record->large ? cgx_trace_clock() : cgx_trace_now();
-    code = serve(record->request);
+    code = sum_exactly(record->request);
     if (record->exact.begun != 0)
         record->exact.ended = cgx_trace_clock_since(record->exact.begun);
     return code;

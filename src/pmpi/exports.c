@@ -55,8 +55,8 @@ static bool is_known(const struct cgx_mpi *mpi)
 
 /* ---- reductions ---- */
 
-static int reduce(const struct cgx_mpi *mpi, const void *sendbuf, void *recvbuf,
-                  cgx_mpi_count count, bool large, word datatype, word op, word comm)
+static int reduce_request(const struct cgx_mpi *mpi, const void *sendbuf, void *recvbuf,
+                          cgx_mpi_count count, bool large, word datatype, word op, word comm)
 {
     if (is_known(mpi)) {
         struct cgx_request request = {.sendbuf = sendbuf,
@@ -80,7 +80,7 @@ static int reduce(const struct cgx_mpi *mpi, const void *sendbuf, void *recvbuf,
 int cgx_export_allreduce(const void *sendbuf, void *recvbuf, int count, word datatype, word op,
                          word comm)
 {
-    return reduce(cgx_mpi_find(CALLER), sendbuf, recvbuf, count, false, datatype, op, comm);
+    return reduce_request(cgx_mpi_find(CALLER), sendbuf, recvbuf, count, false, datatype, op, comm);
 }
 
 /* mpi4py calls this function because this library exports it. If the MPI is older than MPI-4, its
@@ -93,7 +93,7 @@ int cgx_export_allreduce_c(const void *sendbuf, void *recvbuf, cgx_mpi_count cou
 
     if (!large && (count > INT_MAX || count < INT_MIN))
         return is_known(mpi) ? mpi->ERR_COUNT : FAILED;
-    return reduce(mpi, sendbuf, recvbuf, count, large, datatype, op, comm);
+    return reduce_request(mpi, sendbuf, recvbuf, count, large, datatype, op, comm);
 }
 
 /* ---- freeing ----

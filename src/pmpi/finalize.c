@@ -16,7 +16,7 @@
 #include "observe/totals.h"
 #include "util/log.h"
 
-static void finish(int rank)
+static void finish_process(int rank)
 {
     if (rank == 0)
         cgx_totals_log();
@@ -38,7 +38,7 @@ void cgx_finalize_prepare(void)
         return;
     cgx_config();
     cgx_stats_begin(cgx_world_rank(), cgx_world_size());
-    cgx_world_at_end(finish);
+    cgx_world_at_end(finish_process);
     atomic_store_explicit(&prepared, true, memory_order_release);
 }
 

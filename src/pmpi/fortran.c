@@ -90,9 +90,9 @@ static int take_over(void *sendbuf, void *recvbuf, const int *count, const int *
     return cgx_allreduce(&request);
 }
 
-static void reduce(struct entry *entry, const void *caller, void *sendbuf, void *recvbuf,
-                   const int *count, const int *datatype, const int *op, const int *comm,
-                   int *error)
+static void reduce_fortran(struct entry *entry, const void *caller, void *sendbuf, void *recvbuf,
+                           const int *count, const int *datatype, const int *op, const int *comm,
+                           int *error)
 {
     fortran_allreduce *next;
     int code = FAILED;
@@ -113,13 +113,13 @@ static void reduce(struct entry *entry, const void *caller, void *sendbuf, void 
 void cgx_export_fortran(void *sendbuf, void *recvbuf, const int *count, const int *datatype,
                         const int *op, const int *comm, int *error)
 {
-    reduce(&plain, CALLER, sendbuf, recvbuf, count, datatype, op, comm, error);
+    reduce_fortran(&plain, CALLER, sendbuf, recvbuf, count, datatype, op, comm, error);
 }
 
 void cgx_export_fortran_08(void *sendbuf, void *recvbuf, const int *count, const int *datatype,
                            const int *op, const int *comm, int *error)
 {
-    reduce(&f08, CALLER, sendbuf, recvbuf, count, datatype, op, comm, error);
+    reduce_fortran(&f08, CALLER, sendbuf, recvbuf, count, datatype, op, comm, error);
 }
 
 /* ---- freeing ----

@@ -54,7 +54,7 @@ enum cgx_reason cgx_request_refusal(const struct cgx_request *request)
                : reason;
 }
 
-static bool overlap(const void *a, const void *b, size_t bytes)
+static bool buffers_overlap(const void *a, const void *b, size_t bytes)
 {
     uintptr_t low = (uintptr_t)a, high = (uintptr_t)b;
 
@@ -88,7 +88,7 @@ static enum cgx_reason refuse_buffers(const struct cgx_request *request)
     /* The MPI library reports wrong arguments. */
     if (!request->recvbuf || request->recvbuf == cgx_mpi()->IN_PLACE || !request->sendbuf)
         return CGX_REASON_NULL;
-    if (!request->in_place && overlap(request->sendbuf, request->recvbuf, bytes))
+    if (!request->in_place && buffers_overlap(request->sendbuf, request->recvbuf, bytes))
         return CGX_REASON_OVERLAP;
     if (!cgx_cuda_reaches(&request->receive, request->recvbuf, bytes) ||
         (!request->in_place && !cgx_cuda_reaches(&request->send, request->sendbuf, bytes)))

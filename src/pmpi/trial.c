@@ -23,7 +23,7 @@ static size_t bytes_of(const struct cgx_coll *coll)
 }
 
 /* Returns memory of BYTES from BACKEND, which *MEMORY owns; NULL: there is none. */
-static void *take(struct cgx_reserved **memory, struct cgx_backend *backend, size_t bytes)
+static void *take_memory(struct cgx_reserved **memory, struct cgx_backend *backend, size_t bytes)
 {
     if (*memory && (*memory)->bytes >= bytes && backend->ops->has_reserved(backend, *memory))
         return (*memory)->at;
@@ -39,7 +39,7 @@ int cgx_trial_begin(struct cgx_comm *state, struct cgx_coll *coll, enum cgx_reas
     uint32_t together = 0;
 
     if (coll->vote == CGX_ABLE) {
-        coll->output = take(&state->trial, coll->backend, bytes_of(coll));
+        coll->output = take_memory(&state->trial, coll->backend, bytes_of(coll));
         if (!coll->output)
             *refusal = CGX_REASON_NO_MEMORY;
     }
@@ -51,7 +51,7 @@ int cgx_trial_begin(struct cgx_comm *state, struct cgx_coll *coll, enum cgx_reas
 /* Elements that are fetched at a time, and elements of a block. */
 enum { FETCHED = 65536, BLOCK = 1024 };
 
-static bool fetch(void *host, const void *buffer, size_t bytes)
+static bool fetch_elements(void *host, const void *buffer, size_t bytes)
 {
     const struct cgx_pointer where = cgx_cuda_pointer(buffer);
 
@@ -65,8 +65,8 @@ struct room {
     char result[FETCHED * sizeof(float)], exact[FETCHED * sizeof(float)];
 };
 
-static void add(enum cgx_dtype dtype, size_t count, const char *result, const char *exact,
-                double *error, double *norm)
+static void add_block(enum cgx_dtype dtype, size_t count, const char *result, const char *exact,
+                      double *error, double *norm)
 {
     float results[BLOCK], sums[BLOCK];
     double difference, square;
@@ -84,7 +84,7 @@ static void add(enum cgx_dtype dtype, size_t count, const char *result, const ch
 /* Sets RECORD's sums of squares: of EXACT, the caller's, and of the errors of RESULT. Blocks do not
  * count if one of their sums is not finite. False if the elements cannot be read, or memory is
  * short. */
-static bool compare(struct cgx_record *record, const char *result, const char *exact)
+static bool compare_results(struct cgx_record *record, const char *result, const char *exact)
 {
     const enum cgx_dtype dtype = record->plan->dtype;
     const size_t count = record->plan->count, size = cgx_dtype_size(dtype);
@@ -94,11 +94,11 @@ static bool compare(struct cgx_record *record, const char *result, const char *e
     for (size_t first = 0; ok && first < count; first += FETCHED) {
         size_t some = count - first < FETCHED ? count - first : FETCHED;
 
-        ok = fetch(room->result, result + first * size, some * size) &&
-             fetch(room->exact, exact + first * size, some * size);
+        ok = fetch_elements(room->result, result + first * size, some * size) &&
+             fetch_elements(room->exact, exact + first * size, some * size);
         for (size_t i = 0; ok && i < some; i += BLOCK)
-            add(dtype, some - i < BLOCK ? some - i : BLOCK, room->result + i * size,
-                room->exact + i * size, &record->square, &record->norm);
+            add_block(dtype, some - i < BLOCK ? some - i : BLOCK, room->result + i * size,
+                      room->exact + i * size, &record->square, &record->norm);
     }
     free(room);
     return ok;
@@ -114,7 +114,7 @@ int cgx_trial_end(struct cgx_record *record, const struct cgx_comm *state,
         return code;
     /* Sums may overflow or be NaN, and the program may have enabled traps. */
     cgx_float_enter(&caller);
-    record->compared = compare(record, coll->output, record->request->recvbuf);
+    record->compared = compare_results(record, coll->output, record->request->recvbuf);
     cgx_float_leave(&caller);
     return code;
 }

@@ -11,7 +11,7 @@
 #define KEPT 1024
 
 /* A bijection in which each bit of X affects all bits (a finaliser like MurmurHash3's). */
-static uint64_t scramble(uint64_t x)
+static uint64_t scramble_bits(uint64_t x)
 {
     x ^= x >> 31;
     x *= UINT64_C(0x7fb5d329728ea185);
@@ -22,7 +22,7 @@ static uint64_t scramble(uint64_t x)
 
 static uint16_t *chain_of(struct cgx_sums *sums, uint64_t key)
 {
-    return &sums->chains[scramble(key) % CGX_SUMS_CHAINS];
+    return &sums->chains[scramble_bits(key) % CGX_SUMS_CHAINS];
 }
 
 static void chain_sum(struct cgx_sums *sums, uint16_t at)
