@@ -176,7 +176,8 @@ class _Group(dist.ProcessGroup):
     def __init__(self, options, _):
         mpi = _job.job()
         place = options.store, options.group_rank, options.group_size
-        super().__init__(*place)
+        # With a store PyTorch 2.11 makes no object of a Python class.
+        super().__init__(*place[1:])
         self._sums = _Sums(mpi, _communicator(mpi, options))
         if not options.global_ranks_in_group:
             _job.renew_port(self._sums.comm)
