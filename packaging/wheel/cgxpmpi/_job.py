@@ -9,6 +9,7 @@ import os
 import socket
 import struct
 import sys
+import time
 
 START = "start the program with: mpiexec -n N cgxrun python train.py"
 SIOCGIFADDR = 0x8915
@@ -59,6 +60,7 @@ def end_together(mpi, has_groups):
             sys.stderr.flush()
         finally:
             if os.getpid() == rank and has_groups():
+                time.sleep(0.5)  # mpiexec may drop what a rank writes just before it aborts
                 mpi.COMM_WORLD.Abort(1)
 
     sys.excepthook = abort
