@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The main program that gives a fuzzing program the files of its corpus, corpus/NAME, one after the
- * other, and each of them with damage of many kinds; CGX_TEST_ALL=yes: a hundred times as many.
+ * other, and each of them with damage of many kinds; TEST_ALL=yes: a hundred times as many.
  * "NAME SEED": damage of other kinds. */
 #include <dirent.h>
 #include <errno.h>

@@ -40,7 +40,7 @@ void skip(const char *name, const char *why)
 
 unsigned one_of(unsigned usual)
 {
-    const char *all = getenv("CGX_TEST_ALL");
+    const char *all = getenv("TEST_ALL");
 
     return all && strcmp(all, "yes") == 0 ? 1 : usual;
 }

@@ -17,7 +17,7 @@ void ok(bool holds, const char *name, ...) __attribute__((format(printf, 2, 3)))
 /* A result that could not be had here, and why. */
 void skip(const char *name, const char *why);
 
-/* How many cases one is tried of: USUAL, or 1 with CGX_TEST_ALL=yes. */
+/* How many cases one is tried of: USUAL, or 1 with TEST_ALL=yes. */
 unsigned one_of(unsigned usual);
 
 /* A remark for the reader, of one or more lines. */

@@ -46,10 +46,10 @@ skip() {
 }
 
 # further NAME: whether also the runs that NAME stands for are wanted, which take long and show in other
-# circumstances what has been shown: with CGX_TEST_ALL=yes; a skip otherwise.
+# circumstances what has been shown: with TEST_ALL=yes; a skip otherwise.
 further() {
-    [ "${CGX_TEST_ALL:-}" = yes ] || {
-        skip "$1" "takes long: CGX_TEST_ALL=yes"
+    [ "${TEST_ALL:-}" = yes ] || {
+        skip "$1" "takes long: TEST_ALL=yes"
         return 1
     }
 }

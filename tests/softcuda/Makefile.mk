@@ -85,7 +85,7 @@ tests_softcuda_planted_tsan_SOURCES = $(tests_softcuda_planted_SOURCES)
 tests_softcuda_planted_tsan_CFLAGS = $(AM_CFLAGS) -DSOFTCUDA_TSAN
 tests_softcuda_planted_tsan_CXXFLAGS = $(AM_CXXFLAGS) $(TSAN)
 tests_softcuda_planted_tsan_LDFLAGS = $(TSAN)
-# Of the scenes every fifth, unless CGX_TEST_ALL=yes: each has all widths, and together they still
+# Of the scenes every fifth, unless TEST_ALL=yes: each has all widths, and together they still
 # show each kernel all sizes of buckets, misalignments, numbers of sources and ends of pieces.
 kernels_sanitized = tests/unit/cuda/kernels_bytes.c \
 	tests/unit/lib/kernels_scene.c tests/softcuda/kernels_direct.cpp $(softcuda_engine)

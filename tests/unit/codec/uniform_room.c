@@ -4,7 +4,7 @@
 /* The encoder of uniform quantisation ends, whatever the data: a group is quantised at most 11
  * times, and nothing is written behind its room (doc/format.md, "Room"). A search looks for data
  * that takes more: it changes elements of a group, and keeps what comes nearer to the limits.
- * CGX_TEST_ALL=yes searches a hundred times as long. */
+ * TEST_ALL=yes searches a hundred times as long. */
 
 #include <string.h>
 
