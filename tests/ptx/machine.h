@@ -102,6 +102,11 @@ PTX uint32_t ptx_atom_or_b32(unsigned char *at, uint32_t value)
     return atomicOr(reinterpret_cast<unsigned *>(at), value);
 }
 
+PTX uint64_t ptx_atom_or_b64(unsigned char *at, uint64_t value)
+{
+    return atomicOr(reinterpret_cast<unsigned long long *>(at), value);
+}
+
 PTX uint64_t ptx_atom_add_u64(unsigned char *at, uint64_t value)
 {
     return atomicAdd(reinterpret_cast<unsigned long long *>(at), value);

@@ -186,6 +186,12 @@ static inline unsigned atomicOr(unsigned *at, unsigned value)
     return __atomic_fetch_or(at, value, __ATOMIC_RELAXED);
 }
 
+static inline unsigned long long atomicOr(unsigned long long *at, unsigned long long value)
+{
+    softcuda_poll();
+    return __atomic_fetch_or(at, value, __ATOMIC_RELAXED);
+}
+
 static inline unsigned long long atomicAdd(unsigned long long *at, unsigned long long value)
 {
     softcuda_poll();
