@@ -116,24 +116,23 @@ struct cgx_program cgx_program_of(const struct cgx_shape *shape, unsigned rank)
 
 struct cgx_block cgx_program_sum(const struct cgx_program *program, unsigned round)
 {
-    const struct cgx_level *level = &program->level[round];
+    const struct cgx_level *level;
     unsigned others;
 
     if (round == program->levels)
         return (struct cgx_block){program->parts - program->owns, program->parts};
-    if (round > program->levels || level->size < 2)
+    if (round > program->levels || program->level[round].size < 2)
         return (struct cgx_block){0, 0};
+    level = &program->level[round];
     others = level->blocks - (level->self < level->blocks);
     return (struct cgx_block){level->base, level->base + others * level->stride};
 }
 
 struct cgx_block cgx_program_input(const struct cgx_program *program, unsigned round)
 {
-    const struct cgx_level *level = &program->level[round];
-
-    if (cgx_program_gathers(program, round) || level->size < 2)
+    if (cgx_program_gathers(program, round) || program->level[round].size < 2)
         return (struct cgx_block){0, 0};
-    return block_of(level, level->self);
+    return block_of(&program->level[round], program->level[round].self);
 }
 
 struct cgx_program_message cgx_program_message(const struct cgx_program *program, unsigned round,

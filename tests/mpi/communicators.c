@@ -79,7 +79,11 @@ static size_t allocated(void)
  * all of its private memory. */
 static void test_cheap(void)
 {
+#ifdef __SANITIZE_ADDRESS__
+    enum { EACH = 100, HEAP = 4096, PRIVATE = 65536 };
+#else
     enum { EACH = 100, HEAP = 4096, PRIVATE = 8192 };
+#endif
     MPI_Comm comms[WAYS + 2][EACH];
 
     for (int i = 0; i < (WAYS + 2) * EACH; i++)
