@@ -16,7 +16,7 @@
 #define MOST (130 * 1024 + 7) /* groups of uniform pieces go to the same sums again */
 #define ALL (FIRST + MOST)
 #define GUARD 64
-#define PAYLOAD (2 * MOST + 2 * GUARD)
+#define PAYLOAD ((2 * MOST + 2 * GUARD + 63) / 64 * 64)
 
 enum { SOURCES = 6, CALLS = 4 };
 
