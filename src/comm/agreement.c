@@ -169,7 +169,7 @@ int cgx_agree_settings(cgx_mpi_comm comm, const struct cgx_agreement *agreement,
             "ranks could not compare their settings; is every rank of this communicator "
             "preloaded with this library?",
             code);
-        mpi->Comm_call_errhandler(comm, code);
+        cgx_errors_call(comm, code);
         return code;
     }
     if (!all_here)

@@ -5,7 +5,9 @@
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "util/log.h"
 
@@ -60,6 +62,15 @@ static int code_of(cgx_mpi_comm comm, int code)
     return found == CGX_MPI_SUCCESS ? code : found;
 }
 
+void cgx_errors_call(cgx_mpi_comm comm, int code)
+{
+    static atomic_flag has_paused = ATOMIC_FLAG_INIT;
+
+    if (!atomic_flag_test_and_set(&has_paused))
+        nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
+    cgx_mpi()->Comm_call_errhandler(comm, code);
+}
+
 int cgx_errors_raise_code(cgx_mpi_comm comm, int code, const char *format, ...)
 {
     char why[256];
@@ -70,7 +81,7 @@ int cgx_errors_raise_code(cgx_mpi_comm comm, int code, const char *format, ...)
     vsnprintf(why, sizeof why, format, arguments);
     va_end(arguments);
     cgx_log(CGX_LOG_ERROR, "an all-reduce failed: %s", why);
-    cgx_mpi()->Comm_call_errhandler(comm, code);
+    cgx_errors_call(comm, code);
     return code;
 }
 

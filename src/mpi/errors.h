@@ -12,6 +12,10 @@
 int cgx_errors_return(cgx_mpi_comm comm, cgx_mpi_errhandler *handler);
 void cgx_errors_restore(cgx_mpi_comm comm, cgx_mpi_errhandler handler);
 
+/* Calls COMM's error handler with CODE; the first time in the process half a second later, since
+ * the handler may abort the job, and mpiexec of MPICH 5 then drops what was logged just before. */
+void cgx_errors_call(cgx_mpi_comm comm, int code);
+
 /* Log why an all-reduce failed and call COMM's error handler, with CODE or (the second) with one of
  * the library's own codes; both with MPI's code of a revocation if COMM is revoked. Return the code
  * passed to the handler. */
