@@ -234,7 +234,7 @@ static void read_message(struct cgx_slice *slice, const struct cgx_transfer *tra
     slice->heard++;
     slice->agreeing += expected && cgx_sketch_agrees(&slice->coll->sketch, header.sketch);
     slice->zeros += expected && cgx_sketch_is_alone(&slice->coll->sketch, header.sketch);
-    /* MPI may write beyond the shorter of two buffers, or wait for ever. */
+    /* In an exact call MPI may write beyond the shorter buffer, or wait for ever. */
     if (fails && cgx_slice_is_early(slice))
         cgx_slice_decline(slice, is_other_sum(slice, &header) ? CGX_UNRECOVERABLE : CGX_DECLINED);
     else if (fails)

@@ -297,7 +297,7 @@ static enum cgx_look judge_sum(struct cgx_window *window, const float *values, d
         return CGX_LOOK_SYMMETRIC;
     if (change.still >= STILL_SHARE)
         return CGX_LOOK_STILL;
-    /* Nine sums that are near each other count as all looks of a window that can find that. */
+    /* One look counts for all that can find this if nine sums are near each other. */
     if (change.nearest < NEAR_INPUT && limits.near > 0)
         window->state += CGX_LOOK_WINDOW - STEADY_SIZES;
     if (change.nearest < limits.near)
