@@ -17,13 +17,13 @@ from spack.package import *
 class Libcgxpmpi(AutotoolsPackage, CudaPackage):
     """Compressed MPI_Allreduce of gradients for unmodified MPI programs, which it is preloaded into."""
 
-    url = f"file://{os.getcwd()}/libcgxpmpi-0.1.0.tar.gz"
+    url = f"file://{os.getcwd()}/libcgxpmpi-0.2.0.tar.gz"
     manual_download = True
 
     license("BSD-3-Clause")
 
     # What a tarball contains cannot say what its checksum is.
-    version("0.1.0")
+    version("0.2.0")
 
     variant("hwloc", default=True, description="Ask hwloc for the topology of nodes")
 
