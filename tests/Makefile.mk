@@ -182,7 +182,7 @@ tests/mpi/lab_vanish.log: $(filter tests/mpi/lab.log,$(TEST_LOGS))
 tests/mpi/demo.log: $(filter tests/mpi/lab.log tests/mpi/lab_vanish.log,$(TEST_LOGS))
 
 # Headers, data, and what scripts run or compile.
-EXTRA_DIST += $(wildcard $(foreach name,data/*/* fuzz/corpus/*/* */*.h */*/*.h */*.py */*/*.py */*.sh */*/*.sh, \
+EXTRA_DIST += $(wildcard $(foreach name,data/*/* fuzz/*.txt */*.h */*/*.h */*.py */*/*.py */*.sh */*/*.sh, \
 		$(srcdir)/tests/$(name))) \
 	tests/lib/run-mpi tests/lib/unjudged.rules tests/mpi/lib/on-rank tests/mpi/lib/own-shm \
 	tests/mpi/lib/together tests/mpi/lib/watch-launcher tests/mpi/abi_constants.c \

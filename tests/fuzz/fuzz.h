@@ -4,8 +4,8 @@
 /* What fuzzing programs have in common. Each has one function, which is given any bytes, takes
  * apart what it needs of them, and ends the process where what it holds does not. Linked with
  * libFuzzer it is called with bytes that reach more and more of the code, and with replay.c with
- * those of a corpus. Blocks are as large as they must be, so that AddressSanitizer sees every step
- * outside. */
+ * those of corpus.txt. Blocks are as large as they must be, so that AddressSanitizer sees every
+ * step outside. */
 #ifndef CGX_TESTS_FUZZ_H
 #define CGX_TESTS_FUZZ_H
 

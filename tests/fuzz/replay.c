@@ -1,17 +1,14 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The main program that gives a fuzzing program the files of its corpus, corpus/NAME, one after the
+/* The main program that gives a fuzzing program the inputs of its name in corpus.txt, one after the
  * other, and each of them with damage of many kinds; TEST_ALL=yes: a hundred times as many.
- * "NAME SEED": damage of other kinds. */
-#include <dirent.h>
-#include <errno.h>
-#include <limits.h>
-
+ * "NAME SEED": damage of other kinds. A line of corpus.txt is PROGRAM NAME BYTES, where \0ooo,
+ * three octal digits, stands for a byte, as for printf's %b. */
 #include "fuzz/fuzz.h"
 #include "lib/tap.h"
 
-enum { DAMAGED_BYTES = 100000000 }; /* of a file, and 100 with each */
+enum { MOST = 1 << 16, DAMAGED_BYTES = 100000000 }; /* of an input, and 100 with each */
 
 static uint64_t state; /* of what is drawn */
 
@@ -62,15 +59,10 @@ static size_t damage(uint8_t *data, size_t size)
     return size;
 }
 
-static void replay(const char *path, uint64_t seed)
+static void replay(const uint8_t *data, size_t size, uint64_t seed)
 {
-    static uint8_t data[1 << 16], damaged[sizeof data];
-    FILE *file = fopen(path, "rb");
-    size_t size = file ? fread(data, 1, sizeof data, file) : 0;
+    static uint8_t damaged[MOST];
 
-    if (!file || !feof(file))
-        bail_out("%s cannot be read", path);
-    fclose(file);
     give(data, size);
     state = 88172645463325252u + seed;
     for (unsigned i = 0; i < DAMAGED_BYTES / one_of(100) / (size + 100); i++) {
@@ -79,29 +71,45 @@ static void replay(const char *path, uint64_t seed)
     }
 }
 
-static int is_input(const struct dirent *entry)
+/* Returns how many bytes TEXT stands for. */
+static size_t parse(const char *text, uint8_t *data)
 {
-    return entry->d_name[0] != '.';
+    size_t size = 0;
+
+    for (; *text != '\0' && *text != '\n'; size++) {
+        bool is_octal = text[0] == '\\';
+
+        if (size == MOST)
+            bail_out("an input of the corpus is too long");
+        data[size] = (uint8_t)(is_octal ? strtoul((char[]){text[2], text[3], text[4], 0}, NULL, 8)
+                                        : (unsigned char)text[0]);
+        text += is_octal ? 5 : 1;
+    }
+    return size;
 }
 
 int main(int argc, char **argv)
 {
+    static uint8_t data[MOST];
     const char *top = getenv("top_srcdir"), *name = strrchr(argv[0], '/');
-    char folder[PATH_MAX], path[PATH_MAX + NAME_MAX + 2];
-    struct dirent **entries;
-    int count;
+    char path[4096], *line = NULL;
+    size_t room = 0;
+    FILE *file;
 
-    snprintf(folder, sizeof folder, "%s/tests/fuzz/corpus/%s", top ? top : ".",
-             name ? name + 1 : argv[0]);
-    count = scandir(folder, &entries, is_input, alphasort);
-    if (count < 0)
-        bail_out("%s: %s", folder, strerror(errno));
-    for (int i = 0; i < count; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
-        replay(path, argc > 1 ? strtoull(argv[1], NULL, 10) : 0);
-        ok(true, "%s", entries[i]->d_name);
-        free(entries[i]);
+    name = name ? name + 1 : argv[0];
+    snprintf(path, sizeof path, "%s/tests/fuzz/corpus.txt", top ? top : ".");
+    file = fopen(path, "r");
+    if (!file)
+        bail_out("%s cannot be read", path);
+    while (getline(&line, &room, file) > 0) {
+        char *rest = line, *program = strsep(&rest, " "), *input = strsep(&rest, " ");
+
+        if (!rest || strcmp(program, name) != 0)
+            continue;
+        replay(data, parse(rest, data), argc > 1 ? strtoull(argv[1], NULL, 10) : 0);
+        ok(true, "%s", input);
     }
-    free(entries);
+    free(line);
+    fclose(file);
     return done_testing();
 }

@@ -3,7 +3,7 @@
 
 """cgx-report reads any bytes: it prints a summary and writes a page, or refuses them in one line.
 
-usage: report.py FILE...                     reads each file, and prints TAP
+usage: report.py CORPUS                      reads its inputs for cgx-report (replay.c), and prints TAP
        report.py --damage TIMES SEED FILE... reads these files damaged at random, TIMES in all
        report.py --atheris ARGUMENTS...      is led by what code is reached (https://pypi.org/project/atheris);
                                              ARGUMENTS are those of libFuzzer
@@ -172,18 +172,20 @@ def damage(times, seed, paths):
     return 0 if min(outcomes.values()) > 0 else 1
 
 
-def replay(paths):
-    failed = 0
-    for number, path in enumerate(paths):
+def replay(corpus):
+    failed = number = 0
+    with open(corpus, encoding="ascii") as file:
+        lines = [line.rstrip("\n").split(" ", 2) for line in file]
+    for name, text in [line[1:] for line in lines if line[0] == "report"]:
+        number += 1
         try:
-            with open(path, "rb") as file:
-                check(file.read())
-            print(f"ok {number + 1} - {os.path.basename(path)}")
+            check(re.sub(r"\\0(...)", lambda found: chr(int(found[1], 8)), text).encode("latin-1"))
+            print(f"ok {number} - {name}")
         except Exception:
             failed = 1
-            print(f"not ok {number + 1} - {os.path.basename(path)}")
+            print(f"not ok {number} - {name}")
             print("# " + traceback.format_exc().replace("\n", "\n# "))
-    print(f"1..{len(paths)}")
+    print(f"1..{number}")
     return failed
 
 
@@ -210,4 +212,4 @@ else:
 
     if sys.argv[1:2] == ["--damage"]:
         sys.exit(damage(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]))
-    sys.exit(replay(sys.argv[1:]))
+    sys.exit(replay(sys.argv[1]))
