@@ -10,11 +10,11 @@ run_facts() {
 
 # The kernels' bytes against the host codec's, for all widths, types and roundings.
 check_bytes() {
-    set -- kernels_ranges kernels_bytes kernels_hostile kernels_refuse kernels_uniform pinned_pool
+    set -- kernels_ranges kernels_bytes kernels_hostile kernels_uniform pinned_pool
     [ "$quick" = no ] || set -- kernels_ranges
     for program in "$@"; do
         echo "$program|$directory/tests/unit/cuda/$program"
-    done | together 6
+    done | together 5
     for program in "$@"; do
         collect_tap "$program"
     done

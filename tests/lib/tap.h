@@ -30,4 +30,11 @@ void bail_out(const char *why, ...) __attribute__((format(printf, 1, 2), noretur
  * many as announced, and all held. */
 int done_testing(void);
 
+/* The head of a function that the linker puts in the place of NAME for every caller (--wrap); NAME
+ * itself is __real_NAME. */
+#define WRAPPED(type, name, ...)     \
+    type __real_##name(__VA_ARGS__); \
+    type __wrap_##name(__VA_ARGS__); \
+    type __wrap_##name(__VA_ARGS__)
+
 #endif

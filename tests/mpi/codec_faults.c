@@ -5,15 +5,13 @@
  * follow the schedule. Each call ends well on all ranks, or with an MPI error where it must; none
  * hangs, and the next call works. Linked with the library's objects, with cgx_codec_run wrapped.
  * The argument is the number of slices of a call under the present settings, or "history". */
-#include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../lib/wrap.h"
+#include "../lib/tap.h"
 #include "codec/codec.h"
-#include "faults/call_faults.h"
 #include "lib/check.h"
-#include "lib/comms.h"
+#include "lib/sums.h"
 
 /* ---- the codec, with a fault in one operation ---- */
 

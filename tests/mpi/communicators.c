@@ -8,14 +8,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "lib/bound.h"
 #include "lib/check.h"
-#include "lib/comms.h"
-#include "lib/sum.h"
-#include "lib/traffic.h"
 
 /* Whether a sum on COMM is right; *COMPRESSED is set if it sent anything. */
 static bool sum_is_right(MPI_Comm comm, size_t count, uint64_t seed, bool *compressed)
@@ -366,15 +362,12 @@ static void test_errors(void)
 
 int main(int argc, char **argv)
 {
-    static const struct check_part parts[] = {
-        {"memory", test_memory}, {"handler", test_handler},   {"many", test_many},
-        {"all", test_all},       {"cheap", test_cheap},       {"threaded", test_threaded},
-        {"late", test_late},     {"segments", test_segments}, {"errors", test_errors}};
-    int level;
+    static const struct scene scenes[] = {
+        {"memory", test_memory, NULL, false}, {"handler", test_handler, NULL, false},
+        {"many", test_many, NULL, false},     {"all", test_all, NULL, false},
+        {"cheap", test_cheap, NULL, false},   {"threaded", test_threaded, NULL, true},
+        {"late", test_late, NULL, false},     {"segments", test_segments, NULL, false},
+        {"errors", test_errors, NULL, false}};
 
-    if (strcmp(argv[1], "threaded") == 0)
-        MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
-    check_begin(&argc, &argv);
-    check_parts(parts, sizeof parts / sizeof parts[0], argv[1]);
-    return check_end();
+    return scenes_main(argc, argv, scenes, sizeof scenes / sizeof scenes[0]);
 }

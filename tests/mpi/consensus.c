@@ -6,14 +6,10 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/check.h"
-#include "lib/comms.h"
-#include "lib/data.h"
 #include "lib/device.h"
-#include "lib/placed.h"
-#include "lib/traffic.h"
+#include "lib/sums.h"
 
 enum { STEPS = 30, CALLS = 3 };
 

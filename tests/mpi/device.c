@@ -12,17 +12,11 @@
  *   device none [loaded]           there is no device, or a driver that has none; warm-up off */
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "../lib/tap.h"
 #include "lib/bound.h"
 #include "lib/check.h"
-#include "lib/comms.h"
 #include "lib/device.h"
-#include "lib/placed.h"
-#include "lib/scenes.h"
-#include "lib/sum.h"
-#include "lib/traffic.h"
 
 #define H PLACE_HOST
 #define P PLACE_PINNED
@@ -47,16 +41,16 @@ static bool begin(const char *name)
 /* One sequence; counts come again, so that tables are used again and made anew. Bytes of
  * misalignment: on half data a multiple of 4 aligns more than an element. */
 static const struct placed small[] = {
-    {DATA_GAUSSIAN, 0, 1, 1024, D, D, false, 0, 0, 0, 0},
-    {DATA_SCALES, 0, 2, 16383, D, D, true, 0, 0, 0, 0},
-    {DATA_HEAVY, 0, 3, 16384, D, D, false, 1, 3, 0, 0},
-    {DATA_NONFINITE, 0, 4, 16385, D, D, true, 0, 2, 0, 0},
-    {DATA_OFFSET, 0, 5, 10007, D, D, false, 4, 20, 0, 0},
-    {DATA_LIMIT, 0, 6, 16384, D, D, false, 2, 0, 0, 0},
-    {DATA_SPARSE, 0, 7, 10007, D, D, true, 0, 3, 0, 0},
-    {DATA_TINY, 0, 8, 1024, D, D, false, 8, 1, 0, 0},
-    {DATA_CONSTANT, 0, 9, 5000, D, D, false, 0, 0, 0, 0},
-    {DATA_HUGE, 0, 10, 16383, D, D, false, 0, 1, 0, 0},
+    {DATA_GAUSSIAN, 0, 1, 1024, D, D, false, 0, 0, 0, 0, false},
+    {DATA_SCALES, 0, 2, 16383, D, D, true, 0, 0, 0, 0, false},
+    {DATA_HEAVY, 0, 3, 16384, D, D, false, 1, 3, 0, 0, false},
+    {DATA_NONFINITE, 0, 4, 16385, D, D, true, 0, 2, 0, 0, false},
+    {DATA_OFFSET, 0, 5, 10007, D, D, false, 4, 20, 0, 0, false},
+    {DATA_LIMIT, 0, 6, 16384, D, D, false, 2, 0, 0, 0, false},
+    {DATA_SPARSE, 0, 7, 10007, D, D, true, 0, 3, 0, 0, false},
+    {DATA_TINY, 0, 8, 1024, D, D, false, 8, 1, 0, 0, false},
+    {DATA_CONSTANT, 0, 9, 5000, D, D, false, 0, 0, 0, 0, false},
+    {DATA_HUGE, 0, 10, 16383, D, D, false, 0, 1, 0, 0, false},
 };
 enum { SMALL = sizeof small / sizeof small[0] };
 
@@ -73,9 +67,9 @@ static bool agrees(const struct placed *call, const struct placed *objects)
 /* The first fills the staging memory of one slice, the others more; the last with all tables in
  * place. */
 static const struct placed large[] = {
-    {DATA_SCALES, 0, 11, 1 << 20, D, D, false, 0, 0, 0, 0},
-    {DATA_SCALES, 0, 12, 2000003, D, D, false, 0, 0, 0, 0},
-    {DATA_NONFINITE, 0, 13, 2000003, D, D, true, 0, 4, 0, 0},
+    {DATA_SCALES, 0, 11, 1 << 20, D, D, false, 0, 0, 0, 0, false},
+    {DATA_SCALES, 0, 12, 2000003, D, D, false, 0, 0, 0, 0, false},
+    {DATA_NONFINITE, 0, 13, 2000003, D, D, true, 0, 4, 0, 0, false},
 };
 enum { LARGE = sizeof large / sizeof large[0] };
 
@@ -152,15 +146,10 @@ static bool is_compressed(const struct placement *placement)
 
 static struct placed make(const struct placement *placement, uint64_t seed, size_t count)
 {
-    const struct placed sum = {.kind = DATA_GAUSSIAN,
-                               .type = ELEMENT_FLOAT32,
-                               .seed = seed,
-                               .count = count,
-                               .from = placement->from[check_rank % 2],
-                               .to = placement->to[check_rank % 2],
-                               .in_place = placement->in_place};
+    int odd = check_rank % 2;
 
-    return sum;
+    return placed_floats(seed, count, placement->from[odd], placement->to[odd],
+                         placement->in_place);
 }
 
 /* ---- what a call gives ---- */
@@ -340,13 +329,9 @@ static void play_observe(void)
         bool good = true;
 
         for (int i = 0; i < ROUNDS; i++) {
-            const struct placed sum = {.kind = DATA_GAUSSIAN,
-                                       .type = ELEMENT_FLOAT32,
-                                       .seed = kind * ROUNDS + (uint64_t)i,
-                                       .count = COUNT,
-                                       .from = places[kind][0],
-                                       .to = places[kind][1],
-                                       .in_place = kind == KINDS - 1};
+            const struct placed sum =
+                placed_floats(kind * ROUNDS + (uint64_t)i, COUNT, places[kind][0], places[kind][1],
+                              kind == KINDS - 1);
 
             good = placed_sum(&sum, MPI_COMM_WORLD, result) &&
                    placed_exact(&sum, MPI_COMM_WORLD, exact) &&

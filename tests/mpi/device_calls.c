@@ -9,12 +9,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/check.h"
-#include "lib/data.h"
 #include "lib/device.h"
-#include "lib/placed.h"
+#include "lib/sums.h"
 
 enum {
     WARM = 3,        /* calls until all is as in later ones ... */

@@ -6,14 +6,11 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../lib/tap.h"
 #include "lib/check.h"
-#include "lib/comms.h"
 #include "lib/device.h"
-#include "lib/placed.h"
-#include "lib/traffic.h"
+#include "lib/sums.h"
 
 static MPI_Comm comms[4];
 

@@ -9,14 +9,11 @@
 
 #include <dlfcn.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../lib/tap.h"
 #include "lib/bound.h"
 #include "lib/check.h"
-#include "lib/data.h"
 #include "lib/device.h"
-#include "lib/placed.h"
 
 enum { SMALL = 5003, PAYLOAD = 4096 /* bytes that headers do not have */ };
 

@@ -9,20 +9,15 @@
  *   device_faults kernels RANK     the device of the "first" or "last" rank cannot run the kernels
  * A third argument is the number of elements.
  * Linked with the library's objects. */
-#include <mpi.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../lib/tap.h"
-#include "../lib/wrap.h"
 #include "coll/slice.h"
 #include "cuda/driver.h"
 #include "lib/check.h"
-#include "lib/comms.h"
 #include "lib/device.h"
-#include "lib/device_sum.h"
-#include "lib/placed.h"
 #include "lib/slices.h"
+#include "lib/sums.h"
 
 enum { COUNT = 2048 + 77, CALLS = 2 };
 

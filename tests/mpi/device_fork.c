@@ -8,15 +8,13 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "../lib/tap.h"
 #include "lib/check.h"
-#include "lib/comms.h"
 #include "lib/device.h"
-#include "lib/placed.h"
+#include "lib/sums.h"
 
 enum { BYTES = 8 << 20 };
 
@@ -92,14 +90,8 @@ static bool ends_well(const struct child *child)
 static struct placed make(size_t count, bool in_place)
 {
     static uint64_t seed;
-    struct placed sum = {.kind = DATA_GAUSSIAN,
-                         .seed = ++seed,
-                         .count = count,
-                         .from = PLACE_DEVICE,
-                         .to = PLACE_DEVICE,
-                         .in_place = in_place};
 
-    return sum;
+    return placed_floats(++seed, count, PLACE_DEVICE, PLACE_DEVICE, in_place);
 }
 
 static void check_compressed(size_t count, const char *when)

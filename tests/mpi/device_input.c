@@ -11,16 +11,12 @@
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 
 #include <limits.h>
-#include <mpi.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "lib/check.h"
-#include "lib/comms.h"
 #include "lib/device.h"
-#include "lib/device_sum.h"
-#include "lib/placed.h"
+#include "lib/sums.h"
 
 enum { COUNT = 4096 + 5 };
 

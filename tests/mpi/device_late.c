@@ -5,13 +5,11 @@
  * "device_late SLICES". Compressed calls of SLICES slices follow each other without a pause.
  * Slices differ in the sizes of their parts, and calls in the sizes of their slices. Linked with
  * the library's objects. */
-#include <mpi.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/check.h"
-#include "lib/placed.h"
 #include "lib/slices.h"
+#include "lib/sums.h"
 
 enum { CALLS = 8, BUCKETS = 47, BUCKET = 64 };
 
@@ -40,12 +38,8 @@ static bool run_calls(int round, MPI_Comm comm, MPI_Comm other)
     bool right = true;
 
     for (int i = 0; i < CALLS; i++) {
-        sums[i] = (struct placed){.kind = DATA_GAUSSIAN,
-                                  .type = ELEMENT_FLOAT32,
-                                  .seed = (uint64_t)(round * CALLS + i),
-                                  .count = BUCKETS * BUCKET * factors[i],
-                                  .from = PLACE_DEVICE,
-                                  .to = PLACE_DEVICE};
+        sums[i] = placed_floats((uint64_t)(round * CALLS + i), BUCKETS * BUCKET * factors[i],
+                                PLACE_DEVICE, PLACE_DEVICE, false);
         results[i] = check_memory(bytes_of(&sums[i]));
         right = placed_sum(&sums[i], comm, results[i]) && right;
     }

@@ -8,15 +8,10 @@
 
 #include <cuda.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/check.h"
-#include "lib/comms.h"
-#include "lib/data.h"
 #include "lib/device.h"
-#include "lib/placed.h"
-#include "lib/scenes.h"
-#include "lib/traffic.h"
+#include "lib/sums.h"
 
 static struct {
     __typeof__(cuCtxGetDevice) *get_device;
@@ -119,14 +114,14 @@ static void drop(const struct memory *memory)
 static MPI_Comm comms[2];
 static struct memory (*make)(size_t bytes);
 
-struct sum {
+struct call {
     size_t count;
     MPI_Op op;
     bool in_place, context; /* whether the calling thread has a current one */
 };
 
 /* Whether it is as in host memory. */
-static bool is_right(const struct sum *sum, uint64_t seed)
+static bool is_right(const struct call *sum, uint64_t seed)
 {
     size_t bytes = sum->count * sizeof(float);
     float *input = check_memory(bytes), *wanted = check_memory(bytes), *got = check_memory(bytes);
@@ -161,7 +156,7 @@ static void test_sums(const char *what)
     static const size_t counts[] = {20011, 300001, 1200007};
 
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        struct sum sum = {counts[i], MPI_SUM, false, true};
+        struct call sum = {counts[i], MPI_SUM, false, true};
 
         check(is_right(&sum, i), "%s, %zu elements: as in host memory", what, sum.count);
         sum.in_place = true;
@@ -181,7 +176,7 @@ static void test_short(void)
 {
     struct memory send = make(20011 * sizeof(float)), receive = make(20011 * sizeof(float));
     size_t count = (send.space + send.bytes - (uintptr_t)send.start) / sizeof(float) + 1;
-    struct sum sum = {20011, MPI_SUM, false, true};
+    struct call sum = {20011, MPI_SUM, false, true};
     int code;
 
     MPI_Comm_set_errhandler(comms[0], MPI_ERRORS_RETURN);

@@ -8,14 +8,10 @@
 
 #include <cuda.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/check.h"
-#include "lib/comms.h"
-#include "lib/data.h"
 #include "lib/device.h"
-#include "lib/placed.h"
-#include "lib/traffic.h"
+#include "lib/sums.h"
 
 enum { COUNT = 300001 }; /* several slices */
 #define BYTES (COUNT * sizeof(float))

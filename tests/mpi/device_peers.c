@@ -7,11 +7,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/check.h"
 #include "lib/device.h"
-#include "lib/placed.h"
+#include "lib/sums.h"
 
 #define D PLACE_DEVICE
 #define H PLACE_HOST

@@ -2,15 +2,16 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Exact calls on device buffers give the result of PMPI_Allreduce for host buffers, to the bit,
- * including gaps and surroundings of the buffers, wherever each rank's buffers are. */
+ * including gaps and surroundings of the buffers, wherever each rank's buffers are, with an MPI
+ * that is not CUDA-aware. "exact_device gpu|cuda|none": one that is gets device buffers unchanged;
+ * it is asked once, and not before MPI_Init. The program stands in for that MPI and has the
+ * functions that the library looks for; the argument says which of the two answers yes. */
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/check.h"
-#include "lib/comms.h"
 #include "lib/device.h"
-#include "lib/placed.h"
+#include "lib/sums.h"
 
 #define FLOAT16 element_datatype(ELEMENT_FLOAT16)
 #define CANARY 0xA5
@@ -300,8 +301,77 @@ static void test_intercommunicator(void)
     PMPI_Comm_free(&across);
 }
 
+/* ---- an MPI that is CUDA-aware ---- */
+
+static const char *says = "none";
+static int asked_gpu, asked_cuda;
+static const void *got_send, *got_receive;
+static int calls;
+
+int MPIX_GPU_query_support(int gpu_type, int *is_supported);
+int MPIX_Query_cuda_support(void);
+
+int MPIX_GPU_query_support(int gpu_type, int *is_supported)
+{
+    asked_gpu++;
+    *is_supported = gpu_type == 0 && strcmp(says, "gpu") == 0;
+    return MPI_SUCCESS;
+}
+
+int MPIX_Query_cuda_support(void)
+{
+    asked_cuda++;
+    return strcmp(says, "cuda") == 0;
+}
+
+/* Of the calls that the library is to see. */
+static bool answer(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                   MPI_Comm comm, int *code)
+{
+    (void)count, (void)datatype, (void)op, (void)comm;
+    calls++;
+    got_send = sendbuf;
+    got_receive = recvbuf;
+    *code = MPI_SUCCESS;
+    return true;
+}
+
+static void call_aware(const void *send, void *receive)
+{
+    traffic_allreduce = answer;
+    MPI_Allreduce(send, receive, 100, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    traffic_allreduce = NULL;
+}
+
+static int test_aware(int argc, char **argv)
+{
+    bool there = device_open(0), yes;
+    void *send = NULL, *receive = NULL;
+
+    says = argv[1];
+    yes = strcmp(says, "none") != 0;
+    if (there) {
+        send = device_alloc(400);
+        receive = device_alloc(400);
+        call_aware(send, receive);
+    }
+    check_begin(&argc, &argv);
+    if (!check_has(there, "an MPI that is CUDA-aware", "no CUDA driver, or no device"))
+        return check_end();
+    check(calls == 1 && asked_gpu == 0 && asked_cuda == 0, "it is not asked before MPI_Init");
+    for (int i = 0; i < 3; i++)
+        call_aware(send, receive);
+    check(calls == 4, "each call is one call");
+    check(asked_gpu == 1 && asked_cuda <= 1, "it is asked once");
+    check((got_send == send) == yes && (got_receive == receive) == yes,
+          yes ? "it gets the device buffers" : "it gets others");
+    return check_end();
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1)
+        return test_aware(argc, argv);
     check_begin(&argc, &argv);
     if (!place_begin("device buffers", false))
         return check_end();

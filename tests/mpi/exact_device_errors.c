@@ -14,14 +14,13 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "lib/check.h"
 #include "lib/device.h"
-#include "lib/placed.h"
+#include "lib/sums.h"
 
 enum { COUNT = 1000 };
 static float input[COUNT], exact[COUNT], result[COUNT]; /* EXACT: the sum of INPUT */

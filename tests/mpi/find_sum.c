@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* A sum by MPI: as a program, or as a plugin of a program without MPI (find_private.c). */
+/* A sum by MPI: as a program, or as a plugin of a program without MPI (find_none.c). */
 
 #include <mpi.h>
 #include <stdint.h>

@@ -3,13 +3,9 @@
 
 /* The first sums of a communicator are exact and cost nothing more: each is one PMPI_Allreduce, and
  * no communicator is made; for settings that compress every other sum. */
-#include <string.h>
 
 #include "lib/check.h"
-#include "lib/collectives.h"
-#include "lib/comms.h"
-#include "lib/sum.h"
-#include "lib/traffic.h"
+#include "lib/sums.h"
 
 enum { FIRST = 3, MOST = 20000 };
 
@@ -24,7 +20,7 @@ int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *made)
 /* What the calls of a sum were, and what came of it. */
 struct seen {
     bool right;     /* the bits of PMPI_Allreduce */
-    uint64_t calls; /* of the collectives of collectives.h, and communicators made */
+    uint64_t calls; /* PMPI_Allreduce, and communicators made */
     uint64_t messages;
 };
 
@@ -33,9 +29,9 @@ static struct seen add(MPI_Comm comm, size_t count, uint64_t seed)
     static float result[MOST], exact[MOST];
     const struct sum sum = {DATA_GAUSSIAN, ELEMENT_FLOAT32, seed, count,
                             (enum sum_shape)(seed % SUM_MIXED)};
-    uint64_t calls = collectives_entered() + (uint64_t)splits, messages = traffic_messages();
+    uint64_t calls = traffic_allreduces() + (uint64_t)splits, messages = traffic_messages();
     bool good = sum_reduce(&sum, comm, result);
-    struct seen seen = {.calls = collectives_entered() + (uint64_t)splits - calls,
+    struct seen seen = {.calls = traffic_allreduces() + (uint64_t)splits - calls,
                         .messages = traffic_messages() - messages};
 
     sum_exact(&sum, comm, exact);

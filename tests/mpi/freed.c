@@ -3,12 +3,10 @@
 
 /* Programs whose attributes' delete functions use the communicator that is being freed: "freed
  * WAY". */
-#include <string.h>
 
 #include "../lib/tap.h"
 #include "lib/check.h"
-#include "lib/data.h"
-#include "lib/traffic.h"
+#include "lib/sums.h"
 
 enum { COUNT = 5000, TIMES = 60 };
 

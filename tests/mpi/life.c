@@ -5,22 +5,25 @@
  *   life threads    two threads, each with a communicator of its own, sum at the same time
  *   life progress   the program's own pending messages move on
  *   life traps      a program that traps floating-point exceptions (as with Fortran's -ffpe-trap)
- * sums zeros, huge and subnormal numbers, NaN and infinities: no sum traps or raises a flag */
+ * sums zeros, huge and subnormal numbers, NaN and infinities: no sum traps or raises a flag
+ *   life signals    a timer interrupts the program every 0.2 ms, and children that end, by exit or
+ * by another program that they run; no handler restarts system calls (no SA_RESTART). At the end a
+ * second thread calls MPI_Finalize */
 #define _GNU_SOURCE
 
 #include <fenv.h>
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "../lib/tap.h"
 #include "lib/bound.h"
 #include "lib/check.h"
-#include "lib/data.h"
-#include "lib/scenes.h"
-#include "lib/sum.h"
-#include "lib/traffic.h"
 
 /* ---- threads ---- */
 
@@ -240,12 +243,103 @@ static void play_traps(void)
     free(values);
 }
 
+/* ---- signals ---- */
+
+enum { INTERRUPTED = 40 };
+
+static atomic_int alarms, ended;
+
+static void on_signal(int number)
+{
+    if (number == SIGALRM)
+        alarms++;
+    else
+        ended++;
+}
+
+static void handle(int number)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+
+    sigaction(number, &action, NULL);
+}
+
+/* A child that makes no call, or one that runs another program. */
+static pid_t begin_child(bool runs)
+{
+    pid_t child = fork();
+
+    if (child == 0 && runs)
+        execl("/bin/true", "true", (char *)NULL);
+    if (child == 0)
+        exit(0);
+    return child;
+}
+
+static bool ends_well(pid_t child)
+{
+    int status = 1;
+
+    while (waitpid(child, &status, 0) < 0)
+        continue;
+    return status == 0;
+}
+
+static bool are_right(bool forks, bool *children)
+{
+    bool good = true;
+
+    for (int call = 0; call < INTERRUPTED; call++) {
+        struct sum sum = {DATA_GAUSSIAN, ELEMENT_FLOAT32, (uint64_t)call, 100003,
+                          (enum sum_shape)(call % SUM_SHAPES)};
+        pid_t child = forks && call % 8 == 0 ? begin_child(call % 16 == 0) : 0;
+        struct judged judged = bound_judge(&sum, MPI_COMM_WORLD);
+
+        good = judged.right && judged.same && judged.compressed && good;
+        *children = (child == 0 || ends_well(child)) && *children;
+    }
+    return good;
+}
+
+static void *finalize(void *code)
+{
+    *(int *)code = MPI_Finalize();
+    return NULL;
+}
+
+/* It does not return, since MPI has ended. */
+static void play_signals(void)
+{
+    const struct itimerval often = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
+    bool children = true, good;
+    pthread_t thread;
+    int code = -1;
+
+    handle(SIGALRM);
+    handle(SIGCHLD);
+    setitimer(ITIMER_REAL, &often, NULL);
+    good = are_right(false, &children);
+    setitimer(ITIMER_REAL, &never, NULL);
+    check(good, "a timer: sums are compressed and right, the same on all ranks");
+    check(alarms > 0, "a timer: it interrupted them");
+    good = are_right(true, &children);
+    check(good, "children: sums are compressed and right, the same on all ranks");
+    check(children && ended > 0, "children: all end well");
+    pthread_create(&thread, NULL, finalize, &code);
+    pthread_join(thread, NULL);
+    if (check_rank > 0)
+        exit(code != MPI_SUCCESS);
+    ok(code == MPI_SUCCESS, "MPI_Finalize from a second thread succeeds");
+    exit(done_testing());
+}
+
 int main(int argc, char **argv)
 {
     static const struct scene scenes[] = {
         {"threads", play_threads, NULL, true},
         {"progress", play_progress, NULL, false},
         {"traps", play_traps, NULL, false},
+        {"signals", play_signals, NULL, true},
     };
 
     return scenes_main(argc, argv, scenes, sizeof scenes / sizeof scenes[0]);

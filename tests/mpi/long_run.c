@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "lib/check.h"
-#include "lib/data.h"
+#include "lib/sums.h"
 
 /* What may come on top, in KiB: allocators do not return all, and statistics keep up to 64 changes
  * of each layer. In a million calls and ten thousand communicators a leak of two bytes a call, or

@@ -6,13 +6,11 @@
  * all ranks, and compressed on all or on none; with CGX_ENABLE=observe every call is exact. With
  * "trace" rank 1 has no memory for the events of CGX_TRACE alone. Linked with the library's
  * objects, with the allocating functions wrapped. */
-#include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../lib/wrap.h"
+#include "../lib/tap.h"
 #include "lib/check.h"
-#include "lib/comms.h"
 #include "util/trace.h"
 
 static bool armed;

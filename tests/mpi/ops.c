@@ -9,13 +9,9 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/check.h"
-#include "lib/comms.h"
-#include "lib/data.h"
-#include "lib/elements.h"
-#include "lib/traffic.h"
+#include "lib/sums.h"
 
 #define COUNT 20000
 

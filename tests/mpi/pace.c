@@ -9,10 +9,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "../lib/wrap.h"
+#include "../lib/tap.h"
 #include "lib/check.h"
-#include "lib/sum.h"
-#include "lib/traffic.h"
+#include "lib/sums.h"
 #include "topo/speed.h"
 
 static unsigned mbits;

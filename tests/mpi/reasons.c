@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "lib/check.h"
-#include "lib/comms.h"
 #include "lib/device.h"
 
 static long calls = 3;

@@ -14,13 +14,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/check.h"
-#include "lib/collectives.h"
-#include "lib/comms.h"
-#include "lib/data.h"
-#include "lib/traffic.h"
+#include "lib/sums.h"
 
 /* A step's buffers, the last of three tensors, which are joined. */
 enum { PARTS = 8, MOST = 20300, RANKS = 4 };
@@ -84,11 +80,11 @@ static bool sum(size_t first, size_t end)
                       inputs[p] + count);
     memcpy(result, own, count * sizeof *result);
     sent -= traffic_messages();
-    agreed -= collectives_entered();
+    agreed -= traffic_allreduces();
     good = MPI_Allreduce(in_place ? MPI_IN_PLACE : own, result, (int)count, MPI_FLOAT, MPI_SUM,
                          comm) == MPI_SUCCESS;
     sent += traffic_messages();
-    agreed += collectives_entered();
+    agreed += traffic_allreduces();
     PMPI_Allreduce(own, exact, (int)count, MPI_FLOAT, MPI_SUM, comm);
     for (size_t i = first, at = 0; i < end; at += parts[i++].count)
         judge(i, inputs, at, result, exact);
@@ -144,18 +140,19 @@ static bool all_as(const char *expected)
 
 /* ---- rules ---- */
 
-static void test_rules(int argc, char **argv)
+static void test_rules(void)
 {
-    bool right;
-    int at = 0;
+    const char *expected = scene_argument(1);
+    int at = 1;
 
     begin();
-    if (argc > 0 && strncmp(argv[0], "name=", 5) == 0)
-        MPI_Comm_set_name(comm, argv[at++] + 5);
-    right = take(COMPRESSED);
-    check(right, "right, and the same on all ranks");
-    for (size_t i = 0; at < argc; at++, i++) {
-        check(is_as(i, argv[at]), "part %zu is as expected: %s", i, argv[at]);
+    if (expected && strncmp(expected, "name=", 5) == 0) {
+        MPI_Comm_set_name(comm, expected + 5);
+        at++;
+    }
+    check(take(COMPRESSED), "right, and the same on all ranks");
+    for (size_t i = 0; (expected = scene_argument(at)) != NULL; at++, i++) {
+        check(is_as(i, expected), "part %zu is as expected: %s", i, expected);
         check_note("part %zu: %.2f bits%s", i, width_of(i), found[i].exact ? ", exact" : "");
     }
     MPI_Comm_free(&comm);
@@ -175,7 +172,6 @@ static bool all_exact(int n)
 
 static void test_refused(void)
 {
-
     begin();
     check(all_exact(6), "every call is exact");
     MPI_Comm_free(&comm);
@@ -219,12 +215,9 @@ static void test_said_later(void)
 
 static void test_layers(void)
 {
-    bool right;
-
     begin();
     comms_hint(comm, "cgx_layers", "4096:6; 8000:8, 300:exact, 12000:2;8000,192:exact");
-    right = take(COMPRESSED);
-    check(right, "cgx_layers: right");
+    check(take(COMPRESSED), "cgx_layers: right");
     check(is_as(0, "6"), "cgx_layers: for a whole buffer");
     check(is_as(5, "8") && is_as(6, "order") && is_as(7, "2"),
           "cgx_layers: for tensors within one");
@@ -310,12 +303,9 @@ static void test_differ(void)
 /* Rules have the last word, but do not compress what the program excludes. */
 static void test_both(void)
 {
-    bool right;
-
     begin();
     comms_hint(comm, "cgx_bits", "8");
-    right = take(5);
-    check(right && is_as(1, "5") && is_as(2, "5"), "the rule counts");
+    check(take(5) && is_as(1, "5") && is_as(2, "5"), "the rule counts");
     check(is_as(0, "8") && is_as(4, "8"), "the hint counts for other calls");
     say("cgx_enable", "0", 2, "exact", "cgx_enable=0 counts for all");
     MPI_Comm_free(&comm);
@@ -323,17 +313,10 @@ static void test_both(void)
 
 int main(int argc, char **argv)
 {
-    static const struct check_part parts[] = {{"refused", test_refused},
-                                              {"hints", test_hints},
-                                              {"junk", test_junk},
-                                              {"differ", test_differ},
-                                              {"both", test_both}};
-    const char *mode = argc > 1 ? argv[1] : "";
+    static const struct scene scenes[] = {
+        {"rules", test_rules, NULL, false},   {"refused", test_refused, NULL, false},
+        {"hints", test_hints, NULL, false},   {"junk", test_junk, NULL, false},
+        {"differ", test_differ, NULL, false}, {"both", test_both, NULL, false}};
 
-    check_begin(&argc, &argv);
-    if (strcmp(mode, "rules") == 0)
-        test_rules(argc - 2, argv + 2);
-    else
-        check_parts(parts, sizeof parts / sizeof parts[0], mode);
-    return check_end();
+    return scenes_main(argc, argv, scenes, sizeof scenes / sizeof scenes[0]);
 }

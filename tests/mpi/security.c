@@ -3,7 +3,6 @@
 
 /* Four sums of a program that is linked with the library, so that the library is there even if the
  * program is set-uid; prints whether the system treats it as set-uid. */
-#include <mpi.h>
 #include <sys/auxv.h>
 
 #include "lib/check.h"

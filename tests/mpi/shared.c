@@ -12,7 +12,6 @@
 
 #include "lib/bound.h"
 #include "lib/check.h"
-#include "lib/sum.h"
 
 static int per_node; /* ranks */
 
@@ -136,15 +135,20 @@ static void test_waits(void)
     test_wait(check_size - 1);
 }
 
+static bool begin(const char *name)
+{
+    int ranks = scheme_from_environment(ELEMENT_FLOAT32).per_node;
+
+    (void)name;
+    per_node = ranks > 0 ? ranks : check_size;
+    return true;
+}
+
 int main(int argc, char **argv)
 {
-    static const struct check_part parts[] = {
-        {"hurry", test_hurry}, {"messages", test_messages}, {"wait", test_waits}};
-    int ranks;
+    static const struct scene scenes[] = {{"hurry", test_hurry, begin, false},
+                                          {"messages", test_messages, begin, false},
+                                          {"wait", test_waits, begin, false}};
 
-    check_begin(&argc, &argv);
-    ranks = scheme_from_environment(ELEMENT_FLOAT32).per_node;
-    per_node = ranks > 0 ? ranks : check_size;
-    check_parts(parts, sizeof parts / sizeof parts[0], argc > 1 ? argv[1] : "");
-    return check_end();
+    return scenes_main(argc, argv, scenes, sizeof scenes / sizeof scenes[0]);
 }

@@ -10,21 +10,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <mpi.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../lib/wrap.h"
+#include "../lib/tap.h"
 #include "lib/bound.h"
 #include "lib/check.h"
-#include "lib/sum.h"
-#include "lib/traffic.h"
 
 static const char *what = ""; /* the function */
 static bool armed;

@@ -6,10 +6,9 @@
  * defaults. */
 
 #include <math.h>
-#include <string.h>
 
-#include "lib/data.h"
 #include "lib/player.h"
+#include "lib/sums.h"
 
 enum { COUNT = 16384, WATCHED_FROM = 24, STEPS = 80 };
 

@@ -1,10 +1,11 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Programs for CGX_STATS:
+/* Programs for CGX_STATS, and for what is said of sums:
  *   "stats steps N"     N steps of three buffers, the first with segments of different scales, on
  *                       MPI_COMM_WORLD; then of one on a named communicator, which is freed
  *   "stats many N"      N communicators, one after the other, of one buffer each
+ *   "stats alike N M"   the same of M buffers each, which all ranks have alike: they stay exact
  *   "stats counts N"    N calls of different counts
  *   "stats exit N"      N steps, and then a child that is forked and the process itself exit
  *   "stats killed N"    N steps, and then SIGKILL
@@ -13,19 +14,17 @@
 
 #include <locale.h>
 #include <math.h>
-#include <mpi.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/check.h"
-#include "lib/data.h"
+#include "lib/sums.h"
 
 #define SEGMENT 65536
 
-static bool all_succeed = true;
+static bool all_succeed = true, alike;
 
 /* Sums COUNT elements; those of segment s are 4^s apart in scale. */
 static void reduce(MPI_Comm comm, size_t count, unsigned step)
@@ -33,7 +32,7 @@ static void reduce(MPI_Comm comm, size_t count, unsigned step)
     size_t segments = count / SEGMENT + 1;
     float *buffer = check_memory(count * sizeof *buffer);
 
-    data_fill(DATA_GAUSSIAN, ELEMENT_FLOAT32, step, check_rank, count, buffer);
+    data_fill(DATA_GAUSSIAN, ELEMENT_FLOAT32, step, alike ? 0 : check_rank, count, buffer);
     for (size_t i = 0; i < count; i++)
         buffer[i] *= (float)ldexp(1, 2 * (int)(i / SEGMENT % segments));
     all_succeed =
@@ -58,13 +57,14 @@ static void take_steps(unsigned steps)
     MPI_Comm_free(&comm);
 }
 
-static void make_many(unsigned communicators)
+static void make_many(unsigned communicators, unsigned sums, size_t count)
 {
     for (unsigned i = 0; i < communicators; i++) {
         MPI_Comm comm;
 
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-        reduce(comm, 2048, i);
+        for (unsigned k = 0; k < sums; k++)
+            reduce(comm, count, i + k);
         MPI_Comm_free(&comm);
     }
 }
@@ -100,7 +100,10 @@ int main(int argc, char **argv)
     if (strcmp(what, "steps") == 0)
         take_steps(times);
     else if (strcmp(what, "many") == 0)
-        make_many(times);
+        make_many(times, 1, 2048);
+    alike = strcmp(what, "alike") == 0;
+    if (alike)
+        make_many(times, (unsigned)atoi(argv[3]), 20000);
     for (unsigned i = 0; strcmp(what, "counts") == 0 && i < times; i++)
         reduce(MPI_COMM_WORLD, 1024 + i, i);
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {

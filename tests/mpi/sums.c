@@ -10,13 +10,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/bound.h"
 #include "lib/check.h"
-#include "lib/scenes.h"
-#include "lib/sum.h"
-#include "lib/traffic.h"
 
 /* The type that is named, or float32. False, and a skip: the MPI has none. */
 static bool has_type(const char *name, enum element *type)

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "mpi/faults/call_faults.h"
 #include "mpi/lib/check.h"
+#include "mpi/lib/sums.h"
 
 #define SECOND INT64_C(1000000000)
 

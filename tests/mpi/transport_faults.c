@@ -14,7 +14,7 @@
 
 #include <mpi.h>
 
-#include "faults/call_faults.h"
+#include "lib/sums.h"
 
 /* Whether the call comes before a compressed sum, when the duplicate does not know of it. */
 static int is_before(const char *what)

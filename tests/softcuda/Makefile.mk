@@ -15,10 +15,9 @@ device_scripts += \
 	tests/unit/cuda/devices.test \
 	tests/unit/cuda/numa.test
 # What devices.test runs.
-device_programs = tests/unit/cuda/events tests/unit/cuda/exported tests/unit/cuda/holding \
-	tests/unit/cuda/kernels_bytes tests/unit/cuda/kernels_history \
-	tests/unit/cuda/kernels_hostile tests/unit/cuda/kernels_ranges tests/unit/cuda/kernels_refuse \
-	tests/unit/cuda/kernels_uniform tests/unit/cuda/pinned_pool
+device_programs = tests/unit/cuda/backends tests/unit/cuda/kernels_bytes tests/unit/cuda/kernels_history \
+	tests/unit/cuda/kernels_hostile tests/unit/cuda/kernels_ranges tests/unit/cuda/kernels_uniform \
+	tests/unit/cuda/pinned_pool
 device_mpi_tests += \
 	tests/mpi/device \
 	tests/mpi/device_faults \
@@ -27,7 +26,7 @@ device_mpi_tests += \
 	tests/mpi/exact_device
 device_mpi_programs = tests/mpi/device_calls tests/mpi/device_contexts tests/mpi/device_counts \
 	tests/mpi/device_input tests/mpi/device_late tests/mpi/device_memory \
-	tests/mpi/device_order tests/mpi/exact_aware tests/mpi/exact_device_errors
+	tests/mpi/device_order tests/mpi/exact_device_errors
 mpi_programs += $(device_mpi_programs)
 device_scripts += \
 	tests/mpi/device_driver.test \
@@ -36,17 +35,15 @@ device_scripts += \
 	tests/mpi/device_uniform.test \
 	tests/mpi/examples_gpu.test \
 	tests/softcuda/gpu_check.test
-check_PROGRAMS += $(device_programs) tests/unit/cuda/numa examples/mpi/allreduce_gpu
+check_PROGRAMS += $(device_programs) examples/mpi/allreduce_gpu
 
 check_LTLIBRARIES += tests/softcuda/libcuda.la tests/unit/lib/libdevice.la
-tests_softcuda_libcuda_la_SOURCES = tests/softcuda/allocate.c tests/softcuda/calls.c \
-	tests/softcuda/capture.c tests/softcuda/context.c \
-	tests/softcuda/copy.c tests/softcuda/device.c tests/softcuda/event.c tests/softcuda/fail.c \
-	tests/softcuda/fork.c tests/softcuda/green.c tests/softcuda/ipc.c tests/softcuda/kernels.cpp \
-	tests/softcuda/launch.c tests/softcuda/mapped.c tests/softcuda/memory.c tests/softcuda/object.c \
-	tests/softcuda/pointer.c tests/softcuda/register.c tests/softcuda/share.c tests/softcuda/stream.c \
-	tests/softcuda/table.cpp $(softcuda_engine)
-# For calls.c; and for the names of objects, which tests/ptx/kernels.test knows.
+tests_softcuda_libcuda_la_SOURCES = tests/softcuda/allocate.c tests/softcuda/context.c tests/softcuda/copy.c \
+	tests/softcuda/device.c tests/softcuda/event.c tests/softcuda/fail.c tests/softcuda/fork.c \
+	tests/softcuda/green.c tests/softcuda/kernels.cpp tests/softcuda/launch.c \
+	tests/softcuda/mapped.c tests/softcuda/memory.c tests/softcuda/object.c tests/softcuda/pointer.c \
+	tests/softcuda/share.c tests/softcuda/stream.c tests/softcuda/table.cpp $(softcuda_engine)
+# For fail.c; and for the names of objects, which tests/ptx/kernels.test knows.
 tests_softcuda_libcuda_la_CFLAGS = $(AM_CFLAGS) -finstrument-functions
 tests_softcuda_libcuda_la_CXXFLAGS = $(AM_CXXFLAGS)
 # libtool links C++ without the sanitizers' libraries, which the program then brings.
@@ -57,7 +54,7 @@ tests_unit_lib_libdevice_la_SOURCES = tests/unit/lib/kernels_run.c tests/unit/li
 tests_unit_cuda_libs = tests/unit/lib/libdevice.la $(unit_libs)
 $(filter tests/unit/softcuda/%,$(device_units)): tests/softcuda/libcuda.la
 tests_unit_softcuda_libs = tests/softcuda/libcuda.la tests/lib/libtap.la
-softcuda_engine = tests/softcuda/fibers.c tests/softcuda/grid.c tests/softcuda/order.c tests/softcuda/threads.c
+softcuda_engine = tests/softcuda/fibers.c tests/softcuda/grid.c tests/softcuda/threads.c
 tests_ptx_machine_SOURCES = tests/ptx/machine.cpp $(softcuda_engine)
 # All blocks at once. UndefinedBehaviorSanitizer reports the threadIdx of each thread of the process, so a build with
 # sanitizers is without this test.

@@ -340,7 +340,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *activ
     return softcuda_leave(code);
 }
 
-/* ---- stream capture: capture.c; threads have a mode ---- */
+/* ---- stream capture: event.c; threads have a mode ---- */
 
 /* The mode is the thread's, and no matter of a device: it is exchanged though one is lost. */
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)

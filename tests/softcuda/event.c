@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Events: places in streams. A record is an operation of its own, so that one on the legacy stream
- * comes after what is queued on blocking streams. */
+/* Events and captures. Events are places in streams. A record is an operation of its own, so that
+ * one on the legacy stream comes after what is queued on blocking streams. */
 
 #include "driver.h"
 
@@ -113,6 +113,68 @@ CUresult cuStreamWaitEvent(CUstream stream_handle, CUevent handle, unsigned flag
             code = CUDA_ERROR_INVALID_HANDLE;
         else if (event->place.stream)
             code = softcuda_stream_mark(stream, &event->place);
+    }
+    return softcuda_leave(code);
+}
+
+/* ---- captures ---- */
+
+/* Captures of streams, for what they forbid others. While a blocking stream is captured, nothing
+ * may use the legacy stream of its context, which would wait for what is captured: the attempt
+ * fails, and the capture is void (CUDA C++ Programming Guide, "Prohibited and Unhandled Operations"
+ * of stream capture). No graph is made: what is queued on a captured stream is carried out. */
+
+CUresult softcuda_capture_allows(const struct softcuda_stream *stream)
+{
+    struct softcuda_context *context = stream->object.context;
+    CUresult code = CUDA_SUCCESS;
+
+    if (stream != context->legacy)
+        return CUDA_SUCCESS;
+    for (struct softcuda_stream *other = context->streams; other; other = other->next) {
+        if (!other->blocking || other->capture == CU_STREAM_CAPTURE_STATUS_NONE)
+            continue;
+        other->capture = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+        code = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    }
+    return code;
+}
+
+/* The stream that is captured, or is to be, with the result of softcuda_enter_context. */
+static CUresult enter(CUstream handle, bool is_captured, struct softcuda_stream **stream)
+{
+    CUresult code = softcuda_stream_enter(handle, stream);
+
+    if (code != CUDA_SUCCESS)
+        return code;
+    if (*stream == (*stream)->object.context->legacy)
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    return ((*stream)->capture != CU_STREAM_CAPTURE_STATUS_NONE) == is_captured
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_ILLEGAL_STATE;
+}
+
+CUresult cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode mode)
+{
+    struct softcuda_stream *stream;
+    CUresult code = enter(handle, false, &stream);
+
+    (void)mode;
+    if (code == CUDA_SUCCESS)
+        stream->capture = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    return softcuda_leave(code);
+}
+
+CUresult cuStreamEndCapture(CUstream handle, CUgraph *graph)
+{
+    struct softcuda_stream *stream;
+    CUresult code = enter(handle, true, &stream);
+
+    if (code == CUDA_SUCCESS) {
+        if (stream->capture == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
+            code = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+        stream->capture = CU_STREAM_CAPTURE_STATUS_NONE;
+        *graph = NULL;
     }
     return softcuda_leave(code);
 }

@@ -1,12 +1,15 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Fibers: stacks that one thread of the process switches between. The sanitizers are told. */
+/* What runs threads of a device. Fibers: stacks that one thread of the process switches between.
+ * The sanitizers are told. */
 #ifndef SOFTCUDA_FIBERS_H
 #define SOFTCUDA_FIBERS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "softcuda.h"
 
 #ifndef __x86_64__
 #define SOFTCUDA_UCONTEXT /* slower: each switch is a system call */
@@ -49,5 +52,38 @@ void softcuda_fiber_switch(struct softcuda_fiber *from, struct softcuda_fiber *t
  * it released PLACE happens before what follows an acquire. */
 void softcuda_fiber_release(const void *place);
 void softcuda_fiber_acquire(const void *place);
+
+/* ---- blocks that a device holds at once (threads.c); one of them runs ---- */
+
+/* ThreadSanitizer would take the shared variables of blocks, which have one address, for races. */
+#define SOFTCUDA_PLACES 8
+#ifdef SOFTCUDA_TSAN
+#define SOFTCUDA_HELD 1
+#else
+#define SOFTCUDA_HELD SOFTCUDA_PLACES
+#endif
+
+/* Lets BLOCK of GRID begin at PLACE, below SOFTCUDA_HELD, and turns to it. False: it cannot (a
+ * message says why). */
+bool softcuda_block_begin(unsigned place, const struct softcuda_grid *grid, unsigned block);
+
+/* Turns to the block at PLACE. */
+void softcuda_block_turn(unsigned place);
+
+/* Runs it to its end, or until its threads poll in vain. */
+enum softcuda_ran softcuda_block_go_on(void);
+
+/* In which order the blocks of a launch and the threads of a block run: what SOFTCUDA_BLOCKS and
+ * SOFTCUDA_ORDER say (softcuda.h), in grid.c. */
+
+/* Begins a launch of BLOCKS blocks. False: the environment cannot be read or there is no memory;
+ * a message says which. */
+bool softcuda_order_begin(unsigned blocks);
+
+/* The block that runs in turn TURN of the launch: each one has one turn. */
+unsigned softcuda_order_block(unsigned turn);
+
+/* The next round of turns: TURNS, of THREADS elements, gets the number of each thread once. */
+void softcuda_order_threads(unsigned *turns, unsigned threads);
 
 #endif

@@ -26,7 +26,7 @@
  * of more than one dimension, shared memory that a launch asks for, textures, surfaces, clusters,
  * cooperative launches; images are not looked into: whichever is loaded has the kernels above
  * - streams: what names a thread's default stream without CU_STREAM_PER_THREAD (functions that end
- * in _ptds and _ptsz), priorities, graphs (capture.c; a thread's capture mode is kept, and has no
+ * in _ptds and _ptsz), priorities, graphs (event.c; a thread's capture mode is kept, and has no
  * meaning), host functions, waits for a value in memory; events of other processes, and times
  * - device memory: mapped by hand in two places, in part, read-only, or shared as a file; pools
  * but the device's own, which free in no stream's order, and sharing of that one; arrays, copies of

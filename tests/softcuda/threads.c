@@ -7,7 +7,6 @@
  * many as a device holds. One grid at a time; its run may be left by siglongjmp. With
  * SOFTCUDA_RESIDENT each thread of the process runs a block of its own (resident.c). */
 
-#include "block.h"
 #include "fibers.h"
 
 #include <stdarg.h>
@@ -16,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "order.h"
 #include "softcuda.h"
 #include "threads.h"
 

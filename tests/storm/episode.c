@@ -1,18 +1,12 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "episode.h"
+#include "storm.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "hint.h"
-#include "loudness.h"
-#include "mpi/lib/check.h"
-#include "rule.h"
 
 enum { TENSORS = 6, ROUNDS = 12 };
 

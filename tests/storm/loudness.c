@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "loudness.h"
+#include "storm.h"
 
 #include <float.h>
 #include <math.h>

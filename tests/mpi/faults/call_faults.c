@@ -3,7 +3,7 @@
 
 #define _GNU_SOURCE
 
-#include "call_faults.h"
+#include "../lib/sums.h"
 
 #include <dlfcn.h>
 #include <mpi.h>

@@ -87,14 +87,6 @@ void check_note(const char *format, ...)
     printf("\n");
 }
 
-void check_parts(const struct check_part *parts, size_t n, const char *name)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (!name || strcmp(name, parts[i].name) == 0)
-            parts[i].test();
-    }
-}
-
 uint64_t check_digest(const void *data, size_t bytes)
 {
     const unsigned char *at = data;
@@ -142,4 +134,83 @@ long check_private_memory(void)
     if (status)
         fclose(status);
     return resident + swapped;
+}
+
+/* ---- scenes ---- */
+
+static char **arguments; /* behind the scene's name, with a NULL */
+
+const char *scene_argument(int number)
+{
+    for (int i = 1; i < number; i++)
+        if (!arguments[i - 1])
+            return NULL;
+    return arguments[number - 1];
+}
+
+int scenes_main(int argc, char **argv, const struct scene *scenes, size_t n)
+{
+    const struct scene *scene = scenes;
+    int level = MPI_THREAD_MULTIPLE;
+
+    for (size_t i = 0; i < n && argc > 1; i++)
+        if (strcmp(argv[1], scenes[i].name) == 0) {
+            scene = &scenes[i];
+            argc--;
+            argv++;
+            break;
+        }
+    if (scene->threaded)
+        MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    check_begin(&argc, &argv);
+    arguments = argv + 1;
+    if (check_has(level == MPI_THREAD_MULTIPLE, scene->name, "no MPI_THREAD_MULTIPLE") &&
+        (!scene->begin || scene->begin(scene->name)))
+        scene->play();
+    return check_end();
+}
+
+/* ---- communicators ---- */
+
+MPI_Comm comms_new(void)
+{
+    MPI_Comm comm;
+
+    PMPI_Comm_split(MPI_COMM_WORLD, 0, check_rank, &comm);
+    PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    return comm;
+}
+
+int comms_hint(MPI_Comm comm, const char *key, const char *value)
+{
+    MPI_Info info;
+    int code;
+
+    MPI_Info_create(&info);
+    MPI_Info_set(info, key, value);
+    code = MPI_Comm_set_info(comm, info);
+    MPI_Info_free(&info);
+    return code;
+}
+
+void comms_make(MPI_Comm *comms, int n)
+{
+    for (int i = 0; i < n; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+}
+
+void comms_free(MPI_Comm *comms, int n)
+{
+    for (int i = 0; i < n; i++)
+        MPI_Comm_free(&comms[i]);
+}
+
+MPI_Comm comms_across(void)
+{
+    MPI_Comm half, across;
+
+    PMPI_Comm_split(MPI_COMM_WORLD, check_rank % 2, 0, &half);
+    PMPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - check_rank % 2, 7, &across);
+    PMPI_Comm_free(&half);
+    return across;
 }

@@ -39,14 +39,19 @@ bool check_everywhere(bool here, MPI_Comm comm);
  */
 bool check_has(bool here, const char *name, const char *why);
 
-/* A test of the program, by name. */
-struct check_part {
+/* Programs of several scenes: "PROGRAM SCENE [ARGUMENT ...]". */
+struct scene {
     const char *name;
-    void (*test)(void);
+    void (*play)(void);
+    bool (*begin)(const char *name); /* false: skipped; may be NULL */
+    bool threaded;                   /* needs MPI_THREAD_MULTIPLE */
 };
 
-/* The one of N parts that is called NAME; NULL: all of them. */
-void check_parts(const struct check_part *parts, size_t n, const char *name);
+/* The scene's argument NUMBER, from 1 on. NULL: there is none. */
+const char *scene_argument(int number);
+
+/* All of main. A first argument that is no scene is the first argument of the first scene. */
+int scenes_main(int argc, char **argv, const struct scene *scenes, size_t n);
 
 /* A hash of the bytes. */
 uint64_t check_digest(const void *data, size_t bytes);
@@ -60,5 +65,20 @@ void *check_memory(size_t bytes);
 /* Memory that this process alone uses, in KiB: anonymous pages, resident or swapped out. Pages of
  * files and of shared memory are not counted: the system takes them back and they return. */
 long check_private_memory(void);
+
+/* ---- communicators that the library has not seen, and what a program says of them ---- */
+
+/* Of all ranks, in their order; errors are returned. */
+MPI_Comm comms_new(void);
+
+/* The value of MPI_Comm_set_info. */
+int comms_hint(MPI_Comm comm, const char *key, const char *value);
+
+/* N duplicates of MPI_COMM_WORLD. */
+void comms_make(MPI_Comm *comms, int n);
+void comms_free(MPI_Comm *comms, int n);
+
+/* Of the even ranks and the odd ones. */
+MPI_Comm comms_across(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "device_sum.h"
+#include "sums.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,14 +6,12 @@
  * had N sums before the first sum of the program that could be compressed. The linker puts these
  * functions in the place of MPI's (--wrap). */
 
-#include <mpi.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
-#include "../../lib/wrap.h"
-#include "elements.h"
+#include "../../lib/tap.h"
+#include "sums.h"
 
 enum { LEAST = 1024, MOST_SUMS = 16 };
 

@@ -4,11 +4,10 @@
 #include "player.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "check.h"
 #include "device.h"
-#include "placed.h"
+#include "sums.h"
 
 static void player_begin(struct player *player)
 {

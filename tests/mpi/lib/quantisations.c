@@ -1,10 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "oracle.h"
+#include "bound.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Of a bucket what one rank, or one node, brings, and how far that may be off already. */
 struct operand {

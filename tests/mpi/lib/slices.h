@@ -8,7 +8,6 @@
 
 #include "coll/slice.h"
 #include "lib/tap.h"
-#include "lib/wrap.h"
 
 static unsigned slices;
 

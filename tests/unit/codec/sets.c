@@ -9,7 +9,7 @@
 
 #include "codec/encoding.h"
 #include "lib/tap.h"
-#include "unit/lib/uniform_data.h"
+#include "unit/lib/codec_data.h"
 #include "unit/lib/uniform_encoder.h"
 
 #define FIRST 4096            /* where pieces begin */

@@ -12,8 +12,7 @@
 
 #include "codec/format.h"
 #include "lib/tap.h"
-#include "lib/wrap.h"
-#include "unit/lib/loopback.h"
+#include "unit/lib/scene.h"
 
 /* ---- fragments ---- */
 
@@ -26,7 +25,7 @@ static const size_t fragments[] = {1, 1000, 1024, 16384, 1 << 20, 64 << 20};
 #define MANY 4096
 
 /* Every rank sends BYTES to each other, of which it leaves out the end behind FILLED. */
-struct scene {
+struct sending {
     size_t fragment, bytes, filled;
     bool varies;         /* nothing is sent for the end; a header says how much is */
     size_t most;         /* transfers that the exchange is made for */
@@ -58,7 +57,8 @@ static void *need(size_t bytes)
     return memory;
 }
 
-static bool is_right(const struct scene *scene, const struct cgx_transfer *transfer, unsigned rank)
+static bool is_right(const struct sending *scene, const struct cgx_transfer *transfer,
+                     unsigned rank)
 {
     bool right = transfer->filled == scene->filled;
 
@@ -70,7 +70,7 @@ static bool is_right(const struct scene *scene, const struct cgx_transfer *trans
 
 static void run_rank(void *context, unsigned rank)
 {
-    struct scene *scene = context;
+    struct sending *scene = context;
     struct cgx_exchange *exchange = cgx_exchange_create(scene->most);
     struct cgx_transfer transfers[2 * PEERS] = {0};
     struct cgx_mpi mpi = loopback_mpi;
@@ -122,10 +122,10 @@ static void test_fragments(size_t fragment)
         const size_t fills[] = {bytes, bytes / 2, 0};
 
         for (size_t f = 0; f < sizeof fills / sizeof fills[0]; f++) {
-            struct scene scene = {.fragment = fragment,
-                                  .bytes = bytes,
-                                  .filled = fills[f],
-                                  .most = (s + f) % 2 ? 2 * PEERS : MANY};
+            struct sending scene = {.fragment = fragment,
+                                    .bytes = bytes,
+                                    .filled = fills[f],
+                                    .most = (s + f) % 2 ? 2 * PEERS : MANY};
 
             loopback_run(RANKS, run_rank, &scene);
             for (unsigned r = 0; r < RANKS; r++) {
@@ -144,7 +144,7 @@ static void test_varying(void)
     bool right = true;
 
     for (size_t f = 0; f < sizeof fills / sizeof fills[0]; f++) {
-        struct scene scene = {1024, 100000, fills[f], true, .most = 2 * PEERS};
+        struct sending scene = {1024, 100000, fills[f], true, .most = 2 * PEERS};
 
         loopback_run(RANKS, run_rank, &scene);
         for (unsigned r = 0; r < RANKS; r++)

@@ -10,7 +10,7 @@
 #include "coll/exchange.h"
 #include "coll/shm.h"
 #include "lib/tap.h"
-#include "unit/lib/loopback.h"
+#include "unit/lib/scene.h"
 
 enum { RANKS = 3, AT = 4096, BYTES = 1000 };
 

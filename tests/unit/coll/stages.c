@@ -252,6 +252,58 @@ static void test_crossing(void)
     }
 }
 
+/* ---- payloads that go from device to device ---- */
+
+/* Sums are those of payloads in host memory, while the host's own has neither their headers nor
+ * codes. */
+
+static struct scene make_mirrored(const char *nodes, bool mirrored, size_t staging)
+{
+    struct scene scene = scene_of(nodes, CGX_FLOAT32, 300001);
+
+    scene.layered = scene.shm = true;
+    scene.bits = 2;
+    scene.mirrored = mirrored;
+    scene.staging = staging;
+    scene_fill(&scene, 11);
+    scene_run(&scene);
+    return scene;
+}
+
+static bool is_same_on(const struct scene *a, const struct scene *b, unsigned rank)
+{
+    return memcmp(a->outputs[rank], b->outputs[rank], a->count * sizeof(float)) == 0;
+}
+
+static void test_mirrored(const char *name, const char *nodes, size_t staging)
+{
+    struct scene host = make_mirrored(nodes, false, staging),
+                 device = make_mirrored(nodes, true, staging);
+    bool same = scene_all_are(&host, CGX_OUTCOME_DONE) && scene_all_are(&device, CGX_OUTCOME_DONE);
+
+    for (unsigned r = 0; r < host.ranks; r++)
+        same = same && is_same_on(&host, &device, r);
+    ok(same, "%s: sums as in host memory", name);
+    scene_free(&host);
+    scene_free(&device);
+}
+
+/* The headers of messages, and with them sketches, are read on the host. */
+static void test_alike(const char *name, const char *nodes)
+{
+    struct scene scene = scene_of(nodes, CGX_BFLOAT16, 200001);
+    bool held;
+
+    scene.shm = scene.mirrored = scene.looks = true;
+    scene_fill(&scene, 7);
+    for (unsigned r = 1; r < scene.ranks; r++)
+        memcpy(scene.inputs[r], scene.inputs[0], scene.count * sizeof(uint16_t));
+    scene_run(&scene);
+    held = scene_all_are(&scene, CGX_OUTCOME_HELD) && scene_is_untouched(&scene);
+    ok(held, "%s: inputs that are alike are held", name);
+    scene_free(&scene);
+}
+
 int main(void)
 {
     for (int codec = 0; codec < CGX_FAMILIES; codec++)
@@ -260,5 +312,10 @@ int main(void)
     test_bytes();
     test_turns();
     test_crossing();
+    test_mirrored("3 ranks", "000", 0);
+    test_mirrored("slices", "000", 100000);
+    test_mirrored("2 nodes of 2", "0011", 0);
+    test_alike("3 ranks", "000");
+    test_alike("2 nodes of 2", "0011");
     return done_testing();
 }

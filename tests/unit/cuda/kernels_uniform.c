@@ -4,7 +4,7 @@
 /* The kernels of uniform quantisation give the bytes of the host codec, to the payload and to where
  * the host looks: pieces of one group and of more tiles than a block looks back at once, of all
  * kinds of blocks, without and with a step, a bound and history, and sums of few and of many
- * sources, some of them elements. */
+ * sources, some of them elements. What no encoder writes, they refuse as the host codec does. */
 
 #include "unit/lib/uniform_scene.h"
 
@@ -61,6 +61,80 @@ static void test_many(void)
 }
 
 #ifndef SOFTCUDA_TSAN /* any threads may set the status */
+static void test_refused(const char *what, void (*spoil)(unsigned char *piece, size_t count))
+{
+    struct plan plan = plan_of(11, CGX_FLOAT32);
+    bool refused = true;
+
+    plan.nsources = 2;
+    plan.elements = 2;
+    plan.coding.step_size = 0.5f;
+    for (int k = 0; k < 2; k++) {
+        make(&plan);
+        spoil(payload_in(&plan, made, 0) + plan.pieces[0].offset, plan.counts[0]);
+        refused = refused && is_same(&plan, k ? CGX_REDUCE : CGX_DECODE, CGX_ERR_FORMAT);
+    }
+    ok(refused, "refused: %s", what);
+}
+
+static void spoil_step(unsigned char *piece, size_t count)
+{
+    float step = 0x1p-121f;
+
+    (void)count;
+    memcpy(piece, &step, sizeof step);
+}
+
+static void spoil_exponent(unsigned char *piece, size_t count)
+{
+    piece[cgx_uniform_layout_of(count).exponents + 3] = 255;
+}
+
+static void spoil_kind(unsigned char *piece, size_t count)
+{
+    piece[cgx_uniform_layout_of(count).kinds + 8 * 2 + 7] = 0xC8;
+}
+
+static void spoil_end(unsigned char *piece, size_t count)
+{
+    uint32_t end = (uint32_t)cgx_uniform_most_words(count) + 1;
+
+    memcpy(piece + cgx_uniform_layout_of(count).ends + 4 * 4, &end, sizeof end);
+}
+
+static void spoil_rest(unsigned char *piece, size_t count)
+{
+    const struct cgx_uniform_layout layout = cgx_uniform_layout_of(count);
+    uint32_t end;
+
+    memcpy(&end, piece + layout.ends + (layout.groups - 1) * sizeof end, sizeof end);
+    end++;
+    memcpy(piece + layout.ends + (layout.groups - 1) * sizeof end, &end, sizeof end);
+}
+
+static void spoil_order(unsigned char *piece, size_t count)
+{
+    uint32_t end = 0;
+
+    memcpy(piece + cgx_uniform_layout_of(count).ends + 4 * 3, &end, sizeof end);
+}
+
+static void spoil_length(unsigned char *piece, size_t count)
+{
+    uint64_t words = cgx_uniform_most_words(count) + 1;
+
+    memcpy(piece + 8, &words, sizeof words);
+}
+
+static void spoil_words(unsigned char *piece, size_t count)
+{
+    memset(piece + cgx_uniform_layout_of(count).words, 0xFF, 1024);
+}
+
+static void test_each_refused(void)
+{
+}
+
 /* Some bits of a payload are turned: of the kinds, the words, or anything of a piece. */
 static void spoil(const struct plan *plan, unsigned char *payload, uint64_t *state)
 {
@@ -129,6 +203,7 @@ int main(void)
     test_many();
     ok(seen[0] == 0xFFFF && seen[1] == 0xFFFF, "all kinds of blocks: %04x, %04x", seen[0], seen[1]);
 #ifndef SOFTCUDA_TSAN
+    test_each_refused();
     test_malformed();
 #endif
     return done_testing();

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "unit/lib/loopback.h"
+#include "unit/lib/scene.h"
 
 #include <pthread.h>
 #include <stdbool.h>

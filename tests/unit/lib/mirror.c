@@ -1,14 +1,13 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "unit/lib/mirror.h"
+#include "unit/lib/scene.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "codec/encoding.h"
 #include "lib/tap.h"
-#include "unit/lib/scene.h"
 
 enum { MOST_SOURCES = 64 };
 

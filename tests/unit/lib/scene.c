@@ -11,8 +11,6 @@
 #include "coll/scratch.h"
 #include "lib/tap.h"
 #include "unit/lib/codec_data.h"
-#include "unit/lib/loopback.h"
-#include "unit/lib/mirror.h"
 
 static void *need(void *memory)
 {

@@ -1,12 +1,45 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* One all-reduce by cgx_coll_run on ranks that are threads (loopback.h), on any nodes, with faults
- * on demand. */
+/* Ranks that are threads of this process, and one all-reduce by cgx_coll_run on them, on any nodes,
+ * with faults on demand. */
 #ifndef CGX_TESTS_SCENE_H
 #define CGX_TESTS_SCENE_H
 
 #include "coll/coll.h"
+#include "coll/exchange.h"
+#include "coll/scratch.h"
+
+/* ---- ranks: loopback.c ---- */
+
+/* As much of MPI between them as src/coll needs: Isend, Irecv, Testsome (which waits), Get_count
+ * and an Iprobe that finds nothing, of bytes. Communicators and tags are ignored: messages between
+ * two ranks are taken in the order in which they were sent. */
+extern const struct cgx_mpi loopback_mpi;
+
+/* Calls BODY as each of RANKS ranks and returns when all have returned. Aborts if memory or threads
+ * are short, or if messages are left over. */
+void loopback_run(unsigned ranks, void (*body)(void *context, unsigned rank), void *context);
+
+/* Begins an exchange and polls until it is complete. */
+enum cgx_status loopback_exchange(struct cgx_exchange *exchange,
+                                  const struct cgx_transports *transports,
+                                  struct cgx_transfer *transfers, size_t ntransfers);
+
+/* ---- a device backend in software for them: mirror.c ---- */
+
+/* The host codec, in a mirror of the staging memory. What no operation brings to the staging memory
+ * is not there, but NaNs. */
+
+/* Makes OPS those of a mirror of SCRATCH's shared staging memory, for the calling thread, which is
+ * RANK. Local peers may pull when all of them have called it. */
+void mirror_open(unsigned rank, const struct cgx_nodes *nodes, const struct cgx_scratch *scratch,
+                 struct cgx_backend_ops *ops);
+
+/* Frees RANK's mirror; no local peer pulls any more. */
+void mirror_close(unsigned rank);
+
+/* ---- an all-reduce: scene.c ---- */
 
 #define SCENE_MOST_RANKS 16
 
@@ -29,7 +62,7 @@ struct scene {
     int keys[SCENE_MOST_RANKS]; /* ranks with equal ones share a node */
     bool leaders;
     bool shm;      /* ranks of a node share memory */
-    bool mirrored; /* and their payloads go from mirror to mirror (mirror.h) */
+    bool mirrored; /* and their payloads go from mirror to mirror */
     bool grid;     /* nodes stand in one */
     enum cgx_dtype dtype;
     unsigned bits;

@@ -1,15 +1,20 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What totals and statistics take from the record of a call. */
+/* What totals and statistics take from the record of a call; and times of exact and compressed sums
+ * of one size: which sums are compared, and by what. Events of the timeline: what is kept, and in
+ * which order. */
 #include "observe/record.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "lib/tap.h"
 #include "mpi/config.h"
 #include "observe/stats.h"
 #include "observe/totals.h"
+#include "util/trace.h"
 
 enum { COUNT = 1 << 16, RANKS = 4, SENT = 1000 };
 
@@ -126,8 +131,126 @@ static void test_observed(void)
        "its layer has both times and the error");
 }
 
+/* ---- sizes ---- */
+
+static void add(unsigned calls, cgx_mpi_count elements, enum cgx_reason reason, int64_t nanoseconds)
+{
+    const struct cgx_request made = {.count = elements, .type = CGX_TYPE_FLOAT32};
+    struct cgx_record record = {.request = &made, .reason = reason};
+    struct cgx_span *span = reason ? &record.exact : &record.run;
+
+    *span = (struct cgx_span){1, 1 + nanoseconds};
+    for (unsigned i = 0; i < calls; i++)
+        (reason ? cgx_size_times_exact : cgx_size_times_compressed)(&record);
+}
+
+static bool is_about(double seconds, int64_t nanoseconds)
+{
+    return fabs(seconds - 1e-9 * (double)nanoseconds) < 1e-12;
+}
+
+static void test_sizes(void)
+{
+    struct cgx_size_times times;
+
+    add(9, 1000, CGX_REASON_LOOKED_AT, 100);
+    add(10, 1000, CGX_REASON_NONE, 70);
+    ok(!cgx_size_times_get(0, &times), "nine exact sums are too few");
+    add(10, 1000, CGX_REASON_RULE, 7777);
+    add(10, 1000, CGX_REASON_FIRST, 7777);
+    add(10, 2000, CGX_REASON_NOT_RECURRING, 7777);
+    ok(!cgx_size_times_get(0, &times), "sums by a rule, first ones and other sizes do not count");
+    add(1, 1000, CGX_REASON_NOT_RECURRING, 7777);
+    ok(cgx_size_times_get(0, &times) && times.elements == 1000 && times.exact.calls == 10 &&
+           times.compressed.calls == 10,
+       "with ten of each they are compared");
+    ok(is_about(times.exact.median, 100) && is_about(times.compressed.median, 70),
+       "one late rank does not change the median");
+    ok(!cgx_size_times_get(1, &times), "a size without compressed sums is not there");
+
+    add(1000, 1000, CGX_REASON_NONE, 50);
+    ok(cgx_size_times_get(0, &times) && times.compressed.calls == 1010 &&
+           is_about(times.compressed.median, 50),
+       "of many sums the median is that of the last ones");
+    for (unsigned i = 0; i < 10 * CGX_SIZES; i++)
+        add(1, 10000 + i, CGX_REASON_NOT_RECURRING, 1);
+    ok(cgx_size_times_get(0, &times) && times.compressed.calls == 1010,
+       "sizes that hardly occur leave it where it is");
+}
+
+/* ---- events ---- */
+
+static int64_t now = 1;
+
+WRAPPED(int, clock_gettime, clockid_t clock, struct timespec *time)
+{
+    (void)clock;
+    *time = (struct timespec){.tv_nsec = (long)now};
+    return 0;
+}
+
+static void record(uint8_t kind, int64_t begin, int64_t end)
+{
+    now = end;
+    cgx_trace_record((struct cgx_trace_event){.kind = kind, .begin = begin});
+}
+
+static bool is(const struct cgx_trace_event *event, uint8_t kind, int64_t begin, int64_t end)
+{
+    return event->kind == kind && event->begin == begin && event->end == end;
+}
+
+static void test_order(void)
+{
+    const struct cgx_trace_event *events;
+    uint64_t dropped;
+    size_t kept;
+
+    record(CGX_TRACE_SLICE, 40, 50);
+    record(CGX_TRACE_ENCODE, 10, 20);
+    record(CGX_TRACE_SLICE, 10, 30);
+    record(CGX_TRACE_CALL, 10, 30);
+    record(CGX_TRACE_SLICE, 60, 55);
+    events = cgx_trace_end(&kept, &dropped);
+    ok(kept == 5 && dropped == 0, "events are kept");
+    ok(is(&events[2], CGX_TRACE_ENCODE, 10, 20) && is(&events[3], CGX_TRACE_SLICE, 40, 50),
+       "events are in the order of their begins");
+    ok(is(&events[1], CGX_TRACE_SLICE, 10, 30),
+       "of two that begin together the longer one is first");
+    ok(is(&events[0], CGX_TRACE_CALL, 10, 30),
+       "of two that end together too the outer one is first");
+    ok(is(&events[4], CGX_TRACE_SLICE, 60, 60),
+       "an event in which the clock goes backwards ends as it begins");
+}
+
+static void test_full(void)
+{
+    uint64_t dropped;
+    size_t kept;
+
+    for (size_t i = 5; i < CGX_TRACE_EVENTS + 3; i++)
+        record(CGX_TRACE_SLICE, 60, 70);
+    cgx_trace_end(&kept, &dropped);
+    ok(kept == CGX_TRACE_EVENTS && dropped == 3, "what there is no room for is counted");
+}
+
+static void test_events(void)
+{
+    uint64_t dropped;
+    size_t kept;
+
+    record(CGX_TRACE_CALL, 1, 2);
+    ok(!cgx_trace_end(&kept, &dropped) && kept == 0, "nothing is kept where nobody asked for it");
+    if (!cgx_trace_begin() || !cgx_trace_begin())
+        bail_out("no memory");
+    test_order();
+    test_full();
+}
+
 int main(void)
 {
+    test_events();
+    test_sizes();
     stats = calloc(1, sizeof *stats);
     cgx_settings_parse((char *[]){NULL}, ignore, NULL, &settings);
     if (!stats || pthread_mutex_init(&stats->lock, NULL) != 0)

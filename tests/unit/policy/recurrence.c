@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "lib/tap.h"
-#include "lib/wrap.h"
 #include "unit/lib/recurrence.h"
 
 static unsigned allocations;

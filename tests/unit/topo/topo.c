@@ -1,16 +1,17 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Machines that hwloc is told of: descriptions, and files in tests/data/topo:
- *     dgx      per package two PCI switches with two GPUs and an InfiniBand adapter each; a
- *              management processor with a screen, and Ethernet, on the first package
- *     desktop  one GPU, graphics of another maker, a disk controller of NVIDIA, no network
- *     cluster  per package two NUMA nodes, fast memory beside each, and far memory for all; a
- *              GPU near NUMA node 1, one near package 1, one near the machine
- *     broken   a file cut short */
+/* The machine that this process runs on, and those that hwloc is told of: descriptions, and files
+ * in tests/data/topo: dgx      per package two PCI switches with two GPUs and an InfiniBand adapter
+ * each; a management processor with a screen, and Ethernet, on the first package desktop  one GPU,
+ * graphics of another maker, a disk controller of NVIDIA, no network cluster  per package two NUMA
+ * nodes, fast memory beside each, and far memory for all; a GPU near NUMA node 1, one near package
+ * 1, one near the machine broken   a file cut short */
 
+#include <dlfcn.h>
 #include <limits.h>
 #include <linux/mempolicy.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,9 +187,62 @@ static void test_bind(void)
     munmap(memory, 4 * page);
 }
 
+/* ---- the machine that this process runs on ---- */
+
+#define THREADS 8
+
+static void *see(void *seen)
+{
+    cgx_topo_here(CGX_TOPO_DEVICES, seen);
+    return NULL;
+}
+
+/* All at once, and the one after them, have the same view. */
+static bool is_seen_once(void)
+{
+    const struct cgx_topo *seen[THREADS] = {NULL}, *again = NULL;
+    pthread_t threads[THREADS];
+    bool same = true;
+
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&threads[i], NULL, see, &seen[i]) != 0)
+            bail_out("no thread could be started");
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    cgx_topo_here(CGX_TOPO_DEVICES, &again);
+    for (int i = 0; i < THREADS; i++)
+        same = same && seen[i] != NULL && seen[i] == again;
+    return same;
+}
+
+static void test_here(void)
+{
+    const struct cgx_topo *here = NULL, *again = NULL;
+    struct cgx_topo_machine machine;
+    char memory[16];
+    enum cgx_status status;
+
+    status = cgx_topo_here(CGX_TOPO_PROCESSORS, &here);
+    if (status == CGX_ERR_INVALID) {
+        ok(here == NULL && cgx_topo_bind(memory, sizeof memory, 0) == CGX_ERR_INVALID,
+           "without hwloc the machine is unknown and memory is not bound");
+        return;
+    }
+    cgx_topo_machine(here, &machine);
+    ok(status == CGX_OK && machine.processing_units >= 1 &&
+           machine.processing_units <= (unsigned)sysconf(_SC_NPROCESSORS_CONF),
+       "this machine has the processing units that the system counts");
+    ok(cgx_topo_here(CGX_TOPO_PROCESSORS, &again) == CGX_OK && again == here,
+       "a machine is looked at once");
+    ok(is_seen_once(), "threads that ask at the same time get the same answer");
+    ok(dlopen("libhwloc.so.15", RTLD_NOLOAD | RTLD_LAZY) != NULL, "hwloc stays open");
+}
+
 int main(void)
 {
     unsetenv("HWLOC_XMLFILE");
+    unsetenv("HWLOC_SYNTHETIC");
+    test_here();
     setenv("HWLOC_SYNTHETIC", "numa:2(indexes=999,0) core:2 pu:1", 1);
     setenv("HWLOC_THISSYSTEM", "1", 1);
     setenv("HWLOC_LIBXML", "0", 1); /* libxml2 complains on stderr of what is broken */

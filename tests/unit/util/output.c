@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "lib/tap.h"
-#include "lib/wrap.h"
 #include "util/hash.h"
 #include "util/output.h"
 

@@ -1,23 +1,25 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Uniform pieces that no encoder writes: every set of kernels refuses what doc/format.md does, and
- * decodes all else to what it says, and reads nothing behind a piece. tests/fuzz/uniform has pieces
- * of which any bytes change. */
+/* The limits of uniform pieces. Those that no encoder writes: every set of kernels refuses what
+ * doc/format.md does, and decodes all else to what it says, and reads nothing behind a piece.
+ * tests/fuzz/uniform has pieces of which any bytes change. And the encoder ends, whatever the data.
+ */
 
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "codec/encoding.h"
+#include "codec/uniform/uniform_kernels.h"
 #include "lib/tap.h"
-#include "unit/lib/uniform_data.h"
+#include "unit/lib/codec_data.h"
 #include "unit/lib/uniform_reference.h"
 
 #define ENCODING (CGX_UNIFORM + 2)
 #define MOST 3072
 
-static float values[MOST], wanted[MOST];
+static float inputs[MOST], wanted[MOST];
 
 /* A page that nobody may read follows BYTES, a multiple of 16. */
 static unsigned char *before_page(size_t bytes)
@@ -46,8 +48,8 @@ static bool is_same(const struct cgx_codec *codec, const unsigned char *payload,
     *accepted = uniform_decode(payload, 0, count, wanted);
     wants = *accepted ? CGX_OK : CGX_ERR_FORMAT;
     status = data_code(codec, CGX_DECODE, &coding, &piece, payload, decoded);
-    reduced[0] = data_sum(portable, CGX_REDUCE, &coding, &piece, sources, 3, values, sums[0]);
-    reduced[1] = data_sum(codec, CGX_REDUCE, &coding, &piece, sources, 3, values, sums[1]);
+    reduced[0] = data_sum(portable, CGX_REDUCE, &coding, &piece, sources, 3, inputs, sums[0]);
+    reduced[1] = data_sum(codec, CGX_REDUCE, &coding, &piece, sources, 3, inputs, sums[1]);
     return status == wants && reduced[0] == wants && reduced[1] == wants &&
            (!*accepted || (memcmp(decoded, wanted, count * sizeof *decoded) == 0 &&
                            memcmp(sums[0], sums[1], cgx_uniform_used(sums[0], count)) == 0));
@@ -154,9 +156,9 @@ static void transmit(size_t count, uint64_t seed, unsigned char *payload)
     const struct cgx_coding coding = {.step_size = 1, .turn = (uint32_t)seed};
     const struct cgx_piece piece = {.count = count, .bits = ENCODING};
 
-    uniform_fill(seed, 1, values, count);
+    uniform_fill(seed, 1, inputs, count);
     memset(payload, 0x55, cgx_uniform_bytes(count));
-    data_code(cgx_codec_host(), CGX_ENCODE, &coding, &piece, values, payload);
+    data_code(cgx_codec_host(), CGX_ENCODE, &coding, &piece, inputs, payload);
 }
 
 /* All exponents with all kinds of steps. */
@@ -228,6 +230,125 @@ static void test_ends(const struct cgx_codec *codec)
        "%s: and a head with more words than a piece has", codec->name);
 }
 
+/* ---- room ---- */
+
+/* A group is quantised at most 11 times, and nothing is written behind its room (doc/format.md,
+ * "Room"). A search looks for data that takes more: it changes elements of a group, and keeps what
+ * comes nearer to the limits. TEST_ALL=yes searches a hundred times as long. */
+
+#define MOST_TRIES 11
+#define ROOM (16 * CGX_UNIFORM_BLOCK_WORDS)
+
+static const struct cgx_uniform_kernels *kernels;
+
+/* Of the group that is encoded. */
+static struct {
+    unsigned tries;
+    size_t words; /* those of the last try, or in the room of the last that did not fit */
+    bool within;
+} seen;
+
+/* Encodes to memory that shows what else is written: one word behind the last may be. */
+static size_t encode(const struct cgx_uniform_group *group, const cgx_float32 *values, bool poisons,
+                     bool is_sum, uint64_t *kinds, uint64_t *words)
+{
+    uint64_t own[2 * ROOM + 8];
+    size_t count, most = (size_t)group->blocks * CGX_UNIFORM_BLOCK_WORDS;
+
+    memset(own, 0xAA, sizeof own);
+    count = kernels->encode(group, values, poisons, is_sum, kinds, own + 4);
+    seen.tries++;
+    seen.words = count == CGX_UNIFORM_TOO_MANY ? 0 : count;
+    seen.within = seen.within && (count == CGX_UNIFORM_TOO_MANY || count <= most);
+    for (size_t i = 0; i < 2 * ROOM + 8; i++)
+        seen.within =
+            seen.within && (own[i] == 0xAAAAAAAAAAAAAAAAu || (i >= 4 && i <= 4 + seen.words));
+    if (seen.tries > 2 * MOST_TRIES)
+        bail_out("a group that does not fit at any step");
+    memcpy(words, own + 4, seen.words * sizeof *words);
+    return count;
+}
+
+/* How near the group of COUNT values comes to the limits; *WITHIN: to none beyond. */
+static double nearness(const struct cgx_codec *codec, const struct cgx_coding *coding,
+                       const float *values, size_t count, bool *within)
+{
+    static unsigned char payload[16 * 1024] __attribute__((aligned(64)));
+    const struct cgx_piece piece = {.count = count, .bits = ENCODING};
+
+    seen.tries = 0;
+    seen.within = true;
+    *within = data_code(codec, CGX_ENCODE, coding, &piece, values, payload) == CGX_OK &&
+              seen.within && seen.tries <= MOST_TRIES;
+    return seen.tries + (double)seen.words / ROOM;
+}
+
+/* Changes some elements: to others of the group, to neighbours, or to anything. */
+static void change(uint64_t *state, float *values, size_t count)
+{
+    for (unsigned n = 1u << data_random(state) % 6; n > 0; n--) {
+        float *value = &values[data_random(state) % count];
+        uint64_t random = data_random(state);
+
+        *value = random % 4 == 0   ? values[(random >> 8) % count]
+                 : random % 4 == 1 ? -*value * (1 + (float)(random >> 8 & 3))
+                 : random % 4 == 2 ? ldexpf(*value, (int)(random >> 8 & 15) - 8)
+                                   : cgx_bits_float((uint32_t)(random >> 32));
+    }
+}
+
+/* From one group on; returns how near the search has come. */
+static double search(const struct cgx_codec *codec, uint64_t seed, unsigned rounds, bool *within)
+{
+    static const float steps[] = {1, CGX_UNIFORM_LEAST_STEP, 0x1p-40f, 0x1p60f,
+                                  CGX_UNIFORM_MOST_STEP};
+    static const float floors[] = {0, 0.25f, 1e-6f};
+    static const size_t counts[] = {1024, 1, 64, 700};
+    const struct cgx_coding coding = {
+        .turn = (uint32_t)seed, .step_size = steps[seed % 5], .floor = floors[seed / 5 % 3]};
+    size_t count = counts[seed / 15 % 4];
+    float best[1024] = {0}, values[1024];
+    double most;
+
+    uniform_fill(seed, coding.step_size, best, count);
+    most = nearness(codec, &coding, best, count, within);
+    for (unsigned i = 0; i < rounds && *within; i++) {
+        double here;
+
+        memcpy(values, best, sizeof values);
+        change(&seed, values, count);
+        here = nearness(codec, &coding, values, count, within);
+        if (here >= most) {
+            memcpy(best, values, sizeof values);
+            most = here;
+        }
+    }
+    return most;
+}
+
+static void test_room(const struct cgx_codec *codec)
+{
+    struct cgx_codec watched = *codec;
+    const struct cgx_uniform_kernels watching = {.encode = encode,
+                                                 .decode = codec->kernels.uniform->decode};
+    unsigned rounds = 10000 / one_of(100);
+    bool within = true;
+    double most = 0;
+
+    kernels = codec->kernels.uniform;
+    watched.kernels.uniform = &watching;
+    for (uint64_t seed = 0; seed < 120 && within; seed++) {
+        double nearest = search(&watched, seed, rounds, &within);
+
+        most = nearest > most ? nearest : most;
+        if (!within)
+            diag("seed %d: tried %u times", (int)seed, seen.tries);
+    }
+    ok(within, "%s: a group is quantised at most %d times, within its room", codec->name,
+       MOST_TRIES);
+    ok(most > MOST_TRIES, "%s: the search comes to as many (%.3f)", codec->name, most);
+}
+
 int main(void)
 {
     for (int set = 0; set < DATA_SETS; set++) {
@@ -238,6 +359,7 @@ int main(void)
         test_made(codec);
         test_steps(codec);
         test_ends(codec);
+        test_room(codec);
     }
     return done_testing();
 }

@@ -1,20 +1,85 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The MPI library of a process is told by what it says of itself. This program is that library,
- * says what a case wants, and looks for itself in a child process, since the answer is for the life
- * of a process. */
+/* The MPI library of a process is told by what it says of itself. This program is that library: it
+ * exports entry points that do nothing, says what a case wants, and looks for itself in a child
+ * process, since the answer is for the life of a process. And when a rank that waits says so. */
 
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lib/tap.h"
 #include "mpi/abi.h"
+#include "mpi/stall.h"
 #include "mpi/table.h"
-#include "unit/lib/fake_mpi.h"
+
+/* ---- the library ---- */
+
+#define FAKE_MPICH "MPICH Version:\t4.0.2\nMPICH Release date:\tThu Apr  7 12:34:45 CDT 2022\n"
+
+/* What MPI_Get_library_version gives, and the major version of the standard's ABI; -1: it is not
+ * that. */
+static const char *fake_mpi_text = FAKE_MPICH;
+static int fake_mpi_standard = -1;
+
+static int fake(const char *name, char *text, int *length)
+{
+    if (strcmp(name, "Get_library_version") != 0)
+        return 1;
+    /* Time for another thread to see a table that is not yet complete. */
+    usleep(20000);
+    *length = sprintf(text, "%s", fake_mpi_text);
+    return CGX_MPI_SUCCESS;
+}
+
+#define DEFINE(name)                                                \
+    int fake_##name(char *text, int *length) __asm__("PMPI_" #name) \
+        __attribute__((visibility("default")));                     \
+    int fake_##name(char *text, int *length)                        \
+    {                                                               \
+        return fake(#name, text, length);                           \
+    }
+CGX_ABI_FUNCTIONS(DEFINE)
+
+int fake_Abi_get_version(int *major, int *minor) __asm__("PMPI_Abi_get_version")
+    __attribute__((visibility("default")));
+int fake_Abi_get_version(int *major, int *minor)
+{
+    *major = fake_mpi_standard;
+    *minor = fake_mpi_standard < 0 ? -1 : 0;
+    return CGX_MPI_SUCCESS;
+}
+
+/* Open MPI's predefined objects. */
+#define OBJECT(name)                                         \
+    extern char name __attribute__((visibility("default"))); \
+    char name
+OBJECT(ompi_mpi_comm_null);
+OBJECT(ompi_mpi_comm_world);
+OBJECT(ompi_mpi_comm_self);
+OBJECT(ompi_mpi_datatype_null);
+OBJECT(ompi_mpi_byte);
+OBJECT(ompi_mpi_int);
+OBJECT(ompi_mpi_uint32_t);
+OBJECT(ompi_mpi_double);
+OBJECT(ompi_mpi_float);
+OBJECT(ompi_mpi_real);
+OBJECT(ompi_mpi_real4);
+OBJECT(ompi_mpi_real2);
+OBJECT(ompi_mpi_op_null);
+OBJECT(ompi_mpi_op_sum);
+OBJECT(ompi_mpi_op_min);
+OBJECT(ompi_mpi_op_max);
+OBJECT(ompi_mpi_op_bor);
+OBJECT(ompi_mpi_info_null);
+OBJECT(ompi_mpi_errors_return);
+OBJECT(ompi_request_null);
+
+/* ---- what is found ---- */
 
 /* Runs EXAMINE in a process that has not looked yet; its stderr goes to ERRORS. */
 static bool in_child(bool (*examine)(void), char *errors, size_t size)
@@ -126,6 +191,57 @@ static bool threads_see_it_complete(void)
     return all;
 }
 
+/* ---- waiting, by a clock that is wrapped ---- */
+
+static long now = 1000; /* seconds */
+
+WRAPPED(int, clock_gettime, clockid_t clock, struct timespec *time)
+{
+    (void)clock;
+    *time = (struct timespec){.tv_sec = now};
+    return 0;
+}
+
+/* Looks at the clock every second; the second in which a warning is due, up to MOST, or -1. */
+static int next_due(struct cgx_stall *stall, int most)
+{
+    for (int i = 1; i <= most; i++) {
+        now++;
+        if (cgx_stall_due(stall))
+            return i;
+    }
+    return -1;
+}
+
+static void test_stall(void)
+{
+    struct cgx_stall stall = {0};
+    bool due;
+
+    cgx_stall_due(&stall);
+    ok(next_due(&stall, 400) == 30, "a warning is due after 30 s");
+    ok(next_due(&stall, 400) == 270, "and after 5 minutes");
+    ok(next_due(&stall, 5000) == -1, "and none later");
+
+    stall = (struct cgx_stall){0};
+    cgx_stall_due(&stall);
+    now += 3600;
+    due = cgx_stall_due(&stall);
+    now -= 7200;
+    due = due || cgx_stall_due(&stall);
+    ok(!due, "none is due where the process was stopped for an hour, or the clock goes back");
+    ok(next_due(&stall, 400) == 25, "one is due 25 s later");
+
+    for (int i = 0; i < 2; i++) {
+        stall = (struct cgx_stall){0};
+        cgx_stall_due(&stall);
+        next_due(&stall, 31);
+    }
+    stall = (struct cgx_stall){0};
+    cgx_stall_due(&stall);
+    ok(next_due(&stall, 400) == 300, "the fifth wait of a process warns after 5 minutes alone");
+}
+
 int main(void)
 {
     char errors[1024];
@@ -150,5 +266,6 @@ int main(void)
     fake_mpi_text = FAKE_MPICH;
     ok(in_child(threads_see_it_complete, errors, sizeof errors),
        "threads that look at the same time all see the complete table");
+    test_stall();
     return done_testing();
 }
