@@ -143,13 +143,11 @@ libcgxcore_la_SOURCES = \
 
 # Features that are absent here are swapped for a file that says so.
 unbuilt =
-hwloc_sources = src/topo/devices.c src/topo/hwloc.c src/topo/processors.c
-EXTRA_DIST += src/topo/view.h
 if HWLOC
-libcgxcore_la_SOURCES += $(hwloc_sources)
+libcgxcore_la_SOURCES += src/topo/hwloc.c
 else
 libcgxcore_la_SOURCES += src/topo/no_hwloc.c
-unbuilt += $(hwloc_sources)
+unbuilt += src/topo/hwloc.c
 endif
 cuda_sources = src/cuda/device_backend.c src/cuda/backends.c src/cuda/context.c src/cuda/driver.c src/cuda/exported.c \
 	src/cuda/host_decode.c src/cuda/host_memory.c src/cuda/launch.c src/cuda/memory.c \

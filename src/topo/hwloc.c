@@ -1,27 +1,55 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Loads hwloc and lets it examine a machine. */
+#include "topo/machine.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <hwloc.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "topo/view.h"
 #include "util/log.h"
 
 #define LIBRARY "libhwloc.so.15"
 
 #define MAJOR(version) ((unsigned)(version) >> 16)
 
-static struct cgx_hwloc table;
+/* The hwloc functions that are used: types from its header, addresses from dlsym. Of its inline
+ * functions only those that call no others may be used. */
+#define HWLOC_FUNCTIONS(X)          \
+    X(get_api_version)              \
+    X(topology_init)                \
+    X(topology_set_synthetic)       \
+    X(topology_set_xml)             \
+    X(topology_set_components)      \
+    X(topology_set_io_types_filter) \
+    X(topology_load)                \
+    X(topology_destroy)             \
+    X(get_type_depth)               \
+    X(get_nbobjs_by_depth)          \
+    X(get_obj_by_depth)             \
+    X(set_area_membind)             \
+    X(bitmap_intersects)            \
+    X(bitmap_isincluded)            \
+    X(bitmap_weight)
+
+static struct {
+#define MEMBER(function) __typeof__(hwloc_##function) *function;
+    HWLOC_FUNCTIONS(MEMBER)
+#undef MEMBER
+} table;
 static bool opened;
 static pthread_once_t open_once = PTHREAD_ONCE_INIT;
+
+struct cgx_topo {
+    hwloc_topology_t topology;
+};
+
+/* ---- loading ---- */
 
 static bool resolve_function(void *library, const char *name, void *function)
 {
@@ -54,7 +82,7 @@ static void open_hwloc(void)
     opened = true;
 #define RESOLVE(function) \
     opened = resolve_function(library, "hwloc_" #function, &table.function) && opened;
-    CGX_HWLOC_FUNCTIONS(RESOLVE)
+    HWLOC_FUNCTIONS(RESOLVE)
 #undef RESOLVE
     opened = opened && MAJOR(table.get_api_version()) == MAJOR(HWLOC_API_VERSION);
     if (!opened) {
@@ -99,7 +127,6 @@ enum cgx_status cgx_topo_load(enum cgx_topo_source source, const char *text,
     new_topo = malloc(sizeof *new_topo);
     if (!new_topo || table.topology_init(&new_topo->topology) != 0)
         goto free_topo;
-    new_topo->hwloc = &table;
     if (load_topology(new_topo->topology, source, text, detail) != 0) {
         status = errno == ENOMEM ? CGX_ERR_NOMEM : CGX_ERR_INVALID;
         goto destroy_topology;
@@ -119,7 +146,7 @@ void cgx_topo_free(struct cgx_topo *topo)
 {
     if (!topo)
         return;
-    topo->hwloc->topology_destroy(topo->topology);
+    table.topology_destroy(topo->topology);
     free(topo);
 }
 
@@ -150,4 +177,126 @@ const char *cgx_topo_build(void)
     snprintf(version, sizeof version, "%u.%u", MAJOR(HWLOC_API_VERSION),
              (unsigned)HWLOC_API_VERSION >> 8 & 0xFFu);
     return version;
+}
+
+/* ---- packages, NUMA nodes and cores ---- */
+
+/* Objects that an irregular machine has at several depths are not counted. */
+static unsigned count_objects(const struct cgx_topo *topo, hwloc_obj_type_t type)
+{
+    int depth = table.get_type_depth(topo->topology, type);
+
+    if (depth == HWLOC_TYPE_DEPTH_UNKNOWN || depth == HWLOC_TYPE_DEPTH_MULTIPLE)
+        return 0;
+    return table.get_nbobjs_by_depth(topo->topology, depth);
+}
+
+/* Object number PLACE of a type, in hwloc's order; NULL behind the last. */
+static hwloc_obj_t find_object(const struct cgx_topo *topo, hwloc_obj_type_t type, unsigned place)
+{
+    return table.get_obj_by_depth(topo->topology, table.get_type_depth(topo->topology, type),
+                                  place);
+}
+
+/* The number of the NUMA node near all of SET, or CGX_TOPO_UNKNOWN.
+ *
+ * Memory that all processors share (behind CXL) is near none of them, so this takes the smallest
+ * NUMA node that intersects the set, if that node contains the set. hwloc sorts nodes at the same
+ * place by number. */
+static int node_of(const struct cgx_topo *topo, hwloc_const_cpuset_t set)
+{
+    hwloc_obj_t node, nearest = NULL;
+    int weight, least = 0;
+
+    for (unsigned i = 0; (node = find_object(topo, HWLOC_OBJ_NUMANODE, i)) != NULL; i++) {
+        if (!table.bitmap_intersects(node->cpuset, set))
+            continue;
+        weight = table.bitmap_weight(node->cpuset);
+        if (!nearest || weight < least) {
+            nearest = node;
+            least = weight;
+        }
+    }
+    if (!nearest || !table.bitmap_isincluded(set, nearest->cpuset))
+        return CGX_TOPO_UNKNOWN;
+    return (int)nearest->os_index;
+}
+
+void cgx_topo_machine(const struct cgx_topo *topo, struct cgx_topo_machine *machine)
+{
+    machine->packages = count_objects(topo, HWLOC_OBJ_PACKAGE);
+    machine->numa_nodes = count_objects(topo, HWLOC_OBJ_NUMANODE);
+    machine->cores = count_objects(topo, HWLOC_OBJ_CORE);
+    machine->processing_units = count_objects(topo, HWLOC_OBJ_PU);
+}
+
+/* Without HWLOC_MEMBIND_STRICT binding is a preference, so a full node does not kill the program.
+ */
+enum cgx_status cgx_topo_bind(void *memory, size_t bytes, unsigned numa_node)
+{
+    const struct cgx_topo *topo;
+    hwloc_obj_t node;
+
+    if (cgx_topo_here(CGX_TOPO_PROCESSORS, &topo) != CGX_OK)
+        return CGX_ERR_INVALID;
+    for (unsigned i = 0; (node = find_object(topo, HWLOC_OBJ_NUMANODE, i)) != NULL; i++)
+        if (node->os_index == numa_node)
+            break;
+    if (!node) {
+        cgx_log(CGX_LOG_DEBUG, "memory is not bound: there is no NUMA node %u", numa_node);
+        return CGX_ERR_INVALID;
+    }
+    if (table.set_area_membind(topo->topology, memory, bytes, node->nodeset, HWLOC_MEMBIND_BIND,
+                               HWLOC_MEMBIND_BYNODESET) != 0) {
+        cgx_log(CGX_LOG_DEBUG, "memory is not bound to NUMA node %u: %s", numa_node,
+                strerror(errno));
+        return CGX_ERR_INVALID;
+    }
+    return CGX_OK;
+}
+
+/* ---- devices ---- */
+
+static bool has_bus_id(const struct hwloc_pcidev_attr_s *device, const unsigned wanted[4])
+{
+    return device->domain == wanted[0] && device->bus == wanted[1] && device->dev == wanted[2] &&
+           device->func == wanted[3];
+}
+
+static bool is_network(hwloc_obj_t device)
+{
+    return (device->attr->osdev.type == HWLOC_OBJ_OSDEV_NETWORK ||
+            device->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS) &&
+           device->name != NULL;
+}
+
+int cgx_topo_node_near(const struct cgx_topo *topo, const char *bus_id)
+{
+    unsigned wanted[4]; /* the domain, bus, device and function that are looked for */
+    hwloc_obj_t device;
+    int end = 0;
+
+    if (sscanf(bus_id, "%8x:%2x:%2x.%1x%n", &wanted[0], &wanted[1], &wanted[2], &wanted[3], &end) !=
+            4 ||
+        bus_id[end] != '\0')
+        return CGX_TOPO_UNKNOWN;
+    for (unsigned i = 0; (device = find_object(topo, HWLOC_OBJ_PCI_DEVICE, i)) != NULL; i++)
+        if (has_bus_id(&device->attr->pcidev, wanted))
+            return node_of(topo, hwloc_get_non_io_ancestor_obj(topo->topology, device)->cpuset);
+    return CGX_TOPO_UNKNOWN;
+}
+
+enum cgx_status cgx_topo_network(const struct cgx_topo *topo, unsigned place,
+                                 struct cgx_topo_network *network)
+{
+    hwloc_obj_t object;
+
+    for (unsigned i = 0; (object = find_object(topo, HWLOC_OBJ_OS_DEVICE, i)) != NULL; i++) {
+        if (!is_network(object) || place-- > 0)
+            continue;
+        snprintf(network->name, sizeof network->name, "%s", object->name);
+        network->fabrics = object->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS;
+        return CGX_OK;
+    }
+    return CGX_ERR_INVALID;
 }
