@@ -14,7 +14,6 @@ libcgxcore_la_SOURCES = \
 	src/util/hash.c src/util/hash.h \
 	src/util/integers.h \
 	src/util/log.c src/util/log.h \
-	src/util/lru.c src/util/lru.h \
 	src/util/names.c src/util/names.h \
 	src/util/setting.h \
 	src/util/output.c src/util/output.h \

@@ -3,13 +3,10 @@
 
 #include "comm/callsites.h"
 
-#include <string.h>
-
 #include "comm/ballot.h"
 #include "comm/placement.h"
 #include "mpi/config.h"
 #include "util/integers.h"
-#include "util/lru.h"
 #include "util/pages.h"
 
 /* What is known of the sums of one count and type from a position of the step before. */
@@ -20,8 +17,11 @@ struct remembered {
 };
 
 struct cgx_callsites {
-    struct cgx_lru lru;
-    struct cgx_callsite unplaced[CGX_LRU_PLACES];
+    size_t unplaced_end;                        /* number of sites without a position: */
+    uint64_t words[CGX_CALLSITES_UNPLACED];     /* cgx_callsite_word of each */
+    uint64_t looked_up[CGX_CALLSITES_UNPLACED]; /* and the number of its last look-up */
+    uint64_t look_ups;                          /* so far */
+    struct cgx_callsite unplaced[CGX_CALLSITES_UNPLACED];
     struct cgx_callsite once;                     /* the last sum that did not recur */
     uint64_t generation;                          /* of positions */
     size_t placed_end;                            /* one past the last of them that was looked up */
@@ -29,7 +29,7 @@ struct cgx_callsites {
     size_t remembered;                            /* number of: */
     struct remembered before[CGX_STEP_LONGEST];
     struct cgx_worth worth[CGX_KINDS][CGX_WORTH_CLASSES];
-    uint32_t words[CGX_BALLOT_WORDS + CGX_SITE_WORDS * CGX_STEP_LONGEST];
+    uint32_t votes[CGX_BALLOT_WORDS + CGX_LOOK_WORDS * CGX_STEP_LONGEST];
 };
 
 struct cgx_callsites *cgx_callsites_create(void)
@@ -46,10 +46,10 @@ static void clear_placed(struct cgx_callsites *table)
 
 void cgx_callsites_clear(struct cgx_callsites *table)
 {
-    for (size_t i = 0; i < table->lru.used; i++)
+    for (size_t i = 0; i < table->unplaced_end; i++)
         cgx_callsite_drop(&table->unplaced[i]);
+    table->unplaced_end = 0;
     clear_placed(table);
-    memset(&table->lru, 0, sizeof table->lru);
 }
 
 void cgx_callsites_free(struct cgx_callsites *table)
@@ -146,7 +146,7 @@ static bool were_gradients(const struct cgx_callsites *table, const struct cgx_c
             return false;
         seen = true;
     }
-    for (size_t i = 0; i < table->lru.used; i++) {
+    for (size_t i = 0; i < table->unplaced_end; i++) {
         const struct cgx_callsite *site = &table->unplaced[i];
 
         if (!is_site(site, key) || !is_judged(site))
@@ -168,6 +168,36 @@ static struct cgx_callsite *place_of(struct cgx_callsites *table, size_t positio
     return &table->placed[position];
 }
 
+static size_t least_recent(const struct cgx_callsites *table)
+{
+    size_t place = 0;
+
+    for (size_t i = 1; i < CGX_CALLSITES_UNPLACED; i++)
+        if (table->looked_up[i] < table->looked_up[place])
+            place = i;
+    return place;
+}
+
+/* The place of KEY's site; if it has none, a free one or else the least recently used, whose site
+ * the caller must drop. */
+static struct cgx_callsite *unplaced_of(struct cgx_callsites *table,
+                                        const struct cgx_callsite_key *key, bool *is_new)
+{
+    const uint64_t word = cgx_callsite_word(key->count, key->type);
+    size_t place = 0;
+
+    while (place < table->unplaced_end && table->words[place] != word)
+        place++;
+    *is_new = place == table->unplaced_end;
+    if (*is_new && place == CGX_CALLSITES_UNPLACED)
+        place = least_recent(table);
+    else if (*is_new)
+        table->unplaced_end++;
+    table->words[place] = word;
+    table->looked_up[place] = ++table->look_ups;
+    return &table->unplaced[place];
+}
+
 struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx_callsite_key *key,
                                         bool recurs)
 {
@@ -185,8 +215,7 @@ struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx
         site = place_of(table, key->position, cgx_recurrence_generation(state->stream.recurrence));
         is_new = !is_site(site, key);
     } else {
-        site = &table->unplaced[cgx_lru_find(&table->lru, cgx_callsite_word(key->count, key->type),
-                                             &is_new)];
+        site = unplaced_of(table, key, &is_new);
     }
     if (is_new) {
         cgx_callsite_drop(site);
@@ -225,7 +254,7 @@ struct cgx_callsite *cgx_callsites_next(struct cgx_callsites *table, struct cgx_
 
 uint32_t *cgx_callsites_words(struct cgx_callsites *table)
 {
-    return table->words;
+    return table->votes;
 }
 
 const struct cgx_worth *cgx_callsites_neighbour(const struct cgx_comm *state,

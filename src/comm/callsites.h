@@ -14,6 +14,9 @@
 #include "comm/state.h"
 #include "policy/worth.h"
 
+/* The most sites without a position. */
+#define CGX_CALLSITES_UNPLACED 1024
+
 struct cgx_callsites *cgx_callsites_create(void); /* NULL if memory is short */
 void cgx_callsites_free(struct cgx_callsites *table);
 
@@ -30,8 +33,7 @@ struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx
 /* The sites of the step, in order: the one after SITE, NULL: the first; NULL after the last. */
 struct cgx_callsite *cgx_callsites_next(struct cgx_callsites *table, struct cgx_callsite *site);
 
-/* Memory for the words of a ballot about all sites of the step. */
-#define CGX_SITE_WORDS 3 /* for each */
+/* Memory for the words of a ballot about the data of all sites of the step. */
 uint32_t *cgx_callsites_words(struct cgx_callsites *table);
 
 /* What is known of the times of sums of KEY's type and nearly its size; NULL if there are none. */

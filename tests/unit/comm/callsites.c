@@ -10,7 +10,6 @@
 #include "comm/tables.h"
 #include "lib/tap.h"
 #include "mpi/config.h"
-#include "util/lru.h"
 
 static struct cgx_comm state;
 
@@ -34,11 +33,11 @@ static void test_memory(void)
     const uint64_t used = 7 << 14, unused = 8 << 14;
     unsigned kept = 0;
 
-    for (uint64_t i = 1; i <= CGX_LRU_PLACES; i++)
+    for (uint64_t i = 1; i <= CGX_CALLSITES_UNPLACED; i++)
         find(i << 14)->shared.state = CGX_SITE_COMPRESSED;
-    for (uint64_t i = 1; i <= CGX_LRU_PLACES; i++)
+    for (uint64_t i = 1; i <= CGX_CALLSITES_UNPLACED; i++)
         kept += find(i << 14)->shared.state == CGX_SITE_COMPRESSED;
-    ok(kept == CGX_LRU_PLACES, "a thousand counts are remembered, whatever they are");
+    ok(kept == CGX_CALLSITES_UNPLACED, "a thousand counts are remembered, whatever they are");
     for (uint64_t count = 1000; count < 4000; count++)
         find_once(count)->shared.state = CGX_SITE_NEW;
     ok(find(unused)->shared.state == CGX_SITE_COMPRESSED, "sums that come once push out none");
