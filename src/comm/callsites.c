@@ -87,7 +87,7 @@ static void evaluate_override(const struct cgx_comm *state, struct cgx_callsite 
         .position = key->position == CGX_POSITION_NONE ? UINT64_MAX : key->position};
     struct cgx_override *override = &site->override;
 
-    *override = cgx_override_merge(state->terms.hints, cgx_config_rules(), &about);
+    *override = cgx_override_merge(&state->terms.hints, cgx_config_rules(), &about);
     site->hints = state->terms.taken;
     site->schedule.slices = 0;
     site->shared.steady = false;

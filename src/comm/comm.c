@@ -55,7 +55,7 @@ static void free_state(struct cgx_comm *state)
         return;
     cgx_stats_end(state->stats);
     cgx_tables_free(state);
-    cgx_hints_free(state->terms.hints);
+    cgx_override_clear(&state->terms.hints);
     cgx_workspace_release(&state->alone, state->broken);
     cgx_nodes_free(state->places.nodes);
     cgx_nodes_free(state->places.flat);
@@ -71,7 +71,7 @@ static enum cgx_reason refuse_by_settings(const struct cgx_settings *settings,
         return CGX_REASON_ENABLE;
     if (state->terms.refused)
         return CGX_REASON_HINT_REFUSED;
-    if (!cgx_hints_enable(state->terms.hints))
+    if (state->terms.hints.enable == CGX_SWITCH_OFF)
         return CGX_REASON_HINT_ENABLE;
     return CGX_REASON_NONE;
 }
@@ -152,7 +152,7 @@ static int agree_terms(struct cgx_comm *state)
         cgx_mpi()->Comm_get_name(state->comm, state->terms.name, &length) != CGX_MPI_SUCCESS)
         state->terms.name[0] = '\0';
     agreement.name = cgx_hash(CGX_HASH_START, state->terms.name, strlen(state->terms.name));
-    agreement.hints = state->terms.refused ? UINT32_MAX : cgx_hints_hash(state->terms.hints);
+    agreement.hints = state->terms.refused ? UINT32_MAX : cgx_hints_hash(&state->terms.hints);
     agreement.ready = refuse_by_settings(settings, state) || cgx_tables_make(state);
     code = cgx_agree_settings(state->comm, &agreement, &equal, &state->terms.final);
     state->terms.agreed = code == CGX_MPI_SUCCESS;
@@ -258,17 +258,14 @@ static void take_hints(struct cgx_comm *state, cgx_mpi_info info)
     char texts[CGX_HINTS][CGX_MPI_INFO_VALUE_BYTES];
     const char *values[CGX_HINTS];
     struct cgx_rules_error error;
-    struct cgx_hints *hints;
 
     for (size_t i = 0; i < CGX_HINTS; i++)
         values[i] = value_of(info, cgx_hint_key((enum cgx_hint)i), texts[i]);
-    hints = cgx_hints_parse(state->terms.hints, values, &error);
-    state->terms.refused = !hints;
-    if (hints) {
-        state->terms.hints = hints;
+    state->terms.refused = !cgx_hints_parse(&state->terms.hints, values, &error);
+    if (!state->terms.refused) {
         state->terms.taken++;
-        if (cgx_hints_retired(hints) && state->rank == 0 && !atomic_exchange(&has_warned, true))
-            cgx_log(CGX_LOG_WARN, "hint cgx_%s", cgx_hints_retired(hints));
+        if (state->terms.hints.retired && state->rank == 0 && !atomic_exchange(&has_warned, true))
+            cgx_log(CGX_LOG_WARN, "hint cgx_%s", state->terms.hints.retired);
     } else if (state->rank == 0) {
         cgx_log(CGX_LOG_ERROR,
                 "a hint was refused, at column %u: %s; calls on this communicator are exact",

@@ -72,8 +72,8 @@ struct cgx_terms {
     bool agreed;             /* settings and hints were compared; not yet in the first sums */
     bool final;              /* no need to compare again, whatever hints come */
     bool refused;            /* the last hints could not be parsed */
-    struct cgx_hints *hints; /* NULL: none */
-    unsigned taken;          /* number of hints so far */
+    struct cgx_override hints;
+    unsigned taken;                       /* number of hints so far */
     uint32_t hints_agreed, name_agreed;   /* hashes that plans were made for */
     char name[CGX_MPI_OBJECT_NAME_BYTES]; /* if rules use names */
 };

@@ -118,7 +118,7 @@ bool cgx_tables_take_first(struct cgx_comm *state, uint64_t count, unsigned type
 
 void cgx_tables_set_step(struct cgx_comm *state)
 {
-    size_t step = cgx_override_step(state->terms.hints, cgx_config_rules(), state->terms.name);
+    size_t step = cgx_override_step(&state->terms.hints, cgx_config_rules(), state->terms.name);
 
     if (!state->stream.recurrence || step == state->stream.step_set)
         return;

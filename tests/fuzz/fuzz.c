@@ -56,7 +56,7 @@ static void check_override(const struct cgx_override *override, uint64_t count)
     fuzz_require(total == count && override->layers->total == count, "to the call's count");
 }
 
-void fuzz_says(const struct cgx_hints *hints, const struct cgx_rules *rules)
+void fuzz_says(const struct cgx_override *hints, const struct cgx_rules *rules)
 {
     static const char *const names[] = {"", "model", "data parallel"};
     static const uint64_t counts[] = {1, 64, 4096, 1049600, UINT64_MAX};

@@ -73,8 +73,8 @@ bool fuzz_has_turn(const uint8_t *data, size_t size, unsigned which, unsigned of
 /* An encoding of either family. */
 unsigned fuzz_encoding(struct fuzz_input *input);
 
-/* What HINTS and RULES, either of which may be NULL, say of some calls is such as can be. */
-void fuzz_says(const struct cgx_hints *hints, const struct cgx_rules *rules);
+/* What HINTS and RULES, which may be NULL, say of some calls is such as can be. */
+void fuzz_says(const struct cgx_override *hints, const struct cgx_rules *rules);
 
 /* ERROR has a place and a message. */
 void fuzz_error(const struct cgx_rules_error *error);

@@ -24,25 +24,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *values[CGX_HINTS];
     struct cgx_rules_error error = {0};
     char *text = malloc(size + 1);
-    struct cgx_hints *hints;
+    struct cgx_override hints = {.bits = 0};
     uint32_t hash;
 
     fuzz_require(text != NULL, "there is memory");
     memcpy(text, data, size);
     text[size] = '\0';
     split(text, values);
-    hints = cgx_hints_parse(NULL, values, &error);
-    if (hints) {
-        fuzz_says(hints, NULL);
-        hash = cgx_hints_hash(hints);
-        hints = cgx_hints_parse(hints, values, &error);
-        fuzz_require(hints && cgx_hints_hash(hints) == hash, "set again they say the same");
-        hints = cgx_hints_parse(hints, nothing, &error);
-        fuzz_require(hints && cgx_hints_enable(hints), "they can be taken back");
+    if (cgx_hints_parse(&hints, values, &error)) {
+        fuzz_says(&hints, NULL);
+        hash = cgx_hints_hash(&hints);
+        fuzz_require(cgx_hints_parse(&hints, values, &error) && cgx_hints_hash(&hints) == hash,
+                     "set again they say the same");
+        fuzz_require(cgx_hints_parse(&hints, nothing, &error) && hints.enable != CGX_SWITCH_OFF,
+                     "they can be taken back");
     } else {
         fuzz_error(&error);
     }
-    cgx_hints_free(hints);
+    cgx_override_clear(&hints);
     free(text);
     return 0;
 }

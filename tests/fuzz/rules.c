@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(text, data, size);
     rules = cgx_rules_parse(text, size, hear, NULL, &error);
     if (rules)
-        fuzz_says(NULL, rules);
+        fuzz_says(&(struct cgx_override){.bits = 0}, rules);
     else
         fuzz_error(&error);
     cgx_rules_free(rules);

@@ -2,16 +2,11 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "policy/rules/override_parse.h"
 #include "policy/rules/rules.h"
 #include "util/hash.h"
-
-struct cgx_hints {
-    struct cgx_override says;
-};
 
 /* Reads a value that is not empty. Lists of layers are separated by semicolons. Hints have no
  * comments, so # is refused. */
@@ -35,11 +30,12 @@ static bool read_value(struct cgx_scan *scan, const struct cgx_key *key, struct 
                            listed ? "a comma and a size, or a semicolon and a list" : allowed);
 }
 
-static void keep_value(struct cgx_hints *now, struct cgx_hints *old, const struct cgx_key *key)
+static void keep_value(struct cgx_override *now, struct cgx_override *old,
+                       const struct cgx_key *key)
 {
-    unsigned char *field = (unsigned char *)&old->says + key->offset;
+    unsigned char *field = (unsigned char *)old + key->offset;
 
-    memcpy((unsigned char *)&now->says + key->offset, field, key->size);
+    memcpy((unsigned char *)now + key->offset, field, key->size);
     memset(field, 0, key->size);
 }
 
@@ -48,15 +44,11 @@ const char *cgx_hint_key(enum cgx_hint hint)
     return cgx_action_keys[hint].about.name;
 }
 
-struct cgx_hints *cgx_hints_parse(struct cgx_hints *hints, const char *const values[CGX_HINTS],
-                                  struct cgx_rules_error *error)
+bool cgx_hints_parse(struct cgx_override *hints, const char *const values[CGX_HINTS],
+                     struct cgx_rules_error *error)
 {
-    struct cgx_hints *now = calloc(1, sizeof *now);
+    struct cgx_override now = {.bits = 0};
 
-    if (!now) {
-        *error = (struct cgx_rules_error){1, 1, "cgx hints: out of memory"};
-        return NULL;
-    }
     for (size_t i = 0; i < CGX_HINTS; i++) {
         const struct cgx_key *key = &cgx_action_keys[i];
         struct cgx_scan scan;
@@ -70,42 +62,31 @@ struct cgx_hints *cgx_hints_parse(struct cgx_hints *hints, const char *const val
                                  .line = 1,
                                  .error = error};
         cgx_scan_blanks(&scan);
-        if (scan.at < scan.end && !read_value(&scan, key, &now->says)) {
-            cgx_hints_free(now);
-            return NULL;
+        if (scan.at < scan.end && !read_value(&scan, key, &now)) {
+            cgx_override_clear(&now);
+            return false;
         }
     }
-    for (size_t i = 0; hints && i < CGX_HINTS; i++)
+    for (size_t i = 0; i < CGX_HINTS; i++)
         if (!values[i])
-            keep_value(now, hints, &cgx_action_keys[i]);
-    cgx_hints_free(hints);
-    return now;
+            keep_value(&now, hints, &cgx_action_keys[i]);
+    cgx_override_clear(hints);
+    *hints = now;
+    return true;
 }
 
-void cgx_hints_free(struct cgx_hints *hints)
+uint32_t cgx_hints_hash(const struct cgx_override *hints)
 {
-    if (!hints)
-        return;
-    cgx_override_clear(&hints->says);
-    free(hints);
-}
-
-uint32_t cgx_hints_hash(const struct cgx_hints *hints)
-{
-    uint32_t hash = CGX_HASH_START;
-    const struct cgx_override *says;
     uint64_t words[2];
+    uint32_t hash;
 
-    if (!hints)
+    words[0] = (uint64_t)hints->op << 48 | (uint64_t)hints->enable << 32 | hints->bits;
+    words[1] = (uint64_t)hints->codec << 48 | (uint64_t)hints->recurs << 32 |
+               (uint64_t)hints->consensus << 16 | hints->step;
+    if (words[0] == 0 && words[1] == 0 && !hints->layers)
         return 0;
-    says = &hints->says;
-    words[0] = (uint64_t)says->op << 48 | (uint64_t)says->enable << 32 | says->bits;
-    words[1] = (uint64_t)says->codec << 48 | (uint64_t)says->recurs << 32 |
-               (uint64_t)says->consensus << 16 | says->step;
-    if (words[0] == 0 && words[1] == 0 && !says->layers)
-        return 0;
-    hash = cgx_hash(hash, words, sizeof words);
-    for (const struct cgx_layer_list *list = says->layers; list; list = list->next) {
+    hash = cgx_hash(CGX_HASH_START, words, sizeof words);
+    for (const struct cgx_layer_list *list = hints->layers; list; list = list->next) {
         hash = cgx_hash(hash, &list->total, sizeof list->total);
         for (size_t j = 0; j < list->nlayers; j++) {
             hash = cgx_hash(hash, &list->layers[j].count, sizeof list->layers[j].count);
@@ -115,23 +96,13 @@ uint32_t cgx_hints_hash(const struct cgx_hints *hints)
     return hash == 0 ? 1 : hash;
 }
 
-const char *cgx_hints_retired(const struct cgx_hints *hints)
-{
-    return hints->says.retired;
-}
-
-bool cgx_hints_enable(const struct cgx_hints *hints)
-{
-    return !hints || hints->says.enable != CGX_SWITCH_OFF;
-}
-
-struct cgx_override cgx_override_merge(const struct cgx_hints *hints, const struct cgx_rules *rules,
+struct cgx_override cgx_override_merge(const struct cgx_override *hints,
+                                       const struct cgx_rules *rules,
                                        const struct cgx_rules_call *call)
 {
-    struct cgx_override override = cgx_rules_override(rules, call), hinted = {.bits = 0};
+    const struct cgx_override hinted = cgx_override_for(hints, call->count);
+    struct cgx_override override = cgx_rules_override(rules, call);
 
-    if (hints)
-        hinted = cgx_override_for(&hints->says, call->count);
     if (override.bits == 0)
         override.bits = hinted.bits;
     if (!override.layers)
@@ -147,7 +118,7 @@ struct cgx_override cgx_override_merge(const struct cgx_hints *hints, const stru
     /* A program that switches compression off knows that its data must not change, so rules cannot
      * switch compression on. */
     if (override.bits == CGX_BITS_EXACT || override.recurs == CGX_RECURS_NEVER ||
-        !cgx_hints_enable(hints))
+        hints->enable == CGX_SWITCH_OFF)
         override = (struct cgx_override){
             .bits = CGX_BITS_EXACT,
             .recurs = override.recurs == CGX_RECURS_NEVER ? CGX_RECURS_NEVER : CGX_RECURS_FOUND,
@@ -155,10 +126,10 @@ struct cgx_override cgx_override_merge(const struct cgx_hints *hints, const stru
     return override;
 }
 
-size_t cgx_override_step(const struct cgx_hints *hints, const struct cgx_rules *rules,
+size_t cgx_override_step(const struct cgx_override *hints, const struct cgx_rules *rules,
                          const char *communicator)
 {
     size_t calls = cgx_rules_step(rules, communicator);
 
-    return calls > 0 || !hints ? calls : hints->says.step;
+    return calls > 0 ? calls : hints->step;
 }

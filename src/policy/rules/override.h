@@ -51,6 +51,9 @@ struct cgx_override {
     const char *retired; /* what a retired value stands for, for users; NULL: there was none */
 };
 
+/* Frees the layers of SAYS. */
+void cgx_override_clear(struct cgx_override *says);
+
 /* Where and why parsing failed. Line and column count from 1. */
 struct cgx_rules_error {
     unsigned line, column;

@@ -52,6 +52,4 @@ bool cgx_scan_value(struct cgx_scan *scan, const struct cgx_key *key, void *fiel
 /* What SAYS sets for a call of COUNT elements. */
 struct cgx_override cgx_override_for(const struct cgx_override *says, uint64_t count);
 
-void cgx_override_clear(struct cgx_override *says);
-
 #endif

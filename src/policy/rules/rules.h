@@ -56,31 +56,23 @@ void cgx_rules_unused(const struct cgx_rules *rules, cgx_rules_warn *warn, void 
 /* The key of HINT in an info: "cgx_enable" and so on. */
 const char *cgx_hint_key(enum cgx_hint hint);
 
-struct cgx_hints;
+/* Adds hints to HINTS. VALUES[hint] is the value of its key; "" removes an earlier hint, NULL (no
+ * such key) leaves it. False: HINTS are unchanged, and *ERROR says why; its message names the key,
+ * its line is 1. */
+bool cgx_hints_parse(struct cgx_override *hints, const char *const values[CGX_HINTS],
+                     struct cgx_rules_error *error);
 
-/* Adds hints. VALUES[hint] is the value of its key; "" removes an earlier hint, NULL (no such key)
- * leaves it. HINTS are the earlier ones, or NULL, and are freed unless this fails. NULL: *ERROR
- * says why; its message names the key, its line is 1. */
-struct cgx_hints *cgx_hints_parse(struct cgx_hints *hints, const char *const values[CGX_HINTS],
-                                  struct cgx_rules_error *error);
-void cgx_hints_free(struct cgx_hints *hints);
+/* A hash for ranks to compare; 0 if HINTS set nothing. */
+uint32_t cgx_hints_hash(const struct cgx_override *hints);
 
-/* What a retired value among the last hints stands for, for users; NULL: there was none. */
-const char *cgx_hints_retired(const struct cgx_hints *hints);
-
-/* A hash for ranks to compare; 0 for NULL. */
-uint32_t cgx_hints_hash(const struct cgx_hints *hints);
-
-/* Whether compression is on; false if the program has switched it off. */
-bool cgx_hints_enable(const struct cgx_hints *hints);
-
-/* HINTS and RULES together; either may be NULL. Rules win over hints, since users know more than
- * programs. */
-struct cgx_override cgx_override_merge(const struct cgx_hints *hints, const struct cgx_rules *rules,
+/* HINTS and RULES (NULL: none) together. Rules win over hints, since users know more than programs.
+ */
+struct cgx_override cgx_override_merge(const struct cgx_override *hints,
+                                       const struct cgx_rules *rules,
                                        const struct cgx_rules_call *call);
 
 /* The calls in a step of the communicator of that name; 0: not set. */
-size_t cgx_override_step(const struct cgx_hints *hints, const struct cgx_rules *rules,
+size_t cgx_override_step(const struct cgx_override *hints, const struct cgx_rules *rules,
                          const char *communicator);
 
 #endif

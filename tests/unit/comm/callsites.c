@@ -143,7 +143,7 @@ static void take_hint(enum cgx_hint hint, const char *value)
     struct cgx_rules_error error;
 
     values[hint] = value;
-    state.terms.hints = cgx_hints_parse(state.terms.hints, values, &error);
+    cgx_hints_parse(&state.terms.hints, values, &error);
     state.terms.taken++;
 }
 
@@ -161,8 +161,8 @@ static void test_hints(void)
     ok(cgx_callsites_schedule(&state, site)->plan.nsegments > 1,
        "a plan is made by the hints that there are now");
     cgx_callsites_clear(state.callsites);
-    cgx_hints_free(state.terms.hints);
-    state.terms.hints = NULL;
+    cgx_override_clear(&state.terms.hints);
+    state.terms.hints = (struct cgx_override){.bits = 0};
     cgx_nodes_free(nodes);
 }
 
@@ -209,7 +209,7 @@ static void test_ops(void)
        "unless a hint says what it sums");
     ok(cgx_callsites_find(&state, &single, true)->dtype == CGX_FLOAT32,
        "which changes no other sum");
-    cgx_hints_free(state.terms.hints);
+    cgx_override_clear(&state.terms.hints);
 }
 
 /* ---- tables ---- */

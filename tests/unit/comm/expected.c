@@ -109,7 +109,7 @@ static void take_hint(struct cgx_comm *state, const char *layers)
     const char *values[CGX_HINTS] = {[CGX_HINT_LAYERS] = layers};
     struct cgx_rules_error error;
 
-    state->terms.hints = cgx_hints_parse(state->terms.hints, values, &error);
+    cgx_hints_parse(&state->terms.hints, values, &error);
     state->terms.taken++;
 }
 
@@ -268,7 +268,7 @@ int main(void)
     test_keys();
     for (int r = 0; r < RANKS; r++) {
         cgx_tables_free(&ranks[r]);
-        cgx_hints_free(ranks[r].terms.hints);
+        cgx_override_clear(&ranks[r].terms.hints);
         cgx_workspace_release(&ranks[r].alone, false);
     }
     cgx_nodes_free(nodes);

@@ -9,10 +9,11 @@
 #include "policy/rules/rules.h"
 
 static struct cgx_rules_error error;
-static struct cgx_hints *hints; /* of the test */
+static struct cgx_override hints; /* of the test */
+static const struct cgx_override none;
 
-/* Adds hints to BEFORE: "bits=4&layers=5,6". */
-static struct cgx_hints *parse(struct cgx_hints *before, const char *text)
+/* Adds hints: "bits=4&layers=5,6". */
+static bool parse(const char *text)
 {
     const char *values[CGX_HINTS] = {NULL};
     char copy[128], *rest = copy, *word;
@@ -26,20 +27,19 @@ static struct cgx_hints *parse(struct cgx_hints *before, const char *text)
             hint++;
         values[hint] = word;
     }
-    return cgx_hints_parse(before, values, &error);
+    return cgx_hints_parse(&hints, values, &error);
 }
 
 static void add(const char *text)
 {
-    hints = parse(hints, text);
-    if (hints == NULL)
+    if (!parse(text))
         bail_out("%s: column %u: %s", text, error.column, error.message);
 }
 
 static void begin(const char *text)
 {
-    cgx_hints_free(hints);
-    hints = NULL;
+    cgx_override_clear(&hints);
+    hints = none;
     add(text);
 }
 
@@ -63,7 +63,7 @@ static const char *ask(const char *text, uint64_t count)
     static char said[256];
     struct cgx_rules_call call = {.count = count, .communicator = "", .position = UINT64_MAX};
     struct cgx_rules *rules = *text ? rules_of(text) : NULL;
-    struct cgx_override is = cgx_override_merge(hints, rules, &call);
+    struct cgx_override is = cgx_override_merge(&hints, rules, &call);
     char bits[32] = "", layers[64] = "", rule[32] = "";
 
     if (is.bits == CGX_BITS_EXACT)
@@ -174,7 +174,7 @@ static void test_cases(void)
 static bool enables(const char *text)
 {
     begin(text);
-    return cgx_hints_enable(hints);
+    return hints.enable != CGX_SWITCH_OFF;
 }
 
 static void test_enable(void)
@@ -183,14 +183,12 @@ static void test_enable(void)
        "0 and false switch it off");
     ok(enables("enable=1") && enables("enable=true") && enables("enable="),
        "1 and true switch it on");
-    ok(cgx_hints_enable(NULL), "it is on where nothing is said");
 }
 
 static void test_memory(void)
 {
     begin("bits=5&layers=20");
-    ok(parse(hints, "enable=1&bits=6&layers=20,") == NULL &&
-           strcmp(ask("", 20), "bits=5 layers=1,0") == 0,
+    ok(!parse("enable=1&bits=6&layers=20,") && strcmp(ask("", 20), "bits=5 layers=1,0") == 0,
        "a mistake in one key refuses all, and what was said before stays");
 }
 
@@ -199,14 +197,14 @@ static void test_step(void)
     struct cgx_rules *rules = rules_of("comm=a -> step=7\ncomm=b -> bits=3");
 
     begin("step= 24 ");
-    ok(cgx_override_step(hints, NULL, "a") == 24 && cgx_override_step(hints, rules, "b") == 24,
+    ok(cgx_override_step(&hints, NULL, "a") == 24 && cgx_override_step(&hints, rules, "b") == 24,
        "cgx_step is of the communicator");
-    ok(cgx_override_step(hints, rules, "a") == 7 && cgx_override_step(NULL, rules, "a") == 7,
+    ok(cgx_override_step(&hints, rules, "a") == 7 && cgx_override_step(&none, rules, "a") == 7,
        "a rule's step counts");
-    ok(cgx_override_step(NULL, rules, "b") == 0 && cgx_override_step(NULL, NULL, "") == 0,
+    ok(cgx_override_step(&none, rules, "b") == 0 && cgx_override_step(&none, NULL, "") == 0,
        "where neither says, none is said");
     add("step=");
-    ok(cgx_override_step(hints, NULL, "") == 0, "an empty value takes it back");
+    ok(cgx_override_step(&hints, NULL, "") == 0, "an empty value takes it back");
     cgx_rules_free(rules);
 }
 
@@ -242,16 +240,16 @@ static void test_hash(void)
 
     for (size_t i = 0; i < sizeof alike / sizeof alike[0]; i++) {
         begin(alike[i][0]);
-        hashes[i] = cgx_hints_hash(hints);
+        hashes[i] = cgx_hints_hash(&hints);
         for (size_t j = 0; j < i; j++)
             differ = differ && hashes[i] != hashes[j];
         if (alike[i][1] == NULL)
             continue;
         begin(alike[i][1]);
-        same = same && cgx_hints_hash(hints) == hashes[i];
+        same = same && cgx_hints_hash(&hints) == hashes[i];
     }
     ok(differ && same, "the same content has the same hash, and any difference shows");
-    ok(hashes[0] == 0 && cgx_hints_hash(NULL) == 0, "nothing said has no hash");
+    ok(hashes[0] == 0 && cgx_hints_hash(&none) == 0, "nothing said has no hash");
 }
 
 static void test_mistakes(void)
@@ -294,18 +292,18 @@ static void test_mistakes(void)
 
     for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
         const char *values[CGX_HINTS] = {NULL};
-        struct cgx_hints *mistaken;
+        struct cgx_override mistaken = none;
         bool right;
 
         memset(&error, 0, sizeof error);
         values[mistakes[i].key] = mistakes[i].value;
-        mistaken = cgx_hints_parse(NULL, values, &error);
-        right = mistaken == NULL && error.line == 1 && error.column == mistakes[i].column &&
+        right = !cgx_hints_parse(&mistaken, values, &error) && error.line == 1 &&
+                error.column == mistakes[i].column &&
                 strncmp(error.message, mistakes[i].message, strlen(mistakes[i].message)) == 0;
         if (!right)
             diag("column %u: %s", error.column, error.message);
         ok(right, "mistake %zu is refused with key, column and what is allowed", i + 1);
-        cgx_hints_free(mistaken);
+        cgx_override_clear(&mistaken);
     }
 }
 
@@ -317,6 +315,6 @@ int main(void)
     test_step();
     test_hash();
     test_mistakes();
-    cgx_hints_free(hints);
+    cgx_override_clear(&hints);
     return done_testing();
 }
