@@ -15,7 +15,6 @@ libcgxcore_la_SOURCES = \
 	src/util/integers.h \
 	src/util/log.c src/util/log.h \
 	src/util/names.c src/util/names.h \
-	src/util/setting.h \
 	src/util/output.c src/util/output.h \
 	src/util/pages.c src/util/pages.h \
 	src/util/parse.c src/util/parse.h \

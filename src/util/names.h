@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "util/setting.h"
+#include "util/settings_values.h"
 
 /* Like cgx_settings_row. */
 typedef const struct cgx_setting *cgx_names_known(size_t index);

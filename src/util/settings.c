@@ -10,7 +10,6 @@
 #include "util/log.h"
 #include "util/names.h"
 #include "util/parse.h"
-#include "util/settings_values.h"
 
 /* clang-format off */
 #define FIELD(member) \

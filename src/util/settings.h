@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "util/setting.h"
+#include "util/settings_values.h"
 
 enum cgx_enable {
     CGX_ENABLE_NO,
