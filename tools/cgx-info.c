@@ -261,7 +261,7 @@ static struct request read_arguments(int argc, char *argv[])
     if (!sound || (request.all && request.option != 's') ||
         (latency != NULL && request.option != 'm'))
         request.option = '?';
-    else if (latency != NULL && !cgx_parse_positive(latency, &request.latency))
+    else if (latency != NULL && !info_positive_parse(latency, &request.latency))
         request.option = refuse(latency, "--latency is a number of microseconds, as 2.5");
     else if (optind < argc)
         request.option = refuse(argv[optind], "one word too many; LINK is one word, as 25gbit");

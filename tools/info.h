@@ -26,6 +26,9 @@ void info_print_program(FILE *out, const struct cgx_program *program);
 
 /* ---- links ---- */
 
+/* Reads a positive finite decimal number: "1", "0.5", "2.5e-3". *VALUE is set if TEXT is one. */
+bool info_positive_parse(const char *text, double *value);
+
 #define INFO_LINK_NAME_BYTES 256
 
 /* Reads a number and a unit: mbit or gbit in letters of either case, MB or GB; "/s" may follow. A

@@ -4,6 +4,7 @@
 #include "info.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,22 @@
 #define NUMBER_BYTES 32
 #define UNIT_BYTES 8
 #define MOST_BYTES_PER_SECOND 1e14
+
+bool info_positive_parse(const char *text, double *value)
+{
+    bool number_begins = (*text >= '0' && *text <= '9') || *text == '.';
+    double number;
+    char *end;
+
+    /* strtod also takes blanks, signs, hexadecimal numbers, "inf" and "nan". */
+    if (!number_begins || text[strspn(text, "0123456789.eE+-")] != '\0')
+        return false;
+    number = strtod(text, &end);
+    if (*end != '\0' || !isfinite(number) || number <= 0)
+        return false;
+    *value = number;
+    return true;
+}
 
 static bool find_unit(const char *text, double *bytes)
 {
@@ -46,7 +63,7 @@ bool info_link_parse(const char *text, double *bytes_per_second)
         return false;
     snprintf(number, sizeof number, "%.*s", (int)digits, text);
     snprintf(unit, sizeof unit, "%.*s", (int)letters, text + digits);
-    if (!cgx_parse_positive(number, &amount) || !find_unit(unit, &bytes) ||
+    if (!info_positive_parse(number, &amount) || !find_unit(unit, &bytes) ||
         amount * bytes > MOST_BYTES_PER_SECOND)
         return false;
     *bytes_per_second = amount * bytes;

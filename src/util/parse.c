@@ -1,13 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#define _GNU_SOURCE /* strtod_l */
-
 #include "util/parse.h"
 
-#include <locale.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Reads the digits at the start of TEXT. Returns their end, or NULL if there are none or the number
@@ -44,28 +39,6 @@ bool cgx_parse_pair(const char *text, char separator, uint64_t *first, uint64_t 
     if (!end || *end != separator || !cgx_parse_unsigned(end + 1, second))
         return false;
     *first = number;
-    return true;
-}
-
-bool cgx_parse_positive(const char *text, double *value)
-{
-    bool number_begins = (*text >= '0' && *text <= '9') || *text == '.';
-    locale_t plain;
-    double number;
-    char *end;
-
-    /* strtod also takes blanks, signs, hexadecimal numbers, "inf" and "nan". */
-    if (!number_begins || text[strspn(text, "0123456789.eE+-")] != '\0')
-        return false;
-    /* In the program's locale the decimal point may be a comma. */
-    plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (plain == (locale_t)0)
-        return false;
-    number = strtod_l(text, &end, plain);
-    freelocale(plain);
-    if (*end != '\0' || !isfinite(number) || number <= 0)
-        return false;
-    *value = number;
     return true;
 }
 

@@ -15,9 +15,6 @@ bool cgx_parse_unsigned(const char *text, uint64_t *value);
 /* Two such numbers with SEPARATOR in between, as "3:8" or "4x2". */
 bool cgx_parse_pair(const char *text, char separator, uint64_t *first, uint64_t *second);
 
-/* A positive finite decimal number: "1", "0.5", "2.5e-3". */
-bool cgx_parse_positive(const char *text, double *value);
-
 /* One word of LIST ("auto, flat"), ignoring case. INDEX counts from 0. */
 bool cgx_parse_choice(const char *text, const char *list, uint64_t *index);
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Links for cgx-info --measure: as text, and in a folder like /sys/class/net. What it makes of a
- * link and of speeds: figures worked out by hand, for 4 ranks. */
+ * link and of speeds: figures worked out by hand, for 4 ranks. Real numbers. */
 #include "../../../tools/info.h"
 
 #include <math.h>
@@ -12,6 +12,24 @@
 #include <sys/stat.h>
 
 #include "lib/tap.h"
+
+static void test_positive(void)
+{
+    static const char *const junk[] = {"",   " 1",  "1 ",   "+1",  "-1",    "-0",  ".",  "e5",
+                                       "1e", "1,5", "0x10", "inf", "1e999", "nan", "1.."};
+    static const char *const zeros[] = {"0", "0.0", ".0", "0e7", "00"};
+    bool refused = true, zero = true;
+    double value = 7;
+
+    ok(info_positive_parse("2.5e-3", &value) && value == 2.5e-3, "positive numbers are taken");
+    value = 7;
+    for (size_t i = 0; i < sizeof zeros / sizeof zeros[0]; i++)
+        zero = zero && !info_positive_parse(zeros[i], &value) && value == 7;
+    ok(zero, "zero is not positive");
+    for (size_t i = 0; i < sizeof junk / sizeof junk[0]; i++)
+        refused = refused && !info_positive_parse(junk[i], &value);
+    ok(refused && value == 7, "anything else is not, and changes nothing");
+}
 
 static void test_parse(void)
 {
@@ -184,6 +202,7 @@ static void test_minimal_size(void)
 
 int main(void)
 {
+    test_positive();
     test_parse();
     test_find();
     test_times();

@@ -4,7 +4,6 @@
 /* What values each variable takes, and what they come to. */
 
 #include "unit/lib/settings_messages.h"
-#include "util/parse.h"
 
 static const struct cgx_setting *row(const char *name)
 {
@@ -137,30 +136,10 @@ static void test_dependent_defaults(void)
     ok(s.valid && s.bits == 4 && messages.warnings == 6, "retired variables change nothing");
 }
 
-/* Real numbers. */
-static void test_numbers(void)
-{
-    static const char *const junk[] = {"",   " 1",  "1 ",   "+1",  "-1",    "-0",  ".",  "e5",
-                                       "1e", "1,5", "0x10", "inf", "1e999", "nan", "1.."};
-    static const char *const zeros[] = {"0", "0.0", ".0", "0e7", "00"};
-    bool refused = true, zero = true;
-    double value = 7;
-
-    ok(cgx_parse_positive("2.5e-3", &value) && value == 2.5e-3, "positive numbers are taken");
-    value = 7;
-    for (size_t i = 0; i < sizeof zeros / sizeof zeros[0]; i++)
-        zero = zero && !cgx_parse_positive(zeros[i], &value) && value == 7;
-    ok(zero, "zero is not positive");
-    for (size_t i = 0; i < sizeof junk / sizeof junk[0]; i++)
-        refused = refused && !cgx_parse_positive(junk[i], &value);
-    ok(refused && value == 7, "anything else is not, and changes nothing");
-}
-
 int main(void)
 {
     size_t rows = 0;
 
-    test_numbers();
     test_defaults();
     test_dependent_defaults();
     for (size_t i = 0; i < NVARIABLES; i++)
