@@ -75,16 +75,6 @@ bool cgx_parse_choice(const char *text, const char *list, uint64_t *index)
     return false;
 }
 
-const char *cgx_environment_find(char *const environment[], const char *name)
-{
-    size_t length = strlen(name);
-
-    for (size_t i = 0; environment[i]; i++)
-        if (strncmp(environment[i], name, length) == 0 && environment[i][length] == '=')
-            return environment[i] + length + 1;
-    return NULL;
-}
-
 const char *cgx_printable(const char *text, char copy[CGX_PRINTABLE_BYTES])
 {
     static const char cut[] = "...";

@@ -21,9 +21,6 @@ bool cgx_parse_choice(const char *text, const char *list, uint64_t *index);
 /* Converts A to Z to lower case, in any locale. */
 char cgx_parse_lower(char character);
 
-/* The value of NAME in ENVIRONMENT, or NULL; the first of several, as in getenv. */
-const char *cgx_environment_find(char *const environment[], const char *name);
-
 /* Copies the user's TEXT for a message: shortened, without control characters. Returns COPY. */
 #define CGX_PRINTABLE_BYTES 64
 const char *cgx_printable(const char *text, char copy[CGX_PRINTABLE_BYTES]);

@@ -92,19 +92,30 @@ static uint64_t load_value(const struct cgx_key *row, const struct cgx_settings 
     return value | (kind != 0 ? CGX_SETTINGS_SIGN : 0);
 }
 
+/* The value of NAME in ENVIRONMENT, or NULL; the first of several, as in getenv. */
+static const char *find_variable(char *const environment[], const char *name)
+{
+    size_t length = strlen(name);
+
+    for (size_t i = 0; environment[i]; i++)
+        if (strncmp(environment[i], name, length) == 0 && environment[i][length] == '=')
+            return environment[i] + length + 1;
+    return NULL;
+}
+
 /* The name under which ENVIRONMENT sets the variable NAME: that, or its alias. */
 static const char *name_in_use(const char *name, char *const environment[])
 {
-    const char *text = cgx_environment_find(environment, name);
+    const char *text = find_variable(environment, name);
     const char *alias = cgx_names_alias(name);
 
-    return (text && *text) || !alias || !cgx_environment_find(environment, alias) ? name : alias;
+    return (text && *text) || !alias || !find_variable(environment, alias) ? name : alias;
 }
 
 /* The text that ENVIRONMENT has for ROW; NULL if unset or empty. */
 static const char *find_as_set(const struct cgx_key *row, char *const environment[])
 {
-    const char *text = cgx_environment_find(environment, name_in_use(row->about.name, environment));
+    const char *text = find_variable(environment, name_in_use(row->about.name, environment));
 
     return text && *text != '\0' ? text : NULL;
 }

@@ -53,8 +53,8 @@ cgx_settings_parser cgx_value_topology;  /* "auto", "flat", or NxL, each from LE
 cgx_settings_parser cgx_value_content;   /* a file: the hash of its content */
 cgx_settings_parser cgx_value_path;      /* a path: 1; "": 0 */
 
-/* Every value is parsed into 64 bits: an integer, the index of a word, or the bits of a real
- * number. Values are compared and copied into fields without regard to their type. */
+/* Every value is parsed into 64 bits: an integer, or the index of a word. Values are compared and
+ * copied into fields without regard to their type. */
 struct cgx_key {
     struct cgx_setting about;
     cgx_settings_parser *parse;
