@@ -67,7 +67,6 @@ libcgxcore_la_SOURCES = \
 	src/policy/rules/override.h \
 	src/policy/rules/override_parse.c src/policy/rules/override_parse.h \
 	src/policy/rules/rules.c src/policy/rules/rules.h \
-	src/policy/rules/rules_file.c \
 	src/policy/step/bursts.c src/policy/step/bursts.h \
 	src/policy/step/evidence.h \
 	src/policy/step/pattern.c src/policy/step/pattern.h \

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "policy/rules/override_parse.h"
+#include "util/hash.h"
 #include "util/parse.h"
 
 struct range {
@@ -95,13 +96,11 @@ enum { COUNT, POSITION, TYPE, COMM, EXACT, WORDS = EXACT + CGX_HINTS };
 #define STEP SET(EXACT + CGX_HINT_STEP)
 #define OF_CALLS (SET(WORDS) - SET(EXACT) - STEP)
 
-const char *cgx_rule_word(size_t index)
+static const char *word_name(size_t word)
 {
     static const char *const words[] = {"count", "position", "type", "comm", "exact"};
 
-    if (index <= EXACT)
-        return words[index];
-    return index < WORDS ? cgx_action_keys[index - EXACT].about.name + strlen("cgx_") : NULL;
+    return word <= EXACT ? words[word] : cgx_action_keys[word - EXACT].about.name + strlen("cgx_");
 }
 
 /* The index of the condition, or of the ACTION, with NAME; WORDS if there is none. */
@@ -111,7 +110,7 @@ static size_t find_word(const char *name, bool action)
     uint64_t same;
 
     for (size_t i = action ? EXACT : COUNT; i < end; i++)
-        if (cgx_parse_choice(name, cgx_rule_word(i), &same))
+        if (cgx_parse_choice(name, word_name(i), &same))
             return i;
     return WORDS;
 }
@@ -158,9 +157,9 @@ static bool read_item(struct cgx_scan *scan, bool action, struct rule *rule, uns
                                      "position= likewise"
                                    : "count=, position=, type=, comm=, then ->");
     if (*given & SET(word))
-        return cgx_scan_fail(scan, at, "\"%s\" refused: it is given twice", cgx_rule_word(word));
+        return cgx_scan_fail(scan, at, "\"%s\" refused: it is given twice", word_name(word));
     *given |= SET(word);
-    scan->key = cgx_rule_word(word);
+    scan->key = word_name(word);
     if (word != EXACT) {
         if (scan->at == scan->end || *scan->at != '=')
             return cgx_scan_fail(scan, scan->at, "= and a value must follow without a blank");
@@ -242,15 +241,11 @@ static struct cgx_rules *make_rules(const char *text, size_t length)
 
     for (size_t i = 0; i < length; i++)
         lines += text[i] == '\n';
-    rules = malloc(sizeof *rules + lines * sizeof rules->rules[0]);
-    if (!rules)
-        return NULL;
-    rules->nrules = 0;
-    rules->used = calloc(lines + 1, sizeof rules->used[0]);
-    if (rules->used)
-        return rules;
-    free(rules);
-    return NULL;
+    rules = calloc(1, sizeof *rules + lines * sizeof rules->rules[0] +
+                          (lines + 1) * sizeof rules->used[0]);
+    if (rules)
+        rules->used = (atomic_bool *)(rules->rules + lines);
+    return rules;
 }
 
 struct cgx_rules *cgx_rules_parse(const char *text, size_t length, cgx_rules_warn *warn,
@@ -292,8 +287,47 @@ void cgx_rules_free(struct cgx_rules *rules)
         free(rules->rules[i].communicator);
         cgx_override_clear(&rules->rules[i].says);
     }
-    free(rules->used);
     free(rules);
+}
+
+static char *read_file(const char *path, size_t *length)
+{
+    enum { BLOCK = 1 << 16 };
+    FILE *file = fopen(path, "re");
+    char *text = NULL, *larger;
+    size_t got = 0;
+
+    *length = 0;
+    while (file && (larger = realloc(text, *length + BLOCK)) != NULL) {
+        text = larger;
+        got = fread(text + *length, 1, BLOCK, file);
+        *length += got;
+        if (got < BLOCK)
+            break;
+    }
+    if (file && (ferror(file) || got == BLOCK)) {
+        free(text);
+        text = NULL;
+    }
+    if (file)
+        fclose(file);
+    return text;
+}
+
+struct cgx_rules *cgx_rules_read(const char *path, uint32_t *hash, cgx_rules_warn *warn,
+                                 void *context, struct cgx_rules_error *error)
+{
+    struct cgx_rules *rules = NULL;
+    size_t length;
+    char *text = read_file(path, &length);
+
+    *error = (struct cgx_rules_error){0, 0, "the file cannot be read"};
+    if (text) {
+        *hash = cgx_hash(CGX_HASH_START, text, length);
+        rules = cgx_rules_parse(text, length, warn, context, error);
+    }
+    free(text);
+    return rules;
 }
 
 /* ---- matching ---- */

@@ -12,9 +12,6 @@
 
 struct cgx_rules;
 
-/* Word INDEX of those that conditions and actions have, in any order; NULL: there are no more. */
-const char *cgx_rule_word(size_t index);
-
 /* Parses TEXT (LENGTH bytes, any). NULL: *ERROR says why ("out of memory" too). WARN, if not NULL,
  * is called for each rule that has a retired value, or whose layers add up to no count that its
  * conditions allow. */
