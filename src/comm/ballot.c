@@ -3,10 +3,10 @@
 
 #include "comm/ballot.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "comm/private_comm.h"
-#include "mpi/errors.h"
 #include "mpi/stall.h"
 #include "util/integers.h"
 
@@ -42,18 +42,20 @@ static const char *name_of(uint32_t kind)
 
 /* All ranks are here, with the same joint HEAD, and name the least and the greatest of what they
  * have come to. */
-static int raise_different(const struct cgx_comm *state, const uint32_t *head)
+static int fail_different(struct cgx_comm *state, const uint32_t *head)
 {
     uint32_t most[HEAD];
+    char why[256];
 
     for (unsigned word = 0; word < HEAD; word += 2)
         most[word] = ~head[word + 1];
-    return cgx_errors_raise_code(
-        state->comm, cgx_errors_code(CGX_MPI_SUCCESS),
+    snprintf(
+        why, sizeof why,
         "ranks do not sum the same: one agrees on %s (its agreement %u, %u elements, position %d), "
         "another on %s (%u, %u elements, position %d)",
         name_of(head[KIND]), (unsigned)head[SERIAL], (unsigned)head[ELEMENTS], (int)head[POSITION],
         name_of(most[KIND]), (unsigned)most[SERIAL], (unsigned)most[ELEMENTS], (int)most[POSITION]);
+    return cgx_private_fail(state, CGX_MPI_SUCCESS, why);
 }
 
 static int reduce_words(const struct cgx_comm *state, uint32_t *words, size_t count)
@@ -83,6 +85,7 @@ int cgx_ballot(struct cgx_comm *state, enum cgx_ballot_kind kind,
 {
     uint32_t record[HEAD + CGX_BALLOT_WORDS] = {0};
     bool one = false;
+    char why[64];
     int code;
 
     cgx_ballot_pair(record + KIND, kind);
@@ -91,13 +94,11 @@ int cgx_ballot(struct cgx_comm *state, enum cgx_ballot_kind kind,
     cgx_ballot_pair(record + POSITION, about ? about->position : CGX_POSITION_NONE);
     cgx_ballot_pair(record + WORDS, (uint32_t)count);
     code = reduce_ballot(state, record, words, count, &one);
-    if (code != CGX_MPI_SUCCESS)
-        code = cgx_errors_raise_code(state->comm, code, "ranks could not agree on %s", names[kind]);
-    else if (!one)
-        code = raise_different(state, record);
-    if (code != CGX_MPI_SUCCESS)
-        cgx_private_break(state, code);
-    return code;
+    if (code != CGX_MPI_SUCCESS) {
+        snprintf(why, sizeof why, "ranks could not agree on %s", names[kind]);
+        return cgx_private_fail(state, code, why);
+    }
+    return one ? CGX_MPI_SUCCESS : fail_different(state, record);
 }
 
 /* ---- when ranks hold one ---- */

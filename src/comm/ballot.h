@@ -66,13 +66,14 @@ struct cgx_agreement {
     bool ready;     /* this rank has all memory that it needs */
 };
 
-/* Compares version, message format, settings and hints in the first call on COMM that some setting
- * could compress, and in the first after a hint. *EQUAL: all ranks have the same and are ready.
- * *FINAL: they differ in more than hints, so comparing again is useless. If they differ, rank 0 of
- * COMM names the variables. After an error *EQUAL is false. A rank without this library takes part
- * with its own program's all-reduce: this is an error if MPI or the results show it; if MPI waits
- * for ever, so does this function. Returns MPI's code. */
-int cgx_agree_settings(cgx_mpi_comm comm, const struct cgx_agreement *agreement, bool *equal,
-                       bool *final);
+/* Compares version, message format, settings and hints in the first call on STATE's communicator
+ * that some setting could compress, and in the first after a hint. *EQUAL: all ranks have the same
+ * and are ready. *FINAL: they differ in more than hints, so comparing again is useless. If they
+ * differ, rank 0 names the variables. After an error *EQUAL is false. A rank without this library
+ * takes part with its own program's all-reduce: this is an error if MPI or the results show it; if
+ * MPI waits for ever, so does this function. Logs an error and returns its code, with which the
+ * caller calls the error handler. */
+int cgx_agree_settings(const struct cgx_comm *state, const struct cgx_agreement *agreement,
+                       bool *equal, bool *final);
 
 #endif

@@ -154,7 +154,7 @@ static int agree_terms(struct cgx_comm *state)
     agreement.name = cgx_hash(CGX_HASH_START, state->terms.name, strlen(state->terms.name));
     agreement.hints = state->terms.refused ? UINT32_MAX : cgx_hints_hash(&state->terms.hints);
     agreement.ready = refuse_by_settings(settings, state) || cgx_tables_make(state);
-    code = cgx_agree_settings(state->comm, &agreement, &equal, &state->terms.final);
+    code = cgx_agree_settings(state, &agreement, &equal, &state->terms.final);
     state->terms.agreed = code == CGX_MPI_SUCCESS;
     state->broken = code;
     state->terms.refusal = equal ? refuse_by_settings(settings, state) : CGX_REASON_DIFFER;
@@ -171,6 +171,9 @@ static int agree_terms(struct cgx_comm *state)
         cgx_tables_set_step(state);
     if (!state->terms.refusal && !state->stats)
         state->stats = cgx_stats_create(state->comm, state->size);
+    /* Last, since the handler may free the communicator. */
+    if (code != CGX_MPI_SUCCESS)
+        cgx_errors_call(state->comm, code);
     return code;
 }
 

@@ -10,7 +10,6 @@
 #include "comm/private_comm.h"
 #include "cuda/pinned_pool.h"
 #include "mpi/config.h"
-#include "mpi/errors.h"
 #include "mpi/stall.h"
 #include "util/log.h"
 
@@ -287,12 +286,8 @@ static int connect_anew(struct cgx_comm *state, struct cgx_connecting *connectin
     if (words[MEMORY]) {
         code = cgx_mpi_gather(state->comm, &connecting->mine, connecting->theirs,
                               sizeof connecting->mine);
-        if (code != CGX_MPI_SUCCESS) {
-            code = cgx_errors_raise_code(state->comm, code,
-                                         "MPI could not connect the ranks of a node");
-            cgx_private_break(state, code);
-            return code;
-        }
+        if (code != CGX_MPI_SUCCESS)
+            return cgx_private_fail(state, code, "MPI could not connect the ranks of a node");
         attach(state, connecting, words);
         code = cgx_ballot(state, CGX_BALLOT_REACHED, NULL, words, CGX_CONNECT_WORDS);
     }

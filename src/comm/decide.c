@@ -228,10 +228,10 @@ int cgx_decide_way(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_w
     site->shared.weighs = cgx_worth_is_due(worth);
     if (cgx_ballot_due(&state->shared, &site->shared) == CGX_BALLOT_TIMES)
         code = weigh(state, site, worth);
+    if (code != CGX_MPI_SUCCESS)
+        return code;
     site->shared.weighs = false;
-    if (code == CGX_MPI_SUCCESS)
-        *way =
-            cgx_worth_next(worth, worth->begun ? NULL : cgx_callsites_neighbour(state, &site->key),
-                           cgx_callsite_age(&state->step, site));
-    return code;
+    *way = cgx_worth_next(worth, worth->begun ? NULL : cgx_callsites_neighbour(state, &site->key),
+                          cgx_callsite_age(&state->step, site));
+    return CGX_MPI_SUCCESS;
 }

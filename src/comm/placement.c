@@ -9,7 +9,6 @@
 #include "comm/ballot.h"
 #include "comm/private_comm.h"
 #include "mpi/config.h"
-#include "mpi/errors.h"
 #include "mpi/stall.h"
 #include "mpi/world.h"
 #include "policy/cost.h"
@@ -164,11 +163,8 @@ static int find_nodes(struct cgx_comm *state, struct cgx_placing *placing, bool 
     /* Examining the machine's devices takes time. */
     placing->mine.mbits = alone ? SLOW_MBITS : find_mbits();
     code = cgx_mpi_gather(state->comm, &placing->mine, placing->claims, sizeof placing->mine);
-    if (code != CGX_MPI_SUCCESS) {
-        code = cgx_errors_raise_code(state->comm, code, "MPI could not find the nodes");
-        cgx_private_break(state, code);
-        return code;
-    }
+    if (code != CGX_MPI_SUCCESS)
+        return cgx_private_fail(state, code, "MPI could not find the nodes");
     place_ranks(state, placing);
     if (state->rank == 0)
         log_placement(state, cgx_config());

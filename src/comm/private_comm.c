@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/errors.h"
 #include "mpi/stall.h"
 #include "mpi/world.h"
 
@@ -61,12 +62,6 @@ static bool tolerates_failures(void)
     return mpi->Comm_is_revoked && cgx_world_exists() &&
            mpi->Comm_get_attr(mpi->COMM_WORLD, mpi->FT, &on, &found) == CGX_MPI_SUCCESS && found &&
            *on;
-}
-
-static void revoke_private(cgx_mpi_comm comm)
-{
-    if (comm && cgx_mpi()->Comm_revoke)
-        cgx_mpi()->Comm_revoke(comm);
 }
 
 /* A communicator that can be shared in place of MADE, or NULL. */
@@ -215,13 +210,16 @@ void cgx_private_put(struct cgx_comm *state)
     state->shared.connected = false;
 }
 
-void cgx_private_break(struct cgx_comm *state, int code)
+int cgx_private_fail(struct cgx_comm *state, int code, const char *why)
 {
+    code = cgx_errors_code(code);
     if (state->broken == CGX_MPI_SUCCESS)
         state->broken = code;
     if (state->private.shared && state->private.shared->broken == CGX_MPI_SUCCESS)
         state->private.shared->broken = code;
-    revoke_private(state->private.comm);
+    if (state->private.comm && cgx_mpi()->Comm_revoke)
+        cgx_mpi()->Comm_revoke(state->private.comm);
+    return cgx_errors_raise_code(state->comm, code, "%s", why);
 }
 
 /* ---- workspaces ---- */

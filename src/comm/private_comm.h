@@ -34,9 +34,11 @@ bool cgx_private_take(struct cgx_comm *state, struct cgx_private_offer *offer,
  * memory of that. */
 void cgx_private_put(struct cgx_comm *state);
 
-/* MPI has failed with CODE on STATE's communicator: messages may be under way on its private one,
- * which is revoked if the MPI can, so that ranks do not wait there for ever. */
-void cgx_private_break(struct cgx_comm *state, int code);
+/* MPI has failed with CODE on STATE's communicator, or ranks have without one: messages may be
+ * under way on its private one, which is revoked if the MPI can, so that ranks do not wait there
+ * for ever. Then raises an error that says WHY and returns the code of the error handler, after
+ * which the communicator may be gone. */
+int cgx_private_fail(struct cgx_comm *state, int code, const char *why);
 
 /* The code of the first failure there, or on a communicator that shares its private one; or
  * MPI_SUCCESS. */

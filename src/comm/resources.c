@@ -11,7 +11,6 @@
 #include "comm/connect.h"
 #include "comm/placement.h"
 #include "comm/private_comm.h"
-#include "mpi/errors.h"
 #include "util/integers.h"
 
 /* Calls of a kind until ranks ask each other again, and until they try again to send payloads from
@@ -111,7 +110,7 @@ static int meet_at_offer(struct cgx_comm *state, const struct cgx_callsite *site
     code = cgx_ballot(state, CGX_BALLOT_OFFER, &site->key, words, WORDS);
     *vote = cgx_resources_joint(words);
     code = cgx_placement_end(state, &placing, words + PLACES, code);
-    if (!state->places.nodes)
+    if (code == CGX_MPI_SUCCESS && !state->places.nodes)
         decline(capability, CGX_REASON_NO_MEMORY, vote);
     wanted = code == CGX_MPI_SUCCESS && *vote == CGX_ABLE;
     if (!cgx_private_take(state, &mine, words + PRIVATE, wanted, words[ON_HOST]) && wanted)
@@ -234,8 +233,9 @@ int cgx_resources_get(struct cgx_comm *state, struct cgx_callsite *site,
      * that needs more memory, they go on to obtain it. */
     for (bool lacks = true; code == CGX_MPI_SUCCESS && all->vote == CGX_ABLE && lacks;) {
         code = meet_at_have(state, site, capability, &needs, all);
-        if (code == CGX_MPI_SUCCESS)
-            note_kind(state, site, &needs, all->vote);
+        if (code != CGX_MPI_SUCCESS)
+            break;
+        note_kind(state, site, &needs, all->vote);
         lacks = !cgx_resources_suffice(state, site);
     }
     return code;

@@ -14,15 +14,6 @@
 #include "observe/record.h"
 #include "util/trace.h"
 
-/* Handles a failure: MPI failed with CODE. Returns the error code for the caller; later calls fail
- * with the same code. */
-static int fail_call(struct cgx_comm *state, int code, const char *why)
-{
-    code = cgx_errors_code(code);
-    cgx_private_break(state, code);
-    return cgx_errors_raise_code(state->comm, code, "%s", why);
-}
-
 /* ---- before the sum ---- */
 
 /* Refuses the call if payloads come by PULL, as on all ranks, and this one cannot do that. */
@@ -96,7 +87,7 @@ static int conclude(struct cgx_record *record, struct cgx_comm *state, struct cg
     case CGX_OUTCOME_LOST:
         return cgx_errors_raise(state->comm, "this rank has no result");
     default:
-        return fail_call(state, coll->code, "MPI could not transfer the data");
+        return cgx_private_fail(state, coll->code, "MPI could not transfer the data");
     }
 }
 

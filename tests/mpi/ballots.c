@@ -141,13 +141,15 @@ static const struct held others[] = {
     {"fewer words", CGX_BALLOT_STEP, 7, {.count = 20000, .position = 1}, 1},
 };
 
-static int raised;
+static struct cgx_comm state;
+static int raised, broken_before;
 
 static void on_error(MPI_Comm *comm, int *code, ...)
 {
     (void)comm;
     (void)code;
     raised++;
+    broken_before = state.broken; /* it may free the communicator, and STATE with it */
 }
 
 /* Holds a ballot in which rank ODD is at ODD_ONE. *RIGHT: the words are the least of all ranks'. */
@@ -155,7 +157,6 @@ static int hold(const struct held *odd_one, int odd, int *broken, bool *right)
 {
     const struct held *held = check_rank == odd ? odd_one : &usual;
     MPI_Comm comm = comms_new();
-    struct cgx_comm state = {.comm = (cgx_mpi_comm)(uintptr_t)comm, .shared.ballots = held->before};
     uint32_t words[WORDS];
     MPI_Errhandler handler;
     int code;
@@ -165,6 +166,8 @@ static int hold(const struct held *odd_one, int odd, int *broken, bool *right)
     for (int i = 0; i < WORDS; i++)
         words[i] = (uint32_t)(i % check_size == check_rank ? i : 1000);
     raised = 0;
+    state =
+        (struct cgx_comm){.comm = (cgx_mpi_comm)(uintptr_t)comm, .shared.ballots = held->before};
     cgx_stall_sum(1, held->about.count, state.comm);
     code = cgx_ballot(&state, held->kind, &held->about, words, held->words);
     *right = true;
@@ -192,7 +195,8 @@ static void hold_all(void)
         for (int odd = 0; odd < check_size; odd += check_size - 1) {
             int code = hold(&others[i], odd, &broken, &right);
 
-            check(check_everywhere(code != MPI_SUCCESS && broken == code && raised == 1,
+            check(check_everywhere(code != MPI_SUCCESS && broken == code && raised == 1 &&
+                                       broken_before == code,
                                    MPI_COMM_WORLD),
                   "rank %d is at %s: an error on all ranks", odd, others[i].name);
         }
