@@ -15,18 +15,6 @@
 #define PROGRAMS 2000
 #define OTHERS 8 /* MPI_COMM_WORLD, and temporary ones */
 
-struct cgx_private_comm {
-    struct cgx_private_comm *next;
-    cgx_mpi_comm comm;
-    int number;                /* the same on all of its ranks, and unique on each of them */
-    int broken;                /* MPI's code */
-    bool late;                 /* made after MPI_Finalize */
-    struct cgx_workspace work; /* of communicators that have joined it */
-    unsigned users;            /* number of communicators */
-    int size;                  /* 0: not shared, without ... */
-    int ranks[];               /* ... the ranks of its processes in MPI_COMM_WORLD */
-};
-
 /* The private communicators of this process. The lock protects them. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cgx_private_comm *all;
@@ -86,9 +74,7 @@ static void use_shared(struct cgx_comm *state, struct cgx_private_comm *shared)
     pthread_mutex_lock(&lock);
     shared->users++;
     pthread_mutex_unlock(&lock);
-    state->private.comm = shared->comm;
-    state->private.shared = shared;
-    state->private.broken = &shared->broken;
+    state->private = shared;
     state->shared.connected = true;
 }
 
@@ -178,13 +164,13 @@ bool cgx_private_take(struct cgx_comm *state, struct cgx_private_offer *offer,
             cancel_reserved();
     }
     if ((shares || makes) && joins)
-        state->work = &state->private.shared->work;
+        state->work = &state->private->work;
     return shares || makes;
 }
 
 void cgx_private_put(struct cgx_comm *state)
 {
-    struct cgx_private_comm *shared = state->private.shared, **link = &all;
+    struct cgx_private_comm *shared = state->private, **link = &all;
     bool last, frees;
 
     if (!shared)
@@ -206,19 +192,21 @@ void cgx_private_put(struct cgx_comm *state)
         free(shared);
     }
     state->work = &state->alone;
-    state->private = (struct cgx_private){.comm = NULL};
+    state->private = NULL;
     state->shared.connected = false;
 }
 
 int cgx_private_fail(struct cgx_comm *state, int code, const char *why)
 {
+    struct cgx_private_comm *shared = state->private;
+
     code = cgx_errors_code(code);
     if (state->broken == CGX_MPI_SUCCESS)
         state->broken = code;
-    if (state->private.shared && state->private.shared->broken == CGX_MPI_SUCCESS)
-        state->private.shared->broken = code;
-    if (state->private.comm && cgx_mpi()->Comm_revoke)
-        cgx_mpi()->Comm_revoke(state->private.comm);
+    if (shared && shared->broken == CGX_MPI_SUCCESS)
+        shared->broken = code;
+    if (shared && shared->comm && cgx_mpi()->Comm_revoke)
+        cgx_mpi()->Comm_revoke(shared->comm);
     return cgx_errors_raise_code(state->comm, code, "%s", why);
 }
 

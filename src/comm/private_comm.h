@@ -14,6 +14,18 @@
 
 #include "comm/state.h"
 
+struct cgx_private_comm {
+    struct cgx_private_comm *next;
+    cgx_mpi_comm comm;         /* NULL: MPI failed to make it */
+    int number;                /* the same on all of its ranks, and unique on each of them */
+    int broken;                /* MPI's code after it failed, on any user of it */
+    bool late;                 /* made after MPI_Finalize */
+    struct cgx_workspace work; /* of communicators that have joined it */
+    unsigned users;            /* number of communicators */
+    int size;                  /* 0: not shared, without ... */
+    int ranks[];               /* ... the ranks of its processes in MPI_COMM_WORLD */
+};
+
 /* What ranks say before STATE gets its private communicator: words of a ballot. */
 #define CGX_PRIVATE_WORDS 4
 struct cgx_private_offer {
@@ -44,9 +56,9 @@ int cgx_private_fail(struct cgx_comm *state, int code, const char *why);
  * MPI_SUCCESS. */
 static inline int cgx_private_broken(const struct cgx_comm *state)
 {
-    const bool asks = state->broken == CGX_MPI_SUCCESS && state->private.broken;
+    const bool asks = state->broken == CGX_MPI_SUCCESS && state->private;
 
-    return asks ? *state->private.broken : state->broken;
+    return asks ? state->private->broken : state->broken;
 }
 
 /* ---- the memory that calls work in ---- */

@@ -182,7 +182,7 @@ static int meet_at_have(struct cgx_comm *state, struct cgx_callsite *site,
 
     obtain_resources(state, site, capability, needs);
     cgx_resources_vote(site, capability, words);
-    words[WHOLE] = state->private.comm != NULL;
+    words[WHOLE] = state->private->comm != NULL;
     memcpy(words + DATA, all->data, sizeof all->data);
     cgx_connect_begin(state, capability->refusal ? NULL : capability->backend, &connecting,
                       words + CONNECT);

@@ -78,13 +78,6 @@ struct cgx_terms {
     char name[CGX_MPI_OBJECT_NAME_BYTES]; /* if rules use names */
 };
 
-/* The private communicator for all messages, NULL until needed; written by private_comm.c. */
-struct cgx_private {
-    cgx_mpi_comm comm;
-    struct cgx_private_comm *shared; /* the same, with its shared state, ... */
-    const int *broken;               /* ... and MPI's code after it failed, on any user of it */
-};
-
 /* Where ranks are; written by placement.c. */
 struct cgx_places {
     struct cgx_nodes *nodes, *flat; /* of struct cgx_scheme; NULL: unknown */
@@ -117,7 +110,7 @@ struct cgx_comm {
     int rank, size;
     int broken; /* MPI's code after it failed: agreements and messages under way are lost */
     struct cgx_terms terms;
-    struct cgx_private private;
+    struct cgx_private_comm *private; /* for all messages; NULL until needed */
     struct cgx_places places;
     struct cgx_stream stream;
     struct cgx_comm_shared shared;

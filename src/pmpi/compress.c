@@ -99,7 +99,7 @@ int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
     struct cgx_kind *kind = cgx_comm_kind(state, site);
     int code = CGX_MPI_SUCCESS;
     struct cgx_coll coll = {.transports = {.mpi = cgx_mpi(),
-                                           .comm = state->private.comm,
+                                           .comm = state->private->comm,
                                            .caller = state->comm,
                                            .pace = state->places.pace,
                                            .shm = state->work->shm},

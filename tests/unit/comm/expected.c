@@ -247,6 +247,7 @@ int main(void)
                                        .Comm_get_errhandler = get_handler,
                                        .Comm_set_errhandler = set_handler,
                                        .Errhandler_free = free_handler};
+    static struct cgx_private_comm private = {.comm = (cgx_mpi_comm)ranks};
     struct cgx_nodes *nodes = cgx_nodes_create(NULL, RANKS);
     const char *top = getenv("top_srcdir");
     char rules[4096];
@@ -258,7 +259,7 @@ int main(void)
     for (int r = 0; r < RANKS; r++) {
         ranks[r] = (struct cgx_comm){.rank = r, .size = RANKS, .work = &ranks[r].alone};
         ranks[r].places.nodes = ranks[r].places.flat = nodes;
-        ranks[r].private.comm = (cgx_mpi_comm)&ranks[r];
+        ranks[r].private = &private;
         ranks[r].shared.connected = true;
         if (!nodes || !cgx_tables_make(&ranks[r]))
             bail_out("memory is short");
