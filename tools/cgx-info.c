@@ -107,7 +107,7 @@ static bool check_rules(const struct cgx_settings *settings, cgx_settings_report
 
     if (settings->rules_path[0] == '\0')
         return true;
-    rules = cgx_rules_read(settings->rules_path, &hash, NULL, NULL, &error);
+    rules = cgx_rules_read(settings->rules_path, &hash, NULL, &error);
     if (!rules)
         refuse_rules(settings, &error, report, context);
     cgx_rules_free(rules);

@@ -56,9 +56,8 @@ void cgx_config_end_strict(void)
     cgx_mpi()->raw.Abort((uintptr_t)cgx_mpi()->COMM_WORLD, 1);
 }
 
-static void warn_rule(void *context, unsigned line, const char *message)
+static void warn_rule(unsigned line, const char *message)
 {
-    (void)context;
     if (cgx_world_rank() <= 0)
         cgx_log(CGX_LOG_WARN, "CGX_RULES, line %u: %s", line, message);
 }
@@ -68,7 +67,7 @@ static void read_rules(void)
     struct cgx_rules_error error;
     char path[CGX_PRINTABLE_BYTES];
 
-    rules = cgx_rules_read(settings.rules_path, &settings.rules, warn_rule, NULL, &error);
+    rules = cgx_rules_read(settings.rules_path, &settings.rules, warn_rule, &error);
     if (rules)
         return;
     settings.valid = false;
@@ -141,7 +140,7 @@ const struct cgx_rules *cgx_config_rules(void)
 
 void cgx_config_log_unused_rules(void)
 {
-    cgx_rules_unused(rules, warn_rule, NULL);
+    cgx_rules_unused(rules, warn_rule);
 }
 
 const struct cgx_settings *cgx_config(void)

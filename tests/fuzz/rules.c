@@ -5,9 +5,8 @@
  * be said of it. */
 #include "fuzz/fuzz.h"
 
-static void hear(void *context, unsigned line, const char *message)
+static void hear(unsigned line, const char *message)
 {
-    (void)context;
     fuzz_require(line > 0 && message[0] != '\0', "a warning has its line");
 }
 
@@ -20,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_require(text || size == 0, "there is memory");
     if (size > 0)
         memcpy(text, data, size);
-    rules = cgx_rules_parse(text, size, hear, NULL, &error);
+    rules = cgx_rules_parse(text, size, hear, &error);
     if (rules)
         fuzz_says(&(struct cgx_override){.bits = 0}, rules);
     else

@@ -201,7 +201,7 @@ static bool read_rule(struct cgx_scan *scan, struct rule *rule)
     return true;
 }
 
-static void warn_of_layers(const struct rule *rule, cgx_rules_warn *warn, void *context)
+static void warn_of_layers(const struct rule *rule, cgx_rules_warn *warn)
 {
     const struct cgx_layer_list *layers = rule->says.layers;
     char message[160];
@@ -212,11 +212,10 @@ static void warn_of_layers(const struct rule *rule, cgx_rules_warn *warn, void *
              "the layers have no effect: they add up to %" PRIu64
              ", which the rule's count does not allow",
              layers->total);
-    warn(context, rule->line, message);
+    warn(rule->line, message);
 }
 
-static bool read_line(struct cgx_rules *rules, struct cgx_scan *scan, cgx_rules_warn *warn,
-                      void *context)
+static bool read_line(struct cgx_rules *rules, struct cgx_scan *scan, cgx_rules_warn *warn)
 {
     struct rule *rule = &rules->rules[rules->nrules];
 
@@ -228,9 +227,9 @@ static bool read_line(struct cgx_rules *rules, struct cgx_scan *scan, cgx_rules_
     if (!read_rule(scan, rule))
         return false;
     if (warn && rule->says.retired)
-        warn(context, rule->line, rule->says.retired);
+        warn(rule->line, rule->says.retired);
     if (warn)
-        warn_of_layers(rule, warn, context);
+        warn_of_layers(rule, warn);
     return true;
 }
 
@@ -249,7 +248,7 @@ static struct cgx_rules *make_rules(const char *text, size_t length)
 }
 
 struct cgx_rules *cgx_rules_parse(const char *text, size_t length, cgx_rules_warn *warn,
-                                  void *context, struct cgx_rules_error *error)
+                                  struct cgx_rules_error *error)
 {
     static const char mark[] = "\xEF\xBB\xBF"; /* the byte order mark, which some editors put
                                                   before UTF-8 */
@@ -271,7 +270,7 @@ struct cgx_rules *cgx_rules_parse(const char *text, size_t length, cgx_rules_war
         scan.line++;
         if (scan.end > scan.begin && scan.end[-1] == '\r')
             scan.end--;
-        if (!read_line(rules, &scan, warn, context)) {
+        if (!read_line(rules, &scan, warn)) {
             cgx_rules_free(rules);
             return NULL;
         }
@@ -315,7 +314,7 @@ static char *read_file(const char *path, size_t *length)
 }
 
 struct cgx_rules *cgx_rules_read(const char *path, uint32_t *hash, cgx_rules_warn *warn,
-                                 void *context, struct cgx_rules_error *error)
+                                 struct cgx_rules_error *error)
 {
     struct cgx_rules *rules = NULL;
     size_t length;
@@ -324,7 +323,7 @@ struct cgx_rules *cgx_rules_read(const char *path, uint32_t *hash, cgx_rules_war
     *error = (struct cgx_rules_error){0, 0, "the file cannot be read"};
     if (text) {
         *hash = cgx_hash(CGX_HASH_START, text, length);
-        rules = cgx_rules_parse(text, length, warn, context, error);
+        rules = cgx_rules_parse(text, length, warn, error);
     }
     free(text);
     return rules;
@@ -388,11 +387,11 @@ size_t cgx_rules_step(const struct cgx_rules *rules, const char *communicator)
     return 0;
 }
 
-void cgx_rules_unused(const struct cgx_rules *rules, cgx_rules_warn *warn, void *context)
+void cgx_rules_unused(const struct cgx_rules *rules, cgx_rules_warn *warn)
 {
     if (!rules || !atomic_load(&rules->used[0]))
         return;
     for (size_t i = 0; i < rules->nrules; i++)
         if (!atomic_load(&rules->used[i + 1]))
-            warn(context, rules->rules[i].line, "the rule matched no large sum");
+            warn(rules->rules[i].line, "the rule matched no large sum");
 }

@@ -15,14 +15,14 @@ struct cgx_rules;
 /* Parses TEXT (LENGTH bytes, any). NULL: *ERROR says why ("out of memory" too). WARN, if not NULL,
  * is called for each rule that has a retired value, or whose layers add up to no count that its
  * conditions allow. */
-typedef void cgx_rules_warn(void *context, unsigned line, const char *message);
+typedef void cgx_rules_warn(unsigned line, const char *message);
 struct cgx_rules *cgx_rules_parse(const char *text, size_t length, cgx_rules_warn *warn,
-                                  void *context, struct cgx_rules_error *error);
+                                  struct cgx_rules_error *error);
 void cgx_rules_free(struct cgx_rules *rules);
 
 /* Parses the file at PATH. *HASH is set to the hash of its content, if it can be read. */
 struct cgx_rules *cgx_rules_read(const char *path, uint32_t *hash, cgx_rules_warn *warn,
-                                 void *context, struct cgx_rules_error *error);
+                                 struct cgx_rules_error *error);
 
 /* Whether a rule has a communicator's name; ranks must then agree on it. */
 bool cgx_rules_name_communicators(const struct cgx_rules *rules);
@@ -46,7 +46,7 @@ size_t cgx_rules_step(const struct cgx_rules *rules, const char *communicator);
 
 /* Calls WARN for each rule that matched no call and no communicator's step, if any call was matched
  * at all. */
-void cgx_rules_unused(const struct cgx_rules *rules, cgx_rules_warn *warn, void *context);
+void cgx_rules_unused(const struct cgx_rules *rules, cgx_rules_warn *warn);
 
 /* ---- hints: MPI_Comm_set_info ---- */
 

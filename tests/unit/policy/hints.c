@@ -45,7 +45,7 @@ static void begin(const char *text)
 
 static struct cgx_rules *rules_of(const char *text)
 {
-    struct cgx_rules *rules = cgx_rules_parse(text, strlen(text), NULL, NULL, &error);
+    struct cgx_rules *rules = cgx_rules_parse(text, strlen(text), NULL, &error);
 
     if (rules == NULL)
         bail_out("%s: column %u: %s", text, error.column, error.message);

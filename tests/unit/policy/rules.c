@@ -18,9 +18,8 @@ static struct {
     char message[160];
 } warnings;
 
-static void collect(void *context, unsigned line, const char *message)
+static void collect(unsigned line, const char *message)
 {
-    (void)context;
     warnings.count++;
     warnings.line = line;
     snprintf(warnings.message, sizeof warnings.message, "%s", message);
@@ -31,7 +30,7 @@ static void parse_bytes(const char *text, size_t length)
     cgx_rules_free(rules);
     memset(&error, 0, sizeof error);
     memset(&warnings, 0, sizeof warnings);
-    rules = cgx_rules_parse(text, length, collect, NULL, &error);
+    rules = cgx_rules_parse(text, length, collect, &error);
 }
 
 static void parse(const char *text)
@@ -184,7 +183,7 @@ static void test_warnings(void)
     parse("count=100-101 -> layers=50,51");
     ok(warnings.count == 0, "layers that can are not");
     cgx_rules_free(rules);
-    rules = cgx_rules_parse("-> layers=50,51", 15, NULL, NULL, &error);
+    rules = cgx_rules_parse("-> layers=50,51", 15, NULL, &error);
     ok(rules != NULL, "warnings need not be taken");
 }
 
@@ -210,17 +209,17 @@ static void test_many_rules(void)
 static void test_unused(void)
 {
     parse("comm=a -> step=4\ncount=10 -> exact\n\ncount=20 -> exact");
-    cgx_rules_unused(rules, collect, NULL);
+    cgx_rules_unused(rules, collect);
     ok(warnings.count == 0, "rules that have not been looked at for a call are not warned of");
     say_of(10);
-    cgx_rules_unused(rules, collect, NULL);
+    cgx_rules_unused(rules, collect);
     ok(warnings.count == 2 && warnings.line == 4, "of a call, those that said nothing are");
     cgx_rules_step(rules, "a");
     say_of(20);
     warnings.count = 0;
-    cgx_rules_unused(rules, collect, NULL);
+    cgx_rules_unused(rules, collect);
     ok(warnings.count == 0, "and none once all have, of a step or of a call");
-    cgx_rules_unused(NULL, collect, NULL);
+    cgx_rules_unused(NULL, collect);
     ok(warnings.count == 0, "nor where there are no rules");
 }
 

@@ -14,7 +14,7 @@ static struct cgx_rules_error error;
 static struct cgx_rules *parse_bytes(const char *text, size_t length)
 {
     memset(&error, 0, sizeof error);
-    return cgx_rules_parse(text, length, NULL, NULL, &error);
+    return cgx_rules_parse(text, length, NULL, &error);
 }
 
 static const struct {
