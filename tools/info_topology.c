@@ -24,7 +24,7 @@ static void print_program(const struct cgx_settings *settings, unsigned nodes, u
 {
     enum { ELEMENTS = 1 << 24, MOST = 64 };
     const struct cgx_plan plan = cgx_plan_of(settings, NULL, CGX_FLOAT32, ELEMENTS);
-    struct cgx_scheme scheme = {.leaders = settings->leaders,
+    struct cgx_scheme scheme = {.leaders = settings->cross_reduction == CGX_REDUCTION_LEADERS,
                                 .inter = settings->cross_reduction,
                                 .network = cgx_cost_network(UINT64_C(10000000000), false)};
     struct cgx_nodes *those = NULL;
@@ -66,7 +66,7 @@ void info_print_stages(const struct cgx_settings *settings)
         snprintf(ranks, sizeof ranks, "%" PRIu64, l);
         printf("%s nodes of %s ranks: ", nodes, ranks);
     }
-    if (settings->leaders)
+    if (settings->cross_reduction == CGX_REDUCTION_LEADERS)
         printf("reduce over %s local ranks to a leader, all-reduce between %s leaders", ranks,
                nodes);
     else

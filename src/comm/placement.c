@@ -115,9 +115,9 @@ static const char *grid_words(const struct cgx_nodes *nodes, const struct cgx_se
         return "";
     if (settings->cross_reduction == CGX_REDUCTION_GRID)
         return " (two between nodes, in a grid)";
-    return settings->cross_reduction == CGX_REDUCTION_AUTO
-               ? " (two between nodes, in a grid if that takes less time)"
-               : "";
+    return settings->cross_reduction == CGX_REDUCTION_SRA
+               ? ""
+               : " (two between nodes, in a grid if that takes less time)";
 }
 
 static void log_placement(const struct cgx_comm *state, const struct cgx_settings *settings)
@@ -133,7 +133,7 @@ static void log_placement(const struct cgx_comm *state, const struct cgx_setting
                 "sums of %u ranks on %u nodes of %u to %u: a stage inside nodes, and one between "
                 "them for each of %u shards%s",
                 nodes->ranks, nodes->nodes, nodes->least, nodes->most,
-                settings->leaders ? 1 : nodes->least, in_grid);
+                settings->cross_reduction == CGX_REDUCTION_LEADERS ? 1 : nodes->least, in_grid);
 }
 
 enum { READY, NODE }; /* a word and a pair */
@@ -194,7 +194,7 @@ struct cgx_scheme cgx_placement_scheme(const struct cgx_comm *state)
 
     return (struct cgx_scheme){.nodes = state->places.nodes,
                                .flat = state->places.flat,
-                               .leaders = settings->leaders,
+                               .leaders = settings->cross_reduction == CGX_REDUCTION_LEADERS,
                                .inter = settings->cross_reduction,
                                .network = state->places.network,
                                .rank = (unsigned)state->rank};

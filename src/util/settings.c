@@ -58,8 +58,7 @@ static const struct cgx_key rows[] = {
     {{"CGX_CROSS_REDUCTION_TYPE", "SRA, GRID, AUTO, LEADERS", "AUTO",
       "algorithm between nodes: scatter-reduce-allgather; GRID: SRA along rows and columns of "
       "nodes; AUTO: SRA, or GRID for small sums on many nodes; LEADERS: AUTO, by one rank per node", 18},
-     cgx_value_reduction, CGX_REDUCTION_AUTO, 3, FIELD(cross_reduction),
-     KIND(leaders)},
+     cgx_value_choice, FIELD(cross_reduction)},
     {{"CGX_TOPOLOGY", "auto, flat, or NxL", "auto",
       "nodes: by host, every rank its own, or N nodes of L ranks each, in the order of ranks", 21},
      cgx_value_topology, 1, INT32_MAX, FIELD(topology)},

@@ -24,8 +24,9 @@ enum cgx_enable {
 enum cgx_buffers { CGX_BUFFERS_DEVICE, CGX_BUFFERS_HOST, CGX_BUFFERS_ALL };
 enum cgx_reduction {
     CGX_REDUCTION_SRA,
-    CGX_REDUCTION_GRID, /* SRA along the rows and columns of a grid of nodes */
-    CGX_REDUCTION_AUTO  /* SRA, or GRID if it is predicted to be faster */
+    CGX_REDUCTION_GRID,   /* SRA along the rows and columns of a grid of nodes */
+    CGX_REDUCTION_AUTO,   /* SRA, or GRID if it is predicted to be faster */
+    CGX_REDUCTION_LEADERS /* AUTO, by one rank of each node */
 };
 enum cgx_transport { CGX_TRANSPORT_AUTO, CGX_TRANSPORT_SHM, CGX_TRANSPORT_P2P, CGX_TRANSPORT_MPI };
 enum cgx_minimal { CGX_MINIMAL_FIXED, CGX_MINIMAL_AUTO /* times decide */ };
@@ -50,7 +51,6 @@ struct cgx_settings {
     unsigned warmup; /* steps before calls are compressed */
     uint64_t fusion_buffer_bytes;
     enum cgx_reduction cross_reduction;
-    uint32_t leaders; /* 1: one rank of each node exchanges data between nodes (LEADERS) */
     enum cgx_transport inner_transport;
     uint64_t topology;
     enum cgx_history_kept history;

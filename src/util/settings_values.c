@@ -80,15 +80,6 @@ bool cgx_value_bits(const struct cgx_key *row, const char *text, uint64_t *value
             *value <= row->most);
 }
 
-bool cgx_value_reduction(const struct cgx_key *row, const char *text, uint64_t *value)
-{
-    if (!cgx_parse_choice(text, row->about.values, value))
-        return false;
-    if (*value == row->most)
-        *value = row->least | CGX_SETTINGS_SIGN;
-    return true;
-}
-
 bool cgx_value_topology(const struct cgx_key *row, const char *text, uint64_t *value)
 {
     uint64_t nodes, ranks;

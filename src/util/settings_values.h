@@ -47,11 +47,9 @@ cgx_settings_parser cgx_value_codec; /* a word of CGX_CODECS: LEAST + its enum c
 cgx_settings_parser cgx_value_width; /* an integer from LEAST to MOST; "exact": CGX_BITS_EXACT */
 /* A width; or MIN:MAX, both from LEAST to MOST, which means MAX. */
 cgx_settings_parser cgx_value_bits;
-cgx_settings_parser cgx_value_reduction; /* a word of VALUES: its index; index MOST becomes LEAST
-                                            with CGX_SETTINGS_SIGN */
-cgx_settings_parser cgx_value_topology;  /* "auto", "flat", or NxL, each from LEAST to MOST */
-cgx_settings_parser cgx_value_content;   /* a file: the hash of its content */
-cgx_settings_parser cgx_value_path;      /* a path: 1; "": 0 */
+cgx_settings_parser cgx_value_topology; /* "auto", "flat", or NxL, each from LEAST to MOST */
+cgx_settings_parser cgx_value_content;  /* a file: the hash of its content */
+cgx_settings_parser cgx_value_path;     /* a path: 1; "": 0 */
 
 /* Every value is parsed into 64 bits: an integer, or the index of a word. Values are compared and
  * copied into fields without regard to their type. */

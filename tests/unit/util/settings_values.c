@@ -121,7 +121,7 @@ static void test_defaults(void)
            s.log_level == CGX_LOG_WARN && *s.stats_path == '\0',
        "the settings in effect have their defaults");
     ok(s.rules == 0 && *s.rules_path == '\0', "there are no rules");
-    ok(s.inner_transport == CGX_TRANSPORT_AUTO && !s.leaders && s.topology == CGX_TOPOLOGY_AUTO,
+    ok(s.inner_transport == CGX_TRANSPORT_AUTO && s.topology == CGX_TOPOLOGY_AUTO,
        "the settings not in effect have their defaults");
 }
 
