@@ -10,6 +10,7 @@
 #include "mpi/config.h"
 #include "observe/notices.h"
 #include "util/float_state.h"
+#include "util/integers.h"
 #include "util/log.h"
 #include "util/trace.h"
 
@@ -67,14 +68,11 @@ static void warn_of_step(struct cgx_comm *state)
 static void say_undecided(struct cgx_comm *state)
 {
     uint64_t counts[CGX_NOTICED_COUNTS];
-    size_t times, length = cgx_recurrence_undecided(state->stream.recurrence, &times);
-    size_t ncounts = length < CGX_NOTICED_COUNTS ? length : CGX_NOTICED_COUNTS;
+    size_t times, length = cgx_recurrence_undecided(state->stream.recurrence, &times, counts,
+                                                    CGX_NOTICED_COUNTS);
 
-    if (length == 0 || state->rank != 0)
-        return;
-    for (size_t i = 0; i < ncounts; i++)
-        counts[i] = cgx_recurrence_elements(state->stream.recurrence, length - 1 - i);
-    cgx_notice_undecided(length, times, counts, ncounts);
+    if (length > 0 && state->rank == 0)
+        cgx_notice_undecided(length, times, counts, cgx_smaller(length, CGX_NOTICED_COUNTS));
 }
 
 int cgx_tables_compare(struct cgx_comm *state, struct cgx_occurrence *occurrence)

@@ -91,13 +91,10 @@ bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, const struct c
                                struct cgx_occurrence *latest);
 
 /* The length with which the large sums have repeated from the beginning or nearly so, *TIMES times,
- * which is too seldom to tell steps from layers; 0: none. Call it when ranks have compared their
- * steps. */
-size_t cgx_recurrence_undecided(struct cgx_recurrence *recurrence, size_t *times);
-
-/* The elements of the large sum that came AGO large sums before the latest, which are remembered.
- */
-uint64_t cgx_recurrence_elements(struct cgx_recurrence *recurrence, size_t ago);
+ * which is too seldom to tell steps from layers; 0: none. COUNTS: the elements of its first sums,
+ * at most MOST. Call it when ranks have compared their steps. */
+size_t cgx_recurrence_undecided(struct cgx_recurrence *recurrence, size_t *times, uint64_t *counts,
+                                size_t most);
 
 /* The length with which the large sums repeat, if the user has set another one that does not fit;
  * otherwise 0. Checked after the 32nd, 64th, 128th ... large sum. */

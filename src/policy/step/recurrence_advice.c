@@ -13,7 +13,8 @@
 #define FIRST_UNDECIDED 16
 #define REPEATS_UNDECIDED 6
 
-size_t cgx_recurrence_undecided(struct cgx_recurrence *recurrence, size_t *times)
+size_t cgx_recurrence_undecided(struct cgx_recurrence *recurrence, size_t *times, uint64_t *counts,
+                                size_t most)
 {
     struct cgx_sum_log *log = &recurrence->log;
     struct cgx_period period;
@@ -26,13 +27,10 @@ size_t cgx_recurrence_undecided(struct cgx_recurrence *recurrence, size_t *times
         4 * period.run < 3 * (size_t)log->length)
         return 0;
     *times = period.run / period.length;
+    for (size_t i = 0; i < most && i < period.length; i++)
+        counts[i] =
+            cgx_sum_elements(&recurrence->sums.sums[cgx_sum_log_ago(log, period.length - 1 - i)]);
     return period.length;
-}
-
-uint64_t cgx_recurrence_elements(struct cgx_recurrence *recurrence, size_t ago)
-{
-    cgx_recurrence_learn(recurrence);
-    return cgx_sum_elements(&recurrence->sums.sums[cgx_sum_log_ago(&recurrence->log, ago)]);
 }
 
 size_t cgx_recurrence_contradicts(struct cgx_recurrence *recurrence)
