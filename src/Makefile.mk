@@ -14,7 +14,7 @@ libcgxcore_la_SOURCES = \
 	src/util/hash.c src/util/hash.h \
 	src/util/integers.h \
 	src/util/log.c src/util/log.h \
-	src/util/names.c src/util/names.h \
+	src/util/names.c \
 	src/util/output.c src/util/output.h \
 	src/util/pages.c src/util/pages.h \
 	src/util/parse.c src/util/parse.h \
@@ -51,7 +51,7 @@ libcgxcore_la_SOURCES = \
 	src/topo/claims.c src/topo/claims.h \
 	src/topo/machine.h \
 	src/topo/nodes.c src/topo/nodes.h \
-	src/topo/speed.c src/topo/speed.h \
+	src/topo/speed.c \
 	src/cuda/device_backend.h \
 	src/cuda/kernels.h \
 	src/cuda/memory.h \
@@ -60,7 +60,7 @@ libcgxcore_la_SOURCES = \
 	src/policy/cost.c src/policy/cost.h \
 	src/policy/plan.c src/policy/plan.h \
 	src/policy/look.c src/policy/look.h \
-	src/policy/sample.c src/policy/sample.h \
+	src/policy/sample.c \
 	src/policy/step_size.c src/policy/step_size.h \
 	src/policy/worth.c src/policy/worth.h \
 	src/policy/rules/hints.c \
@@ -123,7 +123,7 @@ libcgxcore_la_SOURCES = \
 	src/comm/decide.c src/comm/decide.h \
 	src/comm/placement.c src/comm/placement.h \
 	src/comm/private_comm.c src/comm/private_comm.h \
-	src/comm/resources.c src/comm/resources.h \
+	src/comm/resources.c \
 	src/comm/state.h \
 	src/comm/tables.c src/comm/tables.h \
 	src/pmpi/allreduce.c \

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "coll/schedule.h"
-#include "topo/speed.h"
+#include "topo/machine.h"
 
 void info_print_network(void)
 {

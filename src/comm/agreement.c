@@ -13,7 +13,6 @@
 #include "observe/timeline.h"
 #include "util/hash.h"
 #include "util/log.h"
-#include "util/names.h"
 
 /* The record never changes its size, and the words before the settings never change their meaning,
  * so that every version of the library can compare itself with every other. */

@@ -10,7 +10,6 @@
 #include "comm/callsites.h"
 #include "comm/connect.h"
 #include "comm/placement.h"
-#include "comm/resources.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "observe/notices.h"

@@ -12,7 +12,7 @@
 #include "mpi/stall.h"
 #include "mpi/world.h"
 #include "policy/cost.h"
-#include "topo/speed.h"
+#include "topo/machine.h"
 #include "util/log.h"
 
 /* Bytes of fragments on slow and fast networks, and the highest speed that is slow. */

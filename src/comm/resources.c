@@ -1,14 +1,13 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "comm/resources.h"
+#include "comm/decide.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "comm/ballot.h"
 #include "comm/callsites.h"
-#include "comm/connect.h"
 #include "comm/placement.h"
 #include "comm/private_comm.h"
 #include "util/integers.h"

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "policy/sample.h"
+#include "policy/look.h"
 
 #include <string.h>
 

@@ -25,7 +25,7 @@ struct cgx_claim {
     uint32_t limit;   /* cgx_claim_limit of the process's control group */
     uint32_t count;   /* number of processors; 0: unknown */
     int32_t node;     /* equal for ranks of one machine and host name, which share a node */
-    uint32_t mbits;   /* of the network, as the rank finds it (topo/speed.h); set by the caller */
+    uint32_t mbits;   /* of the network, as the rank finds it (topo/machine.h); set by the caller */
     uint32_t unused;
     uint64_t processors[CGX_CLAIM_WORDS]; /* bit i of word w: processor 64 w + i */
 };

@@ -71,6 +71,23 @@ enum cgx_status cgx_topo_bind(void *memory, size_t bytes, unsigned numa_node);
 /* The version of hwloc's interface at build time, or "none". */
 const char *cgx_topo_build(void);
 
+/* ---- the speed of its network (speed.c), as the system reports it ---- */
+
+struct cgx_topo_speed {
+    unsigned mbits; /* Mbit/s; 0: unknown */
+    char name[CGX_TOPO_NAME_BYTES];
+};
+
+/* The fastest OpenFabrics device with an active port or, without one, the fastest network interface
+ * that is up. Interfaces without a speed, such as those of virtual machines, are ignored. Which
+ * interface MPI uses is unknown here. FOLDER is like /sys/class; TOPO must have
+ * CGX_TOPO_DEVICES. */
+struct cgx_topo_speed cgx_topo_speed(const struct cgx_topo *topo, const char *folder);
+
+/* The same for the machine that this process runs on, examined once per process; unknown without
+ * hwloc. Thread-safe. */
+struct cgx_topo_speed cgx_topo_speed_here(void);
+
 /* ---- other machines, for tests ---- */
 
 enum cgx_topo_source {

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "util/names.h"
+#include "util/settings.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 
 #include "util/hash.h"
 #include "util/log.h"
-#include "util/names.h"
 #include "util/parse.h"
 
 /* clang-format off */

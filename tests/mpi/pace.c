@@ -12,7 +12,7 @@
 #include "../lib/tap.h"
 #include "lib/check.h"
 #include "lib/sums.h"
-#include "topo/speed.h"
+#include "topo/machine.h"
 
 static unsigned mbits;
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "policy/step/recurrence.h"
-#include "util/names.h"
 #include "util/parse.h"
 #include "util/settings.h"
 

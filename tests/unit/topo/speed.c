@@ -3,7 +3,7 @@
 
 /* The network's speed: interfaces of a machine in tests/data/topo, in a folder like /sys/class. */
 
-#include "topo/speed.h"
+#include "topo/machine.h"
 
 #include <limits.h>
 #include <stdio.h>
