@@ -57,9 +57,7 @@ static const struct retired {
 
 /* Retired values, which are compared up to and with a colon. A value with a SUCCESSOR, another
  * value of the variable, is accepted; others are refused. */
-static const struct retired_value {
-    const char *name, *value, *instead, *successor;
-} retired_values[] = {
+static const struct cgx_retired_value retired_values[] = {
     {"CGX_CODEC", "rotated", .successor = "uniform"},
     {"CGX_CODEC", "uniform:", .successor = "uniform"},
     {"CGX_COMPRESSION_QUANTIZATION_BITS", "32", .instead = "CGX_ENABLE=0"},
@@ -165,7 +163,7 @@ bool cgx_names_explain(const char *entry, cgx_names_known *known, char *message,
     return true;
 }
 
-static struct retired_value find_value(const char *name, const char *text)
+struct cgx_retired_value cgx_names_value(const char *name, const char *text)
 {
     size_t before = strcspn(text, ":"), length = before + (text[before] == ':');
     char word[NAME_BYTES];
@@ -176,15 +174,5 @@ static struct retired_value find_value(const char *name, const char *text)
         if (strcmp(name, retired_values[i].name) == 0 &&
             cgx_parse_choice(word, retired_values[i].value, &index))
             return retired_values[i];
-    return (struct retired_value){0};
-}
-
-const char *cgx_names_instead(const char *name, const char *text)
-{
-    return find_value(name, text).instead;
-}
-
-const char *cgx_names_successor(const char *name, const char *text)
-{
-    return find_value(name, text).successor;
+    return (struct cgx_retired_value){0};
 }

@@ -122,7 +122,7 @@ static const char *find_as_set(const struct cgx_key *row, char *const environmen
 static const char *find_text(const struct cgx_key *row, char *const environment[])
 {
     const char *text = find_as_set(row, environment);
-    const char *successor = text ? cgx_names_successor(row->about.name, text) : NULL;
+    const char *successor = text ? cgx_names_value(row->about.name, text).successor : NULL;
 
     return successor ? successor : text;
 }
@@ -152,7 +152,7 @@ static void report_refused(const struct cgx_setting *about, const char *name, co
                            const char *then, cgx_settings_report *report, void *context)
 {
     char copy[CGX_PRINTABLE_BYTES], message[512];
-    const char *instead = cgx_names_instead(about->name, text);
+    const char *instead = cgx_names_value(about->name, text).instead;
 
     snprintf(message, sizeof message, "%s=\"%s\" refused: allowed: %s; %s%s%s", name,
              cgx_printable(text, copy), about->values, then,

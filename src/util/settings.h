@@ -111,12 +111,11 @@ const char *cgx_names_alias(const char *name);
  * at most SIZE bytes: why it is retired, or the nearest known name. */
 bool cgx_names_explain(const char *entry, cgx_names_known *known, char *message, size_t size);
 
-/* Returns what to set instead if TEXT is a retired value of the variable NAME that is refused,
- * otherwise NULL. */
-const char *cgx_names_instead(const char *name, const char *text);
-
-/* Returns the value that replaces TEXT if TEXT is a retired one that is accepted, otherwise NULL.
- */
-const char *cgx_names_successor(const char *name, const char *text);
+/* What is known of TEXT if it is a retired value of the variable NAME: what to set INSTEAD if it is
+ * refused, or the value that is taken for it, its SUCCESSOR. NULL otherwise. */
+struct cgx_retired_value {
+    const char *name, *value, *instead, *successor;
+};
+struct cgx_retired_value cgx_names_value(const char *name, const char *text);
 
 #endif

@@ -184,7 +184,8 @@ bool cgx_scan_value(struct cgx_scan *scan, const struct cgx_key *key, void *fiel
     if (!key->parse)
         return read_layers(scan, key, &((struct cgx_override *)fields)->layers);
     cgx_scan_token(scan, "", token);
-    successor = key->parse == cgx_value_codec ? cgx_names_successor("CGX_CODEC", token) : NULL;
+    successor =
+        key->parse == cgx_value_codec ? cgx_names_value("CGX_CODEC", token).successor : NULL;
     if (!cgx_key_read(key, successor ? successor : token, fields))
         return cgx_scan_refuse(scan, at, key->about.values);
     if (successor)
