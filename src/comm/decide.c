@@ -41,9 +41,7 @@ static void judge_site(struct cgx_comm *state, struct cgx_callsite *site, const 
     cgx_callsite_note(site, &note);
     if (note.look != CGX_LOOK_UNKNOWN)
         cgx_comm_kind(state, site)->trusted = note.look == CGX_LOOK_GRADIENT;
-    if (!cgx_look_is_state(note.look))
-        return;
-    if (before != CGX_SITE_BLOCKED && state->rank == 0)
+    if (cgx_look_is_state(note.look) && before != CGX_SITE_BLOCKED && state->rank == 0)
         cgx_notice_blocked(state->comm, &site->key, site->shared.blocked.wait, note.look);
 }
 

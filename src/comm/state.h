@@ -91,8 +91,7 @@ struct cgx_stream {
     struct cgx_recurrence *recurrence; /* NULL: ranks have not agreed, or all calls are exact */
     bool begun;                        /* it has the first sums */
     bool contradicted;                 /* a wrong step length set by the user was reported */
-    int64_t left;    /* when the latest sum ended, by cgx_trace_clock; 0: not needed */
-    size_t step_set; /* calls of the step set by rules and hints */
+    int64_t left; /* when the latest sum ended, by cgx_trace_clock; 0: not needed */
 };
 
 /* What all ranks of a communicator know, and hold alike: it follows from the sequence of calls,

@@ -61,7 +61,7 @@ static void warn_of_step(struct cgx_comm *state)
     cgx_log(
         CGX_LOG_WARN,
         "step=%zu was set, but large sums repeat themselves after %zu: set step=%zu, or remove it",
-        state->stream.step_set, length, length);
+        cgx_recurrence_step(state->stream.recurrence), length, length);
 }
 
 /* Rank 0 says what would decide whether the sums are of steps. */
@@ -118,10 +118,8 @@ void cgx_tables_set_step(struct cgx_comm *state)
 {
     size_t step = cgx_override_step(&state->terms.hints, cgx_config_rules(), state->terms.name);
 
-    if (!state->stream.recurrence || step == state->stream.step_set)
-        return;
-    cgx_recurrence_set_step(state->stream.recurrence, step);
-    state->stream.step_set = step;
+    if (state->stream.recurrence)
+        cgx_recurrence_set_step(state->stream.recurrence, step);
 }
 
 bool cgx_tables_make(struct cgx_comm *state)
@@ -132,15 +130,10 @@ bool cgx_tables_make(struct cgx_comm *state)
         state->callsites = cgx_callsites_create();
     if (!state->callsites)
         return false;
-    if (!state->stream.recurrence) {
+    if (!state->stream.recurrence)
         state->stream.recurrence = cgx_recurrence_create(&(struct cgx_recurrence_rule){
             .warmup = settings->warmup, .minimal_size = settings->minimal_size});
-        if (!state->stream.recurrence)
-            return false;
-        state->stream.step_set = 0;
-        cgx_tables_set_step(state);
-    }
-    return true;
+    return state->stream.recurrence != NULL;
 }
 
 void cgx_tables_clear(struct cgx_comm *state)

@@ -295,9 +295,9 @@ void cgx_recurrence_wait(struct cgx_recurrence *recurrence, int64_t nanoseconds)
         *last = pause > *last ? pause : *last;
 }
 
-bool cgx_recurrence_is_told(const struct cgx_recurrence *recurrence)
+size_t cgx_recurrence_step(const struct cgx_recurrence *recurrence)
 {
-    return recurrence->rule.step > 0;
+    return recurrence->rule.step;
 }
 
 bool cgx_recurrence_needs_pauses(const struct cgx_recurrence *recurrence)

@@ -33,11 +33,11 @@ struct cgx_recurrence;
 struct cgx_recurrence *cgx_recurrence_create(const struct cgx_recurrence_rule *rule);
 void cgx_recurrence_free(struct cgx_recurrence *recurrence);
 
-/* Whether the user has set the number of large sums in a step. */
-bool cgx_recurrence_is_told(const struct cgx_recurrence *recurrence);
+/* The number of large sums in a step, as the user has set it; 0: unset. */
+size_t cgx_recurrence_step(const struct cgx_recurrence *recurrence);
 
-/* Sets the number of large sums in a step, as in the rule; 0: unset. If it differs from the
- * previous number, positions start anew; sums that recur keep doing so. */
+/* Sets that number. If it differs from the previous one, positions start anew; sums that recur keep
+ * doing so. */
 void cgx_recurrence_set_step(struct cgx_recurrence *recurrence, size_t step);
 
 /* Notes the time from the end of the last sum to the next one. Call it before cgx_recurrence_next.
