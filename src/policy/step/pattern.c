@@ -65,7 +65,7 @@ void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
     pattern->generation++;
     pattern->length = (uint32_t)length;
     pattern->told = (uint32_t)length;
-    pattern->firm = source == CGX_STEP_SET || cgx_period_is_rich(period);
+    pattern->firm = source == CGX_STEP_SET || period->rich;
     pattern->tellable = pattern->firm || source == CGX_STEP_PACED || period->fused;
     pattern->struck = pattern->judged = pattern->proven = false;
     pattern->following = true;
@@ -279,7 +279,7 @@ bool cgx_pattern_gives_way(const struct cgx_pattern *pattern, const struct cgx_s
                            const struct cgx_sum_log *log, const struct cgx_period *period)
 {
     if (pattern->judged && pattern->placed.part * 2 < pattern->placed.all &&
-        (!pattern->proven || cgx_period_is_rich(period)))
+        (!pattern->proven || period->rich))
         return true;
     /* In a shorter one sums of the step may have changed their sizes, and others may be gone. */
     return has_more(sums, log, period) &&

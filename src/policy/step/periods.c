@@ -7,9 +7,11 @@
 
 #include "util/integers.h"
 
-/* The shortest period that is too long for a layer: in general, and if its sums are diverse. */
+/* The shortest period that is too long for a layer: in general, and if its sums are of so many
+ * kinds. */
 #define LONG 33
 #define LONG_DIVERSE 13
+#define DIVERSE 6
 
 /* The number of sums that a short period must explain per step of warm-up. Flat buffers and layers
  * without biases look the same. */
@@ -93,12 +95,12 @@ static void match_periods(struct cgx_sum_log *log, size_t longest)
 
 /* ---- kinds of periods ---- */
 
-static unsigned count_distinct(const struct cgx_sum_log *log, size_t length)
+static bool is_diverse(const struct cgx_sum_log *log, size_t length)
 {
-    uint16_t kinds[CGX_PERIOD_DIVERSE];
+    uint16_t kinds[DIVERSE];
     unsigned n = 0;
 
-    for (size_t i = 0; i < length && n < CGX_PERIOD_DIVERSE; i++) {
+    for (size_t i = 0; i < length && n < DIVERSE; i++) {
         uint16_t sum = cgx_sum_log_ago(log, i);
         unsigned k = 0;
 
@@ -107,7 +109,7 @@ static unsigned count_distinct(const struct cgx_sum_log *log, size_t length)
         if (k == n)
             kinds[n++] = sum;
     }
-    return n;
+    return n == DIVERSE;
 }
 
 static bool is_fused(const struct cgx_sum_log *log, size_t run)
@@ -123,14 +125,9 @@ static struct cgx_period describe_period(const struct cgx_sum_log *log, size_t l
 {
     return (struct cgx_period){.length = length,
                                .run = run,
-                               .distinct = count_distinct(log, length),
+                               .rich = length >= LONG ||
+                                       (length >= LONG_DIVERSE && is_diverse(log, length)),
                                .fused = is_fused(log, run)};
-}
-
-bool cgx_period_is_rich(const struct cgx_period *period)
-{
-    return period->length >= LONG ||
-           (period->length >= LONG_DIVERSE && period->distinct == CGX_PERIOD_DIVERSE);
 }
 
 /* ---- steps ---- */
@@ -178,7 +175,7 @@ static bool is_step(const struct cgx_sum_log *log, const struct cgx_sums *sums,
     size_t explained = cgx_smaller((size_t)warmup * EXPLAINED_STEP, CGX_STEP_LONGEST);
 
     return has_lasted(period, warmup) && is_closed(log, sums, period) &&
-           (cgx_period_is_rich(period) || (period->fused && period->run >= explained));
+           (period->rich || (period->fused && period->run >= explained));
 }
 
 /* Only periods that explain more sums than all shorter ones count, so no multiple of such a period

@@ -36,13 +36,11 @@ struct cgx_sum_log {
 
 /* A period with which the latest sums repeat. */
 struct cgx_period {
-    size_t length;     /* in large sums; 0: none */
-    size_t run;        /* large sums that it explains, the first period included */
-    unsigned distinct; /* kinds of sums in it, counted up to CGX_PERIOD_DIVERSE */
-    bool fused;        /* it has hardly any small sums: the program sums buckets */
+    size_t length; /* in large sums; 0: none */
+    size_t run;    /* large sums that it explains, the first period included */
+    bool rich;     /* it is too long, or has too many kinds of sums, for a layer of a model */
+    bool fused;    /* it has hardly any small sums: the program sums buckets */
 };
-
-#define CGX_PERIOD_DIVERSE 6
 
 /* Adds a PAUSE, as cgx_pause gives it, before the next sum. */
 static inline void cgx_sum_log_wait(struct cgx_sum_log *log, uint16_t pause)
@@ -73,8 +71,5 @@ struct cgx_period cgx_period_find(struct cgx_sum_log *log, const struct cgx_sums
 
 /* The period of LENGTH large sums, if the latest sums have had it for at least WARMUP steps. */
 struct cgx_period cgx_period_set(const struct cgx_sum_log *log, size_t length, unsigned warmup);
-
-/* Whether PERIOD is too long, or has too many kinds of sums, for a layer of a model. */
-bool cgx_period_is_rich(const struct cgx_period *period);
 
 #endif
