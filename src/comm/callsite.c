@@ -118,8 +118,6 @@ void cgx_callsite_note(struct cgx_callsite *site, const struct cgx_site_note *no
     default:
         break;
     }
-    if (site->shared.state <= CGX_SITE_LOOKED_AT)
-        site->shared.state = site->window.looks > 0 ? CGX_SITE_LOOKED_AT : CGX_SITE_NEW;
 }
 
 bool cgx_callsite_due(struct cgx_callsite *site)

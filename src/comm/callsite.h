@@ -17,8 +17,7 @@
 #include "util/trace.h"
 
 enum cgx_site_state {
-    CGX_SITE_NEW,        /* nothing is known of its data */
-    CGX_SITE_LOOKED_AT,  /* a window of exact calls has begun */
+    CGX_SITE_NEW,        /* nothing is known of its data; a window of exact calls may have begun */
     CGX_SITE_DECLINED,   /* some rank cannot compress: exact for a while, then ranks ask again */
     CGX_SITE_BLOCKED,    /* its sums are no gradients: likewise */
     CGX_SITE_COMPRESSED, /* ranks have agreed to compress */

@@ -21,7 +21,8 @@ bool cgx_decide_trusts(struct cgx_comm *state, struct cgx_callsite *site)
     bool trusted = site->key.position == CGX_POSITION_NONE && !site->shared.suspect &&
                    cgx_comm_kind(state, site)->trusted;
 
-    return (site->shared.clear || trusted) && cgx_resources_suffice(state, site);
+    return site->window.looks == 0 && (site->shared.clear || trusted) &&
+           cgx_resources_suffice(state, site);
 }
 
 bool cgx_decide_looks(const struct cgx_callsite *site)

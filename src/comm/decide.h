@@ -14,9 +14,9 @@
 /* Whether a window of exact calls is looked at before calls are compressed. */
 bool cgx_decide_looks(const struct cgx_callsite *site);
 
-/* Whether calls of the new SITE are compressed at once, since those of its count in the step before
- * were gradients, or it has no position and those of its kind are: of counts that vary, few come
- * often enough for a window. Ranks then look at their inputs alone. */
+/* Whether calls of the new SITE, whose window has not begun, are compressed at once, since those of
+ * its count in the step before were gradients, or it has no position and those of its kind are: of
+ * counts that vary, few come often enough for a window. Ranks then look at their inputs alone. */
 bool cgx_decide_trusts(struct cgx_comm *state, struct cgx_callsite *site);
 
 /* Whether ranks decide SITE's next state in this call. */

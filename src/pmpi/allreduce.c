@@ -61,7 +61,7 @@ static int leave_faster(struct cgx_record *record, struct cgx_callsite *site)
  * together, since there may be ever more of them. */
 static bool is_due(struct cgx_kind *kind, struct cgx_callsite *site)
 {
-    bool is_new = site->shared.state <= CGX_SITE_LOOKED_AT;
+    bool is_new = site->shared.state == CGX_SITE_NEW;
 
     if (!kind->agreed && !cgx_backoff_due(&kind->retry) && is_new &&
         site->key.position == CGX_POSITION_NONE)

@@ -20,32 +20,32 @@ static void judge(struct cgx_callsite *site, enum cgx_look look)
     cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_JUDGED, .look = look});
 }
 
-/* What may happen, and the states after it, by the state before: N, L, D, B, C; the second at
+/* What may happen, and the states after it, by the state before: N, D, B, C; the second at
  * the last look of a window, or after two compressed calls that were held. */
 #define NOTES 10
 static const struct {
     const char *name, *once, *last;
     struct cgx_site_note note;
 } notes[NOTES] = {
-    {"an exact call is looked at", "LLDBC", "LLDBC", {.event = CGX_EVENT_LOOKED}},
-    {"all ranks can", "CCCCC", "CCCCC", {.event = CGX_EVENT_AGREED}},
+    {"an exact call is looked at", "NDBC", "NDBC", {.event = CGX_EVENT_LOOKED}},
+    {"all ranks can", "CCCC", "CCCC", {.event = CGX_EVENT_AGREED}},
     {"some rank cannot",
-     "DDDDD",
-     "DDDDD",
+     "DDDD",
+     "DDDD",
      {.event = CGX_EVENT_DECLINED, .reason = CGX_REASON_OVERLAP}},
-    {"the window shows nothing", "NNDBC", "NNDBC", {.event = CGX_EVENT_JUDGED}},
+    {"the window shows nothing", "NDBC", "NDBC", {.event = CGX_EVENT_JUDGED}},
     {"the window shows gradients",
-     "CCCCC",
-     "CCCCC",
+     "CCCC",
+     "CCCC",
      {.event = CGX_EVENT_JUDGED, .look = CGX_LOOK_GRADIENT}},
     {"the window shows state",
-     "BBBBB",
-     "BBBBB",
+     "BBBB",
+     "BBBB",
      {.event = CGX_EVENT_JUDGED, .look = CGX_LOOK_STEADY}},
-    {"the call fails", "NLDBC", "NLDBC", {.event = CGX_EVENT_UNSERVED}},
-    {"a compressed call is done", "NLDBC", "NLDBC", {.event = CGX_EVENT_RAN}},
-    {"there is no memory for a history", "NLDBC", "NLDBC", {.event = CGX_EVENT_NO_HISTORY}},
-    {"a compressed call is held", "NLDBC", "NLDBN", {.event = CGX_EVENT_HELD}},
+    {"the call fails", "NDBC", "NDBC", {.event = CGX_EVENT_UNSERVED}},
+    {"a compressed call is done", "NDBC", "NDBC", {.event = CGX_EVENT_RAN}},
+    {"there is no memory for a history", "NDBC", "NDBC", {.event = CGX_EVENT_NO_HISTORY}},
+    {"a compressed call is held", "NDBC", "NDBN", {.event = CGX_EVENT_HELD}},
 };
 
 /* A site in STATE, and how far it is there. Its next look is in its window already. */
@@ -54,7 +54,7 @@ static struct cgx_callsite site_in(enum cgx_site_state in, bool last, bool looks
     struct cgx_callsite site = {.shared.state = in,
                                 .shared.history.begun = in == CGX_SITE_COMPRESSED};
 
-    if (in == CGX_SITE_LOOKED_AT || looks)
+    if (in == CGX_SITE_NEW || looks)
         site.window.looks = last ? CGX_LOOK_WINDOW : 1;
     site.shared.held = in == CGX_SITE_COMPRESSED && last ? 2 : 0;
     return site;
@@ -62,7 +62,7 @@ static struct cgx_callsite site_in(enum cgx_site_state in, bool last, bool looks
 
 static void test_transitions(void)
 {
-    static const char letters[CGX_SITE_STATES] = "NLDBC";
+    static const char letters[CGX_SITE_STATES] = "NDBC";
     bool seen[CGX_SITE_EVENTS] = {false}, all = true;
 
     for (int i = 0; i < NOTES; i++) {
