@@ -96,12 +96,6 @@ static size_t edit_distance(const char *a, size_t length, const char *b)
     return row[width];
 }
 
-/* The least edit distance that names with A and B characters can have. */
-static size_t least_distance(size_t a, size_t b)
-{
-    return a < b ? b - a : a - b;
-}
-
 static const char *nearest_name(const char *name, size_t length, cgx_names_known *known)
 {
     const char *found = NULL;
@@ -115,10 +109,8 @@ static const char *nearest_name(const char *name, size_t length, cgx_names_known
         const char *names[] = {row->name, cgx_names_alias(row->name)};
 
         for (size_t j = 0; j < 2 && names[j]; j++) {
-            size_t edits = least_distance(length, strlen(names[j]));
+            size_t edits = edit_distance(name, length, names[j]);
 
-            if (edits < bound)
-                edits = edit_distance(name, length, names[j]);
             if (edits < bound) {
                 bound = edits;
                 found = names[j];
