@@ -62,9 +62,10 @@ static void free_state(struct cgx_comm *state)
     give_memory(state);
 }
 
-static enum cgx_reason refuse_by_settings(const struct cgx_settings *settings,
-                                          const struct cgx_comm *state)
+static enum cgx_reason refuse_by_settings(const struct cgx_comm *state)
 {
+    const struct cgx_settings *settings = cgx_config();
+
     if (!settings->valid)
         return CGX_REASON_SETTING_REFUSED;
     if (!settings->enable)
@@ -95,7 +96,7 @@ static void on_comm_free(void *value)
     if (state->removed)
         return;
     if (cgx_world_rank() == 0 && !state->established && !state->terms.refusal && had_large(state) &&
-        !refuse_by_settings(cgx_config(), state))
+        !refuse_by_settings(state))
         cgx_notice_freed();
     if (state->comm == cgx_mpi()->COMM_SELF)
         atomic_store(&self_freed, true);
@@ -134,7 +135,7 @@ static enum cgx_reason refuse_alone(struct cgx_comm *state)
 
 static enum cgx_reason reason_of_first(const struct cgx_comm *state, uint64_t count)
 {
-    enum cgx_reason refusal = refuse_by_settings(cgx_config(), state);
+    enum cgx_reason refusal = refuse_by_settings(state);
 
     return refusal ? refusal : cgx_tables_serve(count) ? CGX_REASON_FIRST : CGX_REASON_SMALL;
 }
@@ -143,7 +144,6 @@ static enum cgx_reason reason_of_first(const struct cgx_comm *state, uint64_t co
  * afterwards, or refuse all calls. */
 static int agree_terms(struct cgx_comm *state)
 {
-    const struct cgx_settings *settings = cgx_config();
     struct cgx_agreement agreement;
     bool equal, had = state->stream.recurrence;
     int code, length;
@@ -153,11 +153,11 @@ static int agree_terms(struct cgx_comm *state)
         state->terms.name[0] = '\0';
     agreement.name = cgx_hash(CGX_HASH_START, state->terms.name, strlen(state->terms.name));
     agreement.hints = state->terms.refused ? UINT32_MAX : cgx_hints_hash(&state->terms.hints);
-    agreement.ready = refuse_by_settings(settings, state) || cgx_tables_make(state);
+    agreement.ready = refuse_by_settings(state) || cgx_tables_make(state);
     code = cgx_agree_settings(state, &agreement, &equal, &state->terms.final);
     state->terms.agreed = code == CGX_MPI_SUCCESS;
     state->broken = code;
-    state->terms.refusal = equal ? refuse_by_settings(settings, state) : CGX_REASON_DIFFER;
+    state->terms.refusal = equal ? refuse_by_settings(state) : CGX_REASON_DIFFER;
     state->stream.first.missed |= state->terms.refusal != CGX_REASON_NONE;
     if (had && (!equal || agreement.hints != state->terms.hints_agreed ||
                 agreement.name != state->terms.name_agreed))

@@ -109,21 +109,19 @@ static void place_ranks(struct cgx_comm *state, struct cgx_placing *placing)
 
 /* ---- both ---- */
 
-static const char *grid_words(const struct cgx_nodes *nodes, const struct cgx_settings *settings)
+static const char *grid_words(enum cgx_reduction reduction)
 {
-    if (nodes->nodes < 4)
+    if (reduction == CGX_REDUCTION_SRA)
         return "";
-    if (settings->cross_reduction == CGX_REDUCTION_GRID)
-        return " (two between nodes, in a grid)";
-    return settings->cross_reduction == CGX_REDUCTION_SRA
-               ? ""
+    return reduction == CGX_REDUCTION_GRID
+               ? " (two between nodes, in a grid)"
                : " (two between nodes, in a grid if that takes less time)";
 }
 
-static void log_placement(const struct cgx_comm *state, const struct cgx_settings *settings)
+static void log_placement(const struct cgx_nodes *nodes)
 {
-    const struct cgx_nodes *nodes = state->places.nodes;
-    const char *in_grid = grid_words(nodes, settings);
+    const enum cgx_reduction reduction = cgx_config()->cross_reduction;
+    const char *in_grid = nodes->nodes < 4 ? "" : grid_words(reduction);
 
     if (nodes->nodes == 1 || nodes->most == 1)
         cgx_log(CGX_LOG_INFO, "sums of %u ranks on %u node%s: one stage%s", nodes->ranks,
@@ -133,7 +131,7 @@ static void log_placement(const struct cgx_comm *state, const struct cgx_setting
                 "sums of %u ranks on %u nodes of %u to %u: a stage inside nodes, and one between "
                 "them for each of %u shards%s",
                 nodes->ranks, nodes->nodes, nodes->least, nodes->most,
-                settings->cross_reduction == CGX_REDUCTION_LEADERS ? 1 : nodes->least, in_grid);
+                reduction == CGX_REDUCTION_LEADERS ? 1 : nodes->least, in_grid);
 }
 
 enum { READY, NODE }; /* a word and a pair */
@@ -167,7 +165,7 @@ static int find_nodes(struct cgx_comm *state, struct cgx_placing *placing, bool 
         return cgx_private_fail(state, code, "MPI could not find the nodes");
     place_ranks(state, placing);
     if (state->rank == 0)
-        log_placement(state, cgx_config());
+        log_placement(state->places.nodes);
     return code;
 }
 
