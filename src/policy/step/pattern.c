@@ -9,7 +9,7 @@
 #define OVER 0x8000u
 #define POSITION 0x7fffu
 
-/* Calls after which a window is halved. The window of placed sums counts all calls, the window of
+/* Calls after which a share is halved. The share of placed sums counts all calls, the share of
  * members only sums of the step. */
 #define PLACED_STEPS 4
 #define PLACED_CALLS 64
@@ -27,22 +27,22 @@
 #define CREDIT_CALL 128
 #define CREDIT_MOST (16 * CGX_STEP_LONGEST)
 
-/* ---- windows ---- */
+/* ---- shares ---- */
 
-static void window_add(struct cgx_window *window, uint64_t elements, bool part)
+static void share_add(struct cgx_share *share, uint64_t elements, bool part)
 {
-    window->all += elements;
-    window->part += part ? elements : 0;
-    window->calls++;
+    share->all += elements;
+    share->part += part ? elements : 0;
+    share->calls++;
 }
 
-static bool window_halve(struct cgx_window *window, size_t calls)
+static bool share_halve(struct cgx_share *share, size_t calls)
 {
-    if (window->calls < calls)
+    if (share->calls < calls)
         return false;
-    window->calls /= 2;
-    window->all /= 2;
-    window->part /= 2;
+    share->calls /= 2;
+    share->all /= 2;
+    share->part /= 2;
     return true;
 }
 
@@ -69,7 +69,7 @@ void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
     pattern->tellable = pattern->firm || source == CGX_STEP_PACED || period->fused;
     pattern->struck = pattern->judged = pattern->proven = false;
     pattern->following = true;
-    pattern->placed = pattern->members = (struct cgx_window){0};
+    pattern->placed = pattern->members = (struct cgx_share){0};
     pattern->elements = 0;
     /* Position 0 is where the first period began, which mostly is the start of a step. */
     for (size_t i = 0; i < length; i++) {
@@ -144,19 +144,19 @@ static void search_again(struct cgx_pattern *pattern, uint16_t sum)
 
 static void judge_sum(struct cgx_pattern *pattern, uint64_t elements, bool placed, bool member)
 {
-    const struct cgx_window *window = &pattern->placed;
+    const struct cgx_share *share = &pattern->placed;
 
-    window_add(&pattern->placed, elements, placed);
-    window_add(&pattern->members, elements, member);
+    share_add(&pattern->placed, elements, placed);
+    share_add(&pattern->members, elements, member);
     pattern->members.calls -= !member;
-    window_halve(&pattern->members, (size_t)pattern->length * MEMBER_STEPS + MEMBER_CALLS);
-    if (window_halve(&pattern->placed, (size_t)pattern->length * PLACED_STEPS + PLACED_CALLS))
+    share_halve(&pattern->members, (size_t)pattern->length * MEMBER_STEPS + MEMBER_CALLS);
+    if (share_halve(&pattern->placed, (size_t)pattern->length * PLACED_STEPS + PLACED_CALLS))
         pattern->judged = true;
     if (!pattern->judged)
         return;
-    if (window->part * 20 >= window->all * TRUST)
+    if (share->part * 20 >= share->all * TRUST)
         pattern->following = pattern->proven = true;
-    else if (window->part * 20 < window->all * TRUST_ON || !pattern->proven)
+    else if (share->part * 20 < share->all * TRUST_ON || !pattern->proven)
         pattern->following = false;
 }
 

@@ -15,7 +15,7 @@
 #include "policy/step/sums.h"
 
 /* Shares of elements over recent calls. */
-struct cgx_window {
+struct cgx_share {
     uint64_t all, part;
     uint32_t calls;
 };
@@ -35,7 +35,7 @@ struct cgx_pattern {
     bool following;       /* it explains most elements now, so positions may be reported */
     bool proven;          /* it has explained them once */
     /* Shares of sums with a position, and of sums that belong to the step. */
-    struct cgx_window placed, members;
+    struct cgx_share placed, members;
     uint16_t sums[CGX_STEP_LONGEST]; /* the sums of the step, as indices in the table of sums */
     uint16_t candidates[CGX_STEP_LONGEST]; /* possible positions of the next sum */
 };
