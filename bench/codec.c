@@ -82,7 +82,8 @@ static const char *encoding_name(unsigned encoding)
 {
     static char name[3];
 
-    snprintf(name, sizeof name, "%s%u", cgx_encoding_quantiser(encoding)->mark,
+    snprintf(name, sizeof name, "%s%u",
+             cgx_encoding_family(encoding) == CGX_FAMILY_UNIFORM ? "u" : "",
              cgx_encoding_width(encoding) % 10);
     return name;
 }

@@ -28,24 +28,21 @@ libcgxcore_la_SOURCES = \
 	src/codec/format.c src/codec/format.h \
 	src/codec/history.h \
 	src/codec/host_backend.c \
-	src/codec/host_history.c src/codec/host_history.h \
+	src/codec/host_history.c \
 	src/codec/host_kernels.h \
 	src/codec/host_kernels_body.h \
 	src/codec/host_operations.c \
 	src/codec/host_portable.c \
-	src/codec/host_walk.c src/codec/host_walk.h \
+	src/codec/host_walk.h \
 	src/codec/packing.c src/codec/packing.h \
 	src/codec/quant.h \
-	src/codec/quantiser.h \
-	src/codec/squares.c src/codec/squares.h \
 	src/codec/maxmin/host_maxmin.c \
 	src/codec/uniform/host_uniform.c \
-	src/codec/uniform/uniform.c src/codec/uniform/uniform.h \
+	src/codec/uniform/uniform.h \
 	src/codec/uniform/uniform_kernels.h \
 	src/codec/uniform/uniform_bits.h \
 	src/codec/uniform/uniform_decode.h \
 	src/codec/uniform/uniform_encode.h \
-	src/codec/uniform/uniform_extract.h \
 	src/codec/uniform/uniform_special.h \
 	src/codec/uniform/uniform_portable.c \
 	src/topo/claims.c src/topo/claims.h \

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The codec: the operations that the host and every other backend implement, with the same bytes as
- * result. Families of quantisation: quantiser.h; layout: format.h. */
+ * result. Families of quantisation: encoding.h; layout: format.h. */
 #ifndef CGX_CODEC_CODEC_H
 #define CGX_CODEC_CODEC_H
 
@@ -60,13 +60,13 @@ static inline struct cgx_history cgx_history_in(void *memory, size_t count, uint
 
 enum cgx_operation {
     /* Quantises the pieces of IN, elements, into OUT, a payload. Writes every byte of each piece,
-     * padding as zeros; of a piece of variable size (quantiser.h), every byte that it uses.
+     * padding as zeros; of a piece of variable size (encoding.h), every byte that it uses.
      * CGX_ERR_INVALID, also from reduce: a piece of variable size cannot be encoded. */
     CGX_ENCODE,
 
     /* Decodes SOURCES, one or more payloads, sums them in float32 in the given order, and encodes
      * the sum into OUT, a payload. OUT may be a source, unless pieces have variable sizes
-     * (quantiser.h). A source of NULL stands for the unquantised elements IN and may occur once.
+     * (encoding.h). A source of NULL stands for the unquantised elements IN and may occur once.
      * PIECES describe every payload alike. CGX_ERR_FORMAT as for decode. */
     CGX_REDUCE,
 
@@ -97,7 +97,7 @@ struct cgx_work {
     size_t nsources;
     const void *in;
     void *out;
-    /* Encode and reduce: of pieces of variable size (quantiser.h), all bytes in use also go to the
+    /* Encode and reduce: of pieces of variable size (encoding.h), all bytes in use also go to the
      * staging memory, for the host to read. */
     bool shows;
     struct cgx_history history; /* without scales: no history */
@@ -118,8 +118,13 @@ enum cgx_status cgx_codec_run(const struct cgx_codec *codec, const struct cgx_wo
 /* The codec with the fastest kernels that this processor supports. */
 const struct cgx_codec *cgx_codec_host(void);
 
-/* Converts COUNT elements of DTYPE, which may be misaligned, to float32. The caller's
- * floating-point modes must not matter (host_kernels.h, cgx_float_enter). */
+/* ---- elements as float32; cgx_float_enter must have been called ---- */
+
+/* Converts COUNT elements of DTYPE, which may be misaligned. */
 void cgx_peek_elements(enum cgx_dtype dtype, const void *elements, size_t count, float *values);
+
+/* The sum of v^2, or of (v - o)^2 with o from OTHERS if that is not NULL, in double precision and
+ * always in the same order. */
+double cgx_squares_sum(const float *values, const float *others, size_t count);
 
 #endif

@@ -3,16 +3,11 @@
 
 #include "codec/encoding.h"
 
-#include "codec/uniform/uniform.h"
 #include "util/integers.h"
 
 const struct cgx_quantiser cgx_quantisers[CGX_FAMILIES] = {
-    [CGX_FAMILY_MAXMIN] = {.mark = "",
-                           .kernels = "",
-                           .widths = CGX_WIDTHS,
-                           .bucket = CGX_MAXMIN_BUCKET},
-    [CGX_FAMILY_UNIFORM] = {.mark = "u",
-                            .kernels = "uniform_",
+    [CGX_FAMILY_MAXMIN] = {.kernels = "", .widths = CGX_WIDTHS, .bucket = CGX_MAXMIN_BUCKET},
+    [CGX_FAMILY_UNIFORM] = {.kernels = "uniform_",
                             .first = CGX_UNIFORM,
                             .widths = CGX_UNIFORM_WIDTHS,
                             .bucket = CGX_UNIFORM_GROUP,

@@ -2,14 +2,28 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* An encoding is a number that says how the elements of a piece are stored: CGX_BITS_EXACT for
- * unquantised elements, otherwise a width of a family (quantiser.h); 1 to 8 is max-min quantisation
- * (quant.h) with as many bits. These functions give its size and its error. */
+ * unquantised elements, otherwise a width of a family; 1 to 8 is max-min quantisation (quant.h)
+ * with as many bits. */
 #ifndef CGX_CODEC_ENCODING_H
 #define CGX_CODEC_ENCODING_H
 
 #include "codec/codec.h"
-#include "codec/quantiser.h"
 #include "codec/uniform/uniform.h"
+
+/* The families of quantisation, for all code outside a family, by enum cgx_family. Operations on
+ * buckets are in host_walk.h and in device kernels. */
+struct cgx_quantiser {
+    const char *kernels; /* the family in kernel names (cuda/kernels.h) */
+    unsigned first;      /* encodings are FIRST + width */
+    unsigned widths;
+    unsigned bucket;  /* elements of a bucket */
+    bool has_history; /* elements may be divided by the scales of a history (history.h) */
+
+    /* The size of a piece depends on its elements: the layout gives the maximum, and
+     * cgx_uniform_used the size. Such a piece has no bucket headers. */
+    bool has_variable_size;
+};
+extern const struct cgx_quantiser cgx_quantisers[CGX_FAMILIES];
 
 static inline bool cgx_encoding_is_exact(unsigned encoding)
 {
@@ -53,7 +67,7 @@ static inline unsigned cgx_encoding_plane(unsigned encoding, int i)
 }
 
 /* The layout of COUNT elements in ENCODING. For CGX_BITS_EXACT only bytes is meaningful; for pieces
- * of variable size (quantiser.h) it is an upper limit. */
+ * of variable size it is an upper limit. */
 struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, enum cgx_dtype dtype);
 
 /* Bytes of COUNT elements, a multiple of the bucket, with bucket headers and without padding; an
@@ -72,17 +86,12 @@ static inline size_t cgx_encoding_bytes(unsigned encoding, enum cgx_dtype dtype,
  * overwrites none of its sources. */
 static inline bool cgx_work_may_begin(const struct cgx_work *work)
 {
-    bool may = cgx_uniform_is_usable(work->coding->step_size, work->coding->error);
+    const float step = work->coding->step_size, error = work->coding->error;
+    bool may = step == 0 ? error > 0 && error < INFINITY : cgx_uniform_is_step(step);
 
     for (size_t p = 0; work->operation == CGX_REDUCE && p < work->nsources; p++)
         may = may && work->sources[p] != work->out;
     return may;
 }
-
-/* ---- error ---- */
-
-/* The mean squared error of an element in units of the squared step size, if elements are spread
- * evenly between levels. */
-#define CGX_ROUNDING_VARIANCE (1.0 / 12)
 
 #endif

@@ -7,7 +7,7 @@
  * multiple of 16 bytes. A piece covers whole buckets of one encoding (encoding.h); the last bucket
  * of a buffer may be incomplete. A quantised piece holds one 32-bit header per bucket, then the
  * codes: as bit planes of 4, 2 and 1 bits (8 bits: one plane of bytes), or bucket by bucket
- * (quantiser.h). A piece of width 32 holds the elements as they are in the buffer. */
+ * (encoding.h). A piece of width 32 holds the elements as they are in the buffer. */
 #ifndef CGX_CODEC_FORMAT_H
 #define CGX_CODEC_FORMAT_H
 

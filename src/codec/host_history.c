@@ -1,11 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "codec/host_history.h"
+#include "codec/host_walk.h"
 
 #include <string.h>
-
-#include "codec/history.h"
 
 static uint8_t *scales_of(const struct cgx_work *work, const struct cgx_bucket *bucket)
 {

@@ -7,13 +7,7 @@
 #ifndef CGX_CODEC_HOST_KERNELS_H
 #define CGX_CODEC_HOST_KERNELS_H
 
-#include <stdbool.h>
-
 #include "codec/codec.h"
-#include "codec/history.h"
-#include "codec/quant.h"
-#include "codec/quantiser.h"
-#include "util/float_state.h"
 
 /* Elements of the caller's buffer may be misaligned, and kernels access several codes at a time. */
 typedef float cgx_float32 __attribute__((aligned(1), may_alias));

@@ -5,17 +5,14 @@
  * operations on buckets. */
 
 #include <stdatomic.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/host_kernels.h"
 #include "codec/host_walk.h"
-#include "codec/uniform/uniform.h"
 #include "util/float_state.h"
 
-const struct cgx_host_family *const cgx_host_families[CGX_FAMILIES] = {
-    [CGX_FAMILY_MAXMIN] = &cgx_host_maxmin, [CGX_FAMILY_UNIFORM] = &cgx_host_uniform};
+static cgx_bucket_operation *const *const families[CGX_FAMILIES] = {
+    [CGX_FAMILY_MAXMIN] = cgx_host_maxmin, [CGX_FAMILY_UNIFORM] = cgx_host_uniform};
 
 static size_t element_size(const struct cgx_walk *walk)
 {
@@ -65,8 +62,31 @@ static void reduce_exact(const struct cgx_walk *walk, const struct cgx_work *wor
 
 /* ---- the walk ---- */
 
+static void begin_piece(struct cgx_walk *walk, const struct cgx_piece *piece)
+{
+    walk->piece = piece;
+    walk->layout = cgx_piece_layout(piece->count, piece->bits, walk->coding->dtype);
+    walk->size = cgx_encoding_quantiser(piece->bits)->bucket;
+    for (int i = 0; i < CGX_PLANES; i++)
+        walk->plane[i] = cgx_encoding_plane(piece->bits, i);
+}
+
+/* Counts COUNT elements as done, and polls WORK's meanwhile when that is due. */
+static void pass_elements(struct cgx_walk *walk, const struct cgx_work *work, size_t count)
+{
+    const struct cgx_meanwhile *meanwhile = work->meanwhile;
+
+    walk->passed += count;
+    if (!meanwhile || walk->passed < CGX_MEANWHILE_ELEMENTS)
+        return;
+    walk->passed = 0;
+    cgx_float_leave(walk->caller);
+    meanwhile->poll(meanwhile->state);
+    cgx_float_enter(walk->caller);
+}
+
 /* By enum cgx_operation. */
-static void (*const exact[CGX_DECODE + 1])(const struct cgx_walk *walk,
+static void (*const exact[CGX_OPERATIONS])(const struct cgx_walk *walk,
                                            const struct cgx_work *work) = {
     [CGX_ENCODE] = encode_exact, [CGX_REDUCE] = reduce_exact, [CGX_DECODE] = decode_exact};
 
@@ -91,13 +111,12 @@ static void zero_padding(const struct cgx_walk *walk, const struct cgx_work *wor
 
 static enum cgx_status run_piece(struct cgx_walk *walk, const struct cgx_work *work)
 {
-    const struct cgx_host_family *family =
-        cgx_host_families[cgx_encoding_family(walk->piece->bits)];
-    cgx_bucket_operation *operation = family->operations[work->operation];
+    cgx_bucket_operation *operation =
+        families[cgx_encoding_family(walk->piece->bits)][work->operation];
 
     if (cgx_encoding_is_exact(walk->piece->bits)) {
         exact[work->operation](walk, work);
-        cgx_walk_pass(walk, work, walk->piece->count);
+        pass_elements(walk, work, walk->piece->count);
         return CGX_OK;
     }
     for (size_t i = 0; i < walk->layout.buckets; i++) {
@@ -106,7 +125,7 @@ static enum cgx_status run_piece(struct cgx_walk *walk, const struct cgx_work *w
 
         if (status != CGX_OK)
             return status;
-        cgx_walk_pass(walk, work, bucket.count);
+        pass_elements(walk, work, bucket.count);
     }
     return CGX_OK;
 }
@@ -131,11 +150,11 @@ static enum cgx_status run_operation(const struct cgx_host_kernels *kernels,
     for (size_t i = 0; i < work->npieces; i++) {
         enum cgx_status status;
 
-        cgx_walk_piece(&walk, &work->pieces[i]);
+        begin_piece(&walk, &work->pieces[i]);
         status = run_piece(&walk, work);
         if (status != CGX_OK)
             return status;
-        if (work->operation == CGX_ENCODE || work->operation == CGX_REDUCE)
+        if (work->operation != CGX_DECODE)
             zero_padding(&walk, work);
     }
     return CGX_OK;
@@ -171,7 +190,36 @@ const struct cgx_codec *cgx_codec_host(void)
     return codec;
 }
 
+/* ---- elements as float32 ---- */
+
 void cgx_peek_elements(enum cgx_dtype dtype, const void *elements, size_t count, float *values)
 {
     cgx_codec_host()->kernels.widen[dtype](elements, count, values);
+}
+
+/* Sums side by side, so that a processor adds several at a time. */
+#define WAYS 16
+
+static double square(const float *values, const float *others, size_t i)
+{
+    double value = (double)values[i] - (others ? (double)others[i] : 0);
+
+    return value * value;
+}
+
+double cgx_squares_sum(const float *values, const float *others, size_t count)
+{
+    double squares[WAYS] = {0};
+    size_t whole = count / WAYS * WAYS;
+
+    for (size_t i = 0; i < whole; i += WAYS)
+        for (size_t way = 0; way < WAYS; way++)
+            squares[way] += square(values, others, i + way);
+    for (size_t i = whole; i < count; i++)
+        squares[i - whole] += square(values, others, i);
+    for (int half = WAYS / 2; half > 0; half /= 2) {
+        for (int way = 0; way < half; way++)
+            squares[way] += squares[way + half];
+    }
+    return squares[0];
 }

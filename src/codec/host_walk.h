@@ -6,6 +6,7 @@
 #define CGX_CODEC_HOST_WALK_H
 
 #include "codec/host_kernels.h"
+#include "util/float_state.h"
 
 /* A walk over the pieces of a payload, at one of them. */
 struct cgx_walk {
@@ -36,20 +37,23 @@ typedef enum cgx_status cgx_bucket_operation(const struct cgx_walk *walk,
                                              const struct cgx_work *work,
                                              const struct cgx_bucket *bucket);
 
-struct cgx_host_family {
-    /* By enum cgx_operation. */
-    cgx_bucket_operation *operations[CGX_DECODE + 1];
-};
-
 typedef float cgx_bucket_values[CGX_BUCKET_MOST] __attribute__((aligned(64)));
 
-void cgx_walk_piece(struct cgx_walk *walk, const struct cgx_piece *piece);
-
 /* Returns bucket INDEX of the piece, which is not exact. */
-struct cgx_bucket cgx_walk_bucket(const struct cgx_walk *walk, size_t index);
+static inline struct cgx_bucket cgx_walk_bucket(const struct cgx_walk *walk, size_t index)
+{
+    const struct cgx_piece *piece = walk->piece;
+    size_t start = index * walk->size;
+    struct cgx_bucket bucket;
 
-/* Counts COUNT elements as done, and polls WORK's meanwhile when that is due. */
-void cgx_walk_pass(struct cgx_walk *walk, const struct cgx_work *work, size_t count);
+    bucket.first = piece->first + start;
+    bucket.count = piece->count - start < walk->size ? piece->count - start : walk->size;
+    bucket.header = piece->offset + index * CGX_BUCKET_HEADER_BYTES;
+    for (int i = 0; i < CGX_PLANES; i++)
+        bucket.codes[i] = piece->offset + walk->layout.plane[i] + start / 8 * walk->plane[i];
+    bucket.constant = bucket.codes[piece->bits >= 4 ? 0 : piece->bits >= 2 ? 1 : 2];
+    return bucket;
+}
 
 /* The address of element INDEX of the caller's buffer. */
 static inline const unsigned char *cgx_walk_element(const struct cgx_walk *walk, const void *buffer,
@@ -78,13 +82,38 @@ static inline const unsigned char *cgx_walk_unquantised(const struct cgx_walk *w
 }
 
 /* Adds COUNT unquantised elements to the walk's values, or sets them if IS_FIRST. */
-void cgx_walk_add(const struct cgx_walk *walk, const void *elements, size_t count, bool is_first);
+static inline void cgx_walk_add(const struct cgx_walk *walk, const void *elements, size_t count,
+                                bool is_first)
+{
+    const struct cgx_host_kernels *kernels = walk->kernels;
+    enum cgx_dtype dtype = walk->coding->dtype;
 
-/* ---- the operations of each family ---- */
+    if (is_first) {
+        kernels->widen[dtype](elements, count, walk->values);
+    } else if (dtype == CGX_FLOAT32) {
+        kernels->add(elements, count, walk->values);
+    } else {
+        kernels->widen[dtype](elements, count, walk->addend);
+        kernels->add(walk->addend, count, walk->values);
+    }
+}
 
-extern const struct cgx_host_family cgx_host_maxmin, cgx_host_uniform;
+/* ---- history scaling of one bucket with the float32 VALUES (host_history.c) ---- */
 
-/* By enum cgx_family. */
-extern const struct cgx_host_family *const cgx_host_families[CGX_FAMILIES];
+/* Returns the ELEMENTS of a complete bucket as float32, divided by their scales if there is a
+ * history, with zeros behind those that exist: in place, or in ROOM. */
+const cgx_float32 *cgx_history_widened(const struct cgx_walk *walk, const struct cgx_work *work,
+                                       const struct cgx_bucket *bucket,
+                                       const unsigned char *elements, float *room);
+
+/* Multiplies the decoded VALUES by their scales and, if the bucket learns from this call, updates
+ * the history with them. */
+void cgx_history_restore(const struct cgx_walk *walk, const struct cgx_work *work,
+                         const struct cgx_bucket *bucket, cgx_float32 *values);
+
+/* ---- the operations of each family, by enum cgx_operation ---- */
+
+extern cgx_bucket_operation *const cgx_host_maxmin[CGX_OPERATIONS];
+extern cgx_bucket_operation *const cgx_host_uniform[CGX_OPERATIONS];
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Packs payloads for the wire: of pieces of variable size (quantiser.h), only the bytes that they
+/* Packs payloads for the wire: of pieces of variable size (encoding.h), only the bytes that they
  * use are sent. Unpacking restores these bytes exactly. */
 #ifndef CGX_CODEC_PACKING_H
 #define CGX_CODEC_PACKING_H

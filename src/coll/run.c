@@ -144,6 +144,7 @@ static void add_quantised(struct cgx_coll *coll, const struct cgx_slice *slice)
 {
     const struct cgx_cut *cut = &slice->slot->cut;
     const unsigned stages = coll->schedule->program.levels + 1;
+    const double variance = 1.0 / 12; /* of rounding errors, in units of the squared step size */
     union cgx_float_state caller;
 
     cgx_float_enter(&caller);
@@ -155,8 +156,7 @@ static void add_quantised(struct cgx_coll *coll, const struct cgx_slice *slice)
         if (!cgx_encoding_quantiser(piece->bits)->has_variable_size)
             continue;
         head = cgx_uniform_head_of(slice->slot->staging + piece->offset);
-        noise = CGX_ROUNDING_VARIANCE * stages * (double)piece->count * (double)head.step *
-                (double)head.step;
+        noise = variance * stages * (double)piece->count * (double)head.step * (double)head.step;
         if (coll->floor > 0 && noise > (double)coll->floor * head.energy)
             noise = (double)coll->floor * head.energy;
         coll->quantised.energy += head.energy;

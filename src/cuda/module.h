@@ -6,8 +6,7 @@
 #ifndef CGX_CUDA_MODULE_H
 #define CGX_CUDA_MODULE_H
 
-#include "codec/codec.h"
-#include "codec/quantiser.h"
+#include "codec/encoding.h"
 #include "cuda/driver.h"
 
 /* Variants of an operation's kernel. */

@@ -8,7 +8,7 @@
 #include "codec/uniform/uniform.h"
 #include "cuda/uniform.cuh"
 
-/* The total of what the threads of the block have, as cgx_uniform_total adds it. All must call
+/* The total of what the threads of the block have, in the order of doc/format.md. All must call
  * it. */
 CGX_DEVICE double total_of(double sum)
 {

@@ -7,9 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/backend.h"
 #include "codec/codec.h"
-#include "codec/squares.h"
 #include "comm/ballot.h"
 #include "cuda/memory.h"
 #include "cuda/pinned_pool.h"

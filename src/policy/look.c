@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "codec/quant.h"
-#include "codec/squares.h"
 
 #define ODD 16.0
 #define ODD_ENOUGH 3 /* after so many odd sums in a row the site sums another kind of data now */

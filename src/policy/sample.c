@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "codec/squares.h"
 #include "util/integers.h"
 
 #define PLACES_LEAST 32          /* places that are not zero, of which signs are compared */

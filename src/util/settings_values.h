@@ -13,7 +13,7 @@
 /* The width of elements that are sent uncompressed. */
 #define CGX_BITS_EXACT 32
 
-/* Families of quantisation, in the order of their table (codec/quantiser.h). */
+/* Families of quantisation, in the order of their table (codec/encoding.h). */
 enum cgx_family { CGX_FAMILY_MAXMIN, CGX_FAMILY_UNIFORM, CGX_FAMILIES };
 #define CGX_CODECS "auto, uniform, maxmin" /* words of CGX_CODEC; auto means uniform */
 

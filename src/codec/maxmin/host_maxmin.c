@@ -186,6 +186,5 @@ static enum cgx_status reduce_bucket(const struct cgx_walk *walk, const struct c
 
 /* ---- the family ---- */
 
-const struct cgx_host_family cgx_host_maxmin = {
-    .operations = {
-        [CGX_ENCODE] = encode_bucket, [CGX_REDUCE] = reduce_bucket, [CGX_DECODE] = decode_bucket}};
+cgx_bucket_operation *const cgx_host_maxmin[CGX_OPERATIONS] = {
+    [CGX_ENCODE] = encode_bucket, [CGX_REDUCE] = reduce_bucket, [CGX_DECODE] = decode_bucket};

@@ -9,9 +9,10 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/host_history.h"
 #include "codec/uniform/uniform.h"
 #include "codec/uniform/uniform_kernels.h"
+
+_Static_assert(sizeof(struct cgx_uniform_head) == 32, "it is part of the format");
 
 static const struct cgx_uniform_kernels *kernels_of(const struct cgx_walk *walk)
 {
@@ -90,6 +91,16 @@ static int32_t most_exponent(const cgx_float32 *values, float step)
 
 /* ---- encode ---- */
 
+/* The total of SUMS, which are changed: for d = 1, 2, 4, ... sum i + d is added to sum i, of all i
+ * that are multiples of 2 d. */
+static double total_of(double sums[CGX_UNIFORM_SUMS])
+{
+    for (size_t d = 1; d < CGX_UNIFORM_SUMS; d *= 2)
+        for (size_t i = 0; i < CGX_UNIFORM_SUMS; i += 2 * d)
+            sums[i] += sums[i + d];
+    return sums[0];
+}
+
 /* The head of a piece with STEP before its first group is written: its energy is that of the
  * sources only. */
 static struct cgx_uniform_head new_head(const struct cgx_walk *walk, const struct cgx_work *work,
@@ -131,7 +142,7 @@ static double squares_of(const struct cgx_walk *walk, const struct cgx_work *wor
 
         walk->sums[i % CGX_UNIFORM_SUMS] += squares < INFINITY ? (double)squares : 0;
     }
-    return cgx_uniform_total(walk->sums);
+    return total_of(walk->sums);
 }
 
 /* The step size of a piece for which the ranks have none. The energy of a sum is estimated as that
@@ -241,7 +252,7 @@ static void quantise_group(const struct cgx_walk *walk, const struct cgx_bucket 
     *(uint64_t *)(void *)(payload + word_at(place, head.words)) = 0;
     walk->sums[place->index % CGX_UNIFORM_SUMS] += energy < 0 ? 0 : energy;
     if (place->index + 1 == place->layout.groups)
-        head.energy += cgx_uniform_total(walk->sums);
+        head.energy += total_of(walk->sums);
     if (isnan(head.energy))
         head.energy = (double)NAN; /* the sign of a NaN differs between processors */
     end = (uint32_t)head.words;
@@ -361,6 +372,5 @@ static enum cgx_status reduce_group(const struct cgx_walk *walk, const struct cg
 
 /* ---- the family ---- */
 
-const struct cgx_host_family cgx_host_uniform = {
-    .operations = {
-        [CGX_ENCODE] = encode_elements, [CGX_REDUCE] = reduce_group, [CGX_DECODE] = decode_group}};
+cgx_bucket_operation *const cgx_host_uniform[CGX_OPERATIONS] = {
+    [CGX_ENCODE] = encode_elements, [CGX_REDUCE] = reduce_group, [CGX_DECODE] = decode_group};

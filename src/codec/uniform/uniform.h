@@ -20,7 +20,6 @@
 
 #include "codec/format.h"
 #include "codec/quant.h"
-#include "util/integers.h"
 
 #define CGX_UNIFORM 48 /* encodings are this + width */
 #define CGX_UNIFORM_WIDTHS 8
@@ -142,13 +141,16 @@ static inline struct cgx_uniform_head cgx_uniform_head_of(const unsigned char *p
     return head;
 }
 
-/* The bytes that PIECE, of COUNT elements, uses according to its head, a multiple of
- * 16; 0 if the head has more words than a piece may. */
-size_t cgx_uniform_used(const unsigned char *piece, size_t count);
+/* The bytes that PIECE, of COUNT elements, uses according to its head, a multiple of 16; 0 if the
+ * head has more words than a piece may. */
+static inline size_t cgx_uniform_used(const unsigned char *piece, size_t count)
+{
+    uint64_t words = cgx_uniform_head_of(piece).words;
 
-/* The total of SUMS, which are changed: for d = 1, 2, 4, ... sum i + d is added to sum i, of all i
- * that are multiples of 2 d. */
-double cgx_uniform_total(double sums[CGX_UNIFORM_SUMS]);
+    if (words > cgx_uniform_most_words(count))
+        return 0;
+    return cgx_uniform_layout_of(count).words + cgx_uniform_aligned(words * sizeof(uint64_t));
+}
 
 /* ---- arithmetic ---- */
 
@@ -177,12 +179,6 @@ CGX_QUANT float cgx_uniform_step(double energy, double count, double error)
     return step < (double)CGX_UNIFORM_LEAST_STEP  ? CGX_UNIFORM_LEAST_STEP
            : step > (double)CGX_UNIFORM_MOST_STEP ? CGX_UNIFORM_MOST_STEP
                                                   : (float)step;
-}
-
-/* Whether pieces can have STEP; 0: the one that follows from ERROR. */
-CGX_QUANT int cgx_uniform_is_usable(float step, float error)
-{
-    return step == 0 ? error > 0 && error < INFINITY : cgx_uniform_is_step(step);
 }
 
 /* The step of a group: STEP, of its piece, times 2^EXPONENT; infinite if beyond float32. STEP must
