@@ -128,15 +128,6 @@ CGX_DEVICE bool read_words(struct cgx_uniform_reader *reader, struct cgx_read_ro
     return true;
 }
 
-/* Whether a block of KIND, which has a form, may have FORM. */
-CGX_DEVICE bool may_have(uint32_t kind, uint32_t form)
-{
-    const bool is_wide = form >= CGX_UNIFORM_WIDE_FORM;
-
-    return form < CGX_UNIFORM_FORMS && (form <= CGX_UNIFORM_NONE || form >= CGX_UNIFORM_NIBBLES) &&
-           (kind == CGX_UNIFORM_SPARSE || is_wide == (kind == CGX_UNIFORM_WIDE));
-}
-
 /* Reads the forms, masks and nibbles of special blocks. */
 CGX_DEVICE bool read_specials(struct cgx_uniform_reader *reader, struct cgx_read_row *row)
 {
@@ -151,7 +142,7 @@ CGX_DEVICE bool read_specials(struct cgx_uniform_reader *reader, struct cgx_read
         return false;
     if (has_form)
         row->form = row_bits_at(words, at) & 31;
-    if (__ballot_sync(CGX_WARP, has_form && !may_have(row->kind, row->form)) != 0)
+    if (__ballot_sync(CGX_WARP, has_form && !cgx_uniform_may_have(row->kind, row->form)) != 0)
         return false;
     masks = is_special ? cgx_uniform_planes(row->form) : 0;
     if (!find_block_bits(reader, is_special ? bits_of_masks(row->form, count) : 0, &at))

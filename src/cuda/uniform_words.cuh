@@ -7,12 +7,6 @@
 
 #include "cuda/uniform_codes.cuh"
 
-/* The same bits for all NaN. */
-CGX_DEVICE uint32_t raw_bits(float value)
-{
-    return value == value ? cgx_float_bits(value) : CGX_NAN_FLOAT32;
-}
-
 /* Writes the part that is whole words. */
 CGX_DEVICE void put_words(uint32_t *room, const struct cgx_uniform_row *row, const float *values)
 {
@@ -32,7 +26,7 @@ CGX_DEVICE void put_words(uint32_t *room, const struct cgx_uniform_row *row, con
         CGX_BRANCH;
 #pragma unroll
         for (uint32_t i = 0; i < CGX_LANE; i++)
-            room[odd * CGX_LANE + i] = raw_bits(values[i]);
+            room[odd * CGX_LANE + i] = cgx_uniform_raw(values[i]);
     }
 }
 

@@ -34,7 +34,7 @@ static bool count_blocks(const unsigned char *piece, size_t bytes, uint64_t coun
     memcpy(&end, piece + layout.ends + (layout.groups - 1) * sizeof end, sizeof end);
     if (end != cgx_uniform_head_of(piece).words)
         return false;
-    for (size_t b = 0; b < layout.blocks; b++)
+    for (size_t b = 0; b * CGX_UNIFORM_BLOCK < count; b++)
         kinds_sent[piece[layout.kinds + b / 2] >> b % 2 * 4 & 15]++;
     return true;
 }

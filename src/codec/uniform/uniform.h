@@ -95,7 +95,7 @@ struct cgx_uniform_head {
 
 /* Offsets of the parts of a piece in bytes from its start, multiples of 16. */
 struct cgx_uniform_layout {
-    size_t groups, blocks;
+    size_t groups;
     size_t ends;      /* 32 bits per group: the number of words up to its end */
     size_t exponents; /* 8 bits per group: its step is 2^EXPONENT times the piece's, as stored */
     size_t kinds;     /* 64 bits per group, 4 per block */
@@ -112,7 +112,6 @@ CGX_QUANT struct cgx_uniform_layout cgx_uniform_layout_of(size_t count)
     struct cgx_uniform_layout layout;
 
     layout.groups = (count + CGX_UNIFORM_GROUP - 1) / CGX_UNIFORM_GROUP;
-    layout.blocks = (count + CGX_UNIFORM_BLOCK - 1) / CGX_UNIFORM_BLOCK;
     layout.ends = sizeof(struct cgx_uniform_head);
     layout.exponents = layout.ends + cgx_uniform_aligned(layout.groups * sizeof(uint32_t));
     layout.kinds = layout.exponents + cgx_uniform_aligned(layout.groups);
@@ -257,13 +256,7 @@ CGX_QUANT uint32_t cgx_uniform_shifted(uint32_t key, uint32_t shift)
  * element 16j + LANE of block BLOCK of the buffer. */
 CGX_QUANT uint32_t cgx_uniform_hash(uint32_t key, uint32_t block, uint32_t lane)
 {
-    uint32_t h = (16 * block + lane) * 0x9E3779B9u + (key & ~255u);
-
-    h ^= h >> 16;
-    h *= 0x85EBCA6Bu;
-    h ^= h >> 13;
-    h *= 0xC2B2AE35u;
-    return h ^ h >> 16;
+    return cgx_mix((16 * block + lane) * 0x9E3779B9u + (key & ~255u));
 }
 
 /* The dither for such a BYTE: an odd number of 512ths from -255 to 255. An element below a 512th of
@@ -310,6 +303,21 @@ CGX_QUANT uint32_t cgx_uniform_planes(uint32_t form)
 CGX_QUANT bool cgx_uniform_has_levels(uint32_t form)
 {
     return form != CGX_UNIFORM_PLAIN && form != CGX_UNIFORM_NONE;
+}
+
+/* Whether a block of KIND, which has its form among its words, may have FORM. */
+CGX_QUANT bool cgx_uniform_may_have(uint32_t kind, uint32_t form)
+{
+    const bool is_wide = form >= CGX_UNIFORM_WIDE_FORM;
+
+    return form < CGX_UNIFORM_FORMS && (form <= CGX_UNIFORM_NONE || form >= CGX_UNIFORM_NIBBLES) &&
+           (kind == CGX_UNIFORM_SPARSE || is_wide == (kind == CGX_UNIFORM_WIDE));
+}
+
+/* An element of a raw block, with the same bits for all NaN. */
+CGX_QUANT uint32_t cgx_uniform_raw(float value)
+{
+    return value == value ? cgx_float_bits(value) : CGX_NAN_FLOAT32;
 }
 
 #endif

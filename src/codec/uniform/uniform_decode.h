@@ -63,14 +63,6 @@ INLINE bool find_blocks(unsigned blocks, uint64_t kinds, struct reader *reader, 
     return true;
 }
 
-INLINE bool may_have(unsigned kind, unsigned form)
-{
-    const bool is_wide = form >= CGX_UNIFORM_WIDE_FORM;
-
-    return form < CGX_UNIFORM_FORMS && (form <= CGX_UNIFORM_NONE || form >= CGX_UNIFORM_NIBBLES) &&
-           (kind == CGX_UNIFORM_SPARSE || is_wide == (kind == CGX_UNIFORM_WIDE));
-}
-
 /* Reads the forms, masks and nibbles of special blocks. */
 static __attribute__((noinline)) bool get_specials(uint64_t kinds, struct reader *reader,
                                                    struct decoded *all)
@@ -83,7 +75,7 @@ static __attribute__((noinline)) bool get_specials(uint64_t kinds, struct reader
         if (!has_bits(reader, CGX_UNIFORM_FORM_BITS))
             return false;
         all->opened[b].form = (unsigned)get_bits(reader, CGX_UNIFORM_FORM_BITS);
-        if (!may_have(kind, all->opened[b].form))
+        if (!cgx_uniform_may_have(kind, all->opened[b].form))
             return false;
         all->planes[b] = cgx_uniform_planes(all->opened[b].form);
     }

@@ -231,13 +231,9 @@ INLINE uint64_t *put_words(const struct cgx_uniform_group *group, const cgx_floa
         } else if (kind == CGX_UNIFORM_SPARSE) {
             *words++ = all->specials[b].of;
         } else if (kind == CGX_UNIFORM_RAW) {
-            for (unsigned i = 0; i < CGX_UNIFORM_BLOCK; i += 2) {
-                uint32_t low = cgx_float_bits(values[i]), high = cgx_float_bits(values[i + 1]);
-
-                low = values[i] == values[i] ? low : CGX_NAN_FLOAT32;
-                high = values[i + 1] == values[i + 1] ? high : CGX_NAN_FLOAT32;
-                *words++ = (uint64_t)high << 32 | low;
-            }
+            for (unsigned i = 0; i < CGX_UNIFORM_BLOCK; i += 2)
+                *words++ =
+                    (uint64_t)cgx_uniform_raw(values[i + 1]) << 32 | cgx_uniform_raw(values[i]);
         }
     }
     return words;

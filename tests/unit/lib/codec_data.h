@@ -74,7 +74,7 @@ static inline float data_scale(const struct cgx_piece *piece, const unsigned cha
         memcpy(&header, data + k * CGX_BUCKET_HEADER_BYTES, sizeof header);
         return cgx_header_scale(header);
     }
-    for (size_t b = 16 * k; b < 16 * k + 16 && b < layout.blocks; b++) {
+    for (size_t b = 16 * k; b < 16 * k + 16 && b * CGX_UNIFORM_BLOCK < piece->count; b++) {
         unsigned kind = data[layout.kinds + b / 2] >> b % 2 * 4 & 15;
 
         if (kind == CGX_UNIFORM_POISON)

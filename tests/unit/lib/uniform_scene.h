@@ -216,7 +216,7 @@ static void note_kinds(const struct plan *plan, enum cgx_operation operation,
     for (size_t i = 0; i < PIECES; i++) {
         struct cgx_uniform_layout layout = cgx_uniform_layout_of(plan->counts[i]);
 
-        for (size_t b = 0; b < layout.blocks; b++)
+        for (size_t b = 0; b * CGX_UNIFORM_BLOCK < plan->counts[i]; b++)
             seen[operation == CGX_REDUCE] |=
                 1u << (payload[plan->pieces[i].offset + layout.kinds + b / 2] >> b % 2 * 4 & 15);
     }
