@@ -137,12 +137,14 @@ static enum cgx_status run_operation(const struct cgx_host_kernels *kernels,
                                      const struct cgx_work *work, union cgx_float_state *caller)
 {
     cgx_bucket_values values, addend;
-    double sums[CGX_UNIFORM_SUMS];
+    double sums[CGX_UNIFORM_SUMS], noise;
     struct cgx_walk walk = {.kernels = kernels,
                             .coding = work->coding,
+                            .key = cgx_call_key(work->coding->call),
                             .values = values,
                             .addend = addend,
                             .sums = sums,
+                            .noise = &noise,
                             .caller = caller};
 
     if (work->operation > CGX_DECODE)

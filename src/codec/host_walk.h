@@ -18,7 +18,9 @@ struct cgx_walk {
     unsigned plane[CGX_PLANES]; /* bits per element */
     uint32_t key;               /* the key of the call (cgx_call_key) */
     float *values, *addend;     /* space for the elements of one bucket each */
-    double *sums; /* space for CGX_UNIFORM_SUMS sums, while a uniform piece is encoded */
+    /* While a uniform piece is encoded: space for CGX_UNIFORM_SUMS sums, and for the mean square of
+     * the errors that its values already have. */
+    double *sums, *noise;
     union cgx_float_state *caller;
     size_t passed;
 };

@@ -102,7 +102,9 @@ static double total_of(double sums[CGX_UNIFORM_SUMS])
 }
 
 /* The head of a piece with STEP before its first group is written: its energy is that of the
- * sources only. */
+ * sources only. Sets the walk's noise, that of the sources: each quantisation of an element has a
+ * uniform error of up to half a step. Energies leave these errors out; otherwise step sizes would
+ * grow for ever if sums are quantised again and again. */
 static struct cgx_uniform_head new_head(const struct cgx_walk *walk, const struct cgx_work *work,
                                         float step)
 {
@@ -113,6 +115,7 @@ static struct cgx_uniform_head new_head(const struct cgx_walk *walk, const struc
         .elements = walk->piece->count};
     uint32_t shift = 0;
 
+    *walk->noise = 0;
     for (size_t p = 0; work->operation == CGX_REDUCE && p < work->nsources; p++) {
         struct cgx_uniform_head source;
 
@@ -122,6 +125,8 @@ static struct cgx_uniform_head new_head(const struct cgx_walk *walk, const struc
         shift += cgx_uniform_shift(source.key, source.step, step);
         head.energy += source.energy;
         head.elements += source.elements;
+        *walk->noise += (double)source.step * (double)source.step * (double)source.elements /
+                        (12 * (double)walk->piece->count);
     }
     head.key = cgx_uniform_shifted(head.key, shift);
     return head;
@@ -164,26 +169,6 @@ static float estimate_step(const struct cgx_walk *walk, const struct cgx_work *w
             energy += (double)step * (double)step * count / (12 * error);
     }
     return cgx_uniform_step(energy, count, error);
-}
-
-/* The mean square of the errors that the sources of a sum already have: each quantisation of an
- * element has a uniform error of up to half a step. Energies leave these errors out; otherwise step
- * sizes would grow for ever if sums are quantised again and again. */
-static double source_noise(const struct cgx_walk *walk, const struct cgx_work *work)
-{
-    const struct cgx_piece *piece = walk->piece;
-    double noise = 0;
-
-    for (size_t p = 0; p < work->nsources; p++) {
-        struct cgx_uniform_head source;
-
-        if (cgx_walk_unquantised(walk, work, p, piece->first))
-            continue;
-        source = cgx_uniform_head_of(work->sources[p] + piece->offset);
-        noise += (double)source.step * (double)source.step * (double)source.elements /
-                 (12 * (double)piece->count);
-    }
-    return noise;
 }
 
 /* Writes the head of a piece, and zeros to all parts between the head and the words. */
@@ -229,16 +214,15 @@ static size_t encode_group(const struct cgx_walk *walk, const struct cgx_bucket 
     return count;
 }
 
-/* Quantises VALUES as a group and writes it behind the groups before it. NOISE is the mean square
- * of the errors that the values already have. */
+/* Quantises VALUES as a group and writes it behind the groups before it. */
 static void quantise_group(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                           const struct place *place, const cgx_float32 *values, double noise,
-                           bool is_sum, unsigned char *payload)
+                           const struct place *place, const cgx_float32 *values, bool is_sum,
+                           unsigned char *payload)
 {
     struct cgx_uniform_head head = cgx_uniform_head_of(payload + place->piece);
     float squares = walk->kernels->norm(values), part = walk->coding->floor;
     int32_t least = 0;
-    double energy = (double)squares - (double)bucket->count * noise;
+    double energy = (double)squares - (double)bucket->count * *walk->noise;
     uint64_t kinds;
     uint32_t end;
 
@@ -271,7 +255,7 @@ static enum cgx_status encode_elements(const struct cgx_walk *walk, const struct
     if (place.index == 0 && begin_piece(walk, work, &place) != CGX_OK)
         return CGX_ERR_INVALID;
     cgx_walk_prefetch(elements, bucket->count * cgx_dtype_size(walk->coding->dtype));
-    quantise_group(walk, bucket, &place, cgx_history_widened(walk, work, bucket, elements, room), 0,
+    quantise_group(walk, bucket, &place, cgx_history_widened(walk, work, bucket, elements, room),
                    false, work->out);
     return CGX_OK;
 }
@@ -366,7 +350,7 @@ static enum cgx_status reduce_group(const struct cgx_walk *walk, const struct cg
     }
     for (size_t i = bucket->count; i < CGX_UNIFORM_GROUP; i++)
         sum[i] = -0.0f;
-    quantise_group(walk, bucket, &place, sum, source_noise(walk, work), true, work->out);
+    quantise_group(walk, bucket, &place, sum, true, work->out);
     return CGX_OK;
 }
 
