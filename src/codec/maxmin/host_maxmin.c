@@ -85,9 +85,9 @@ static void encode_constant(const struct cgx_walk *walk, const struct cgx_bucket
 }
 
 static void write_bucket(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                         struct cgx_host_range range, const cgx_float32 *values,
-                         unsigned char *payload)
+                         const cgx_float32 *values, unsigned char *payload)
 {
+    const struct cgx_host_range range = walk->kernels->range(values, bucket->count);
     unsigned bits = walk->piece->bits;
     unsigned char *codes[CGX_PLANES];
 
@@ -122,7 +122,7 @@ static enum cgx_status encode_bucket(const struct cgx_walk *walk, const struct c
         walk->kernels->widen[dtype](elements, bucket->count, walk->values);
         values = walk->values;
     }
-    write_bucket(walk, bucket, walk->kernels->range(values, bucket->count), values, payload);
+    write_bucket(walk, bucket, values, payload);
     return CGX_OK;
 }
 
@@ -149,12 +149,11 @@ static enum cgx_status decode_bucket(const struct cgx_walk *walk, const struct c
     return CGX_OK;
 }
 
-/* ---- sums ---- */
+/* ---- reduce ---- */
 
-/* Sums the sources of a bucket into the walk's values. A poisoned source has a NaN scale, which
- * makes its levels and the sum NaN. CGX_ERR_FORMAT as from read_header. */
-static enum cgx_status sum_bucket(const struct cgx_walk *walk, const struct cgx_work *work,
-                                  const struct cgx_bucket *bucket)
+/* A poisoned source has a NaN scale, which makes its levels and the sum NaN. */
+static enum cgx_status reduce_bucket(const struct cgx_walk *walk, const struct cgx_work *work,
+                                     const struct cgx_bucket *bucket)
 {
     for (size_t p = 0; p < work->nsources; p++) {
         const unsigned char *source = work->sources[p];
@@ -169,18 +168,7 @@ static enum cgx_status sum_bucket(const struct cgx_walk *walk, const struct cgx_
             return CGX_ERR_FORMAT;
         read_levels(walk, bucket, &scale, source, p > 0, walk->values);
     }
-    return CGX_OK;
-}
-
-/* ---- reduce ---- */
-
-static enum cgx_status reduce_bucket(const struct cgx_walk *walk, const struct cgx_work *work,
-                                     const struct cgx_bucket *bucket)
-{
-    if (sum_bucket(walk, work, bucket) != CGX_OK)
-        return CGX_ERR_FORMAT;
-    write_bucket(walk, bucket, walk->kernels->range(walk->values, bucket->count), walk->values,
-                 work->out);
+    write_bucket(walk, bucket, walk->values, work->out);
     return CGX_OK;
 }
 
