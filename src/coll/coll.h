@@ -67,7 +67,6 @@ struct cgx_coll {
         uint32_t hash;               /* hash of the plan and the history's age, in every message */
         bool begun;                  /* the backend has begun */
         unsigned slice;              /* number of the current slice */
-        bool puts_off;               /* the host works while messages are under way */
         unsigned started;            /* slices started so far */
         struct cgx_slice *undecoded; /* the last finished slice, if it is still to be decoded */
         /* Polled by the host codec while messages are under way. */

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "codec/encoding.h"
 #include "util/log.h"
 
 /* ---- packed messages ---- */
@@ -17,8 +16,8 @@ static bool may_pack(const struct cgx_slice *slice, int peer)
     return !cgx_exchange_shares(&slice->coll->transports, peer);
 }
 
-/* Packs the message of BLOCK if it has pieces of variable size; returns whether the message is
- * packed. All peers are sent the same message. */
+/* Packs the message of BLOCK, which has pieces of variable size, unless it is already; returns
+ * whether it is packed. All peers are sent the same message. */
 static bool pack_message(struct cgx_slice *slice, struct cgx_block block)
 {
     const struct cgx_scratch *scratch = slice->coll->scratch;
@@ -31,7 +30,7 @@ static bool pack_message(struct cgx_slice *slice, struct cgx_block block)
         return packed->message != NULL;
     packed->block = block;
     packed->message = NULL;
-    if (most > scratch->reserved.packed - packed->taken || !cgx_extent_has_variable_size(&extent))
+    if (most > scratch->reserved.packed - packed->taken)
         return false;
     packed->bytes =
         cgx_pack(&extent, payload, scratch->packed + packed->taken + CGX_MESSAGE_HEADER_BYTES);
@@ -103,7 +102,7 @@ static void seal_message(struct cgx_slice *slice, struct cgx_transfer *transfer)
 
     if (slice->number == 0 && cgx_slice_is_early(slice))
         memcpy(header.sketch, slice->coll->sketch.signs, sizeof header.sketch);
-    if (present && may_pack(slice, transfer->peer) && pack_message(slice, transfer->block)) {
+    if (present && transfer->has_variable_size && pack_message(slice, transfer->block)) {
         header.flags = CGX_MESSAGE_PACKED;
         header.bytes = slice->packed.bytes;
         transfer->data = slice->packed.message;

@@ -85,7 +85,8 @@ static void trace_slice(const struct cgx_slice *slice)
 
 /* ---- work during exchanges ---- */
 
-static bool is_by_host(const struct cgx_coll *coll)
+/* Whether the host does the work, and so puts it off until messages are under way. */
+static bool puts_off(const struct cgx_coll *coll)
 {
     return coll->vote == CGX_ABLE && coll->backend == cgx_backend_host();
 }
@@ -197,10 +198,10 @@ static void make_current(struct cgx_coll *coll, unsigned number)
     struct cgx_slice *slice = slice_of(coll, number);
 
     /* The messages of the last slice report losses, which must be known before they are sent. */
-    if (number > 0 && (!coll->state.puts_off || number + 1 == coll->schedule->slices))
+    if (number > 0 && (!puts_off(coll) || number + 1 == coll->schedule->slices))
         do_all_put_off_work(coll);
     coll->state.slice = number;
-    if (!coll->state.puts_off)
+    if (!puts_off(coll))
         do_all_put_off_work(coll);
     /* The messages of this slice say to all ranks what only some know. */
     if (coll->state.lost || coll->state.held)
@@ -286,7 +287,6 @@ void cgx_coll_begin(struct cgx_coll *coll)
     coll->size = 0;
     begin_backend(coll);
     look_at_input(coll);
-    coll->state.puts_off = is_by_host(coll);
     start_next_slice(coll);
     make_current(coll, 0);
 }
