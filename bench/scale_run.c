@@ -35,12 +35,13 @@ static bool find_units(void)
 static unsigned char part_of(unsigned rank)
 {
     enum { CHUNK = 1, UNITS = 2, COLUMN_UNITS = 4 };
-    unsigned chunk = cgx_shape_chunk_of(&scale_world.schedule.program.shape, rank);
-    unsigned rows = scale_world.schedule.program.shape.grid.rows;
+    const struct cgx_program program = cgx_program_of(&scale_world.schedule.program.shape, rank);
+    unsigned chunk, rows = program.shape.grid.rows;
     unsigned char part = CHUNK;
 
-    if (chunk == CGX_NO_CHUNK)
+    if (!program.owns)
         return 0;
+    chunk = cgx_program_chunk(&program, program.parts - 1);
     part |= scale_world.has_units[chunk] ? UNITS : 0;
     for (unsigned row = 0; row < rows && !(part & COLUMN_UNITS); row++)
         part |= scale_world.has_units[chunk / rows * rows + row] ? COLUMN_UNITS : 0;

@@ -3,17 +3,6 @@
 
 #include "coll/program.h"
 
-uint32_t cgx_shape_chunk_of(const struct cgx_shape *shape, unsigned rank)
-{
-    unsigned node = shape->nodes->node[rank], local = shape->nodes->local[rank];
-    unsigned row = cgx_node_grid_row(&shape->grid, node);
-    unsigned column = node - cgx_node_grid_first(&shape->grid, row);
-
-    if (local >= shape->shards || column >= shape->grid.columns)
-        return CGX_NO_CHUNK;
-    return (local * shape->grid.columns + column) * shape->grid.rows + row;
-}
-
 /* ---- places ---- */
 
 /* The place of ITEM among COUNT items that stand in their own order, except that OWN, if it is one

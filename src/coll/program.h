@@ -78,10 +78,6 @@ static inline unsigned cgx_shape_chunks(const struct cgx_shape *shape)
     return shape->shards * shape->grid.columns * shape->grid.rows;
 }
 
-/* The chunk that RANK owns; CGX_NO_CHUNK if it owns none. */
-#define CGX_NO_CHUNK UINT32_MAX
-uint32_t cgx_shape_chunk_of(const struct cgx_shape *shape, unsigned rank);
-
 /* ---- programs ---- */
 
 /* The parts at places [first, end). */

@@ -100,11 +100,15 @@ static bool move(unsigned a, unsigned b, unsigned round)
 static bool is_owner(const struct rank *self, const struct cgx_shape *shape, unsigned rank)
 {
     const struct cgx_block own = cgx_program_sum(&self->program, self->program.levels);
-    const uint32_t chunk = cgx_shape_chunk_of(shape, rank);
+    const unsigned node = shape->nodes->node[rank], local = shape->nodes->local[rank];
+    const unsigned row = cgx_node_grid_row(&shape->grid, node);
+    const unsigned column = node - cgx_node_grid_first(&shape->grid, row);
 
-    return chunk == CGX_NO_CHUNK ? cgx_block_is_empty(own)
-                                 : own.first + 1 == own.end && own.end == self->program.parts &&
-                                       self->part[own.first].chunk == chunk;
+    if (local >= shape->shards || column >= shape->grid.columns)
+        return cgx_block_is_empty(own);
+    return own.first + 1 == own.end && own.end == self->program.parts &&
+           self->part[own.first].chunk ==
+               (local * shape->grid.columns + column) * shape->grid.rows + row;
 }
 
 static bool is_right(const struct cgx_shape *shape)
