@@ -44,7 +44,6 @@ struct cgx_record {
     double square, norm;            /* of errors and of exact sums */
 };
 
-/* Begins RECORD, of REQUEST. */
 static inline void cgx_record_begin(struct cgx_record *record, const struct cgx_request *request)
 {
     memset(record, 0, offsetof(struct cgx_record, outcome));

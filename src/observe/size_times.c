@@ -62,20 +62,18 @@ static void add_sample(struct samples *samples, int64_t nanoseconds)
     samples->last[samples->calls++ % CGX_SIZE_SAMPLES] = nanoseconds;
 }
 
-void cgx_size_times_exact(const struct cgx_record *record)
+void cgx_size_times_add(const struct cgx_record *record)
 {
-    if (record->reason != CGX_REASON_NOT_RECURRING && record->reason != CGX_REASON_LOOKED_AT &&
-        record->reason != CGX_REASON_SLOWER)
+    const bool is_exact = record->reason != CGX_REASON_NONE;
+    struct size *size;
+
+    if (is_exact && record->reason != CGX_REASON_NOT_RECURRING &&
+        record->reason != CGX_REASON_LOOKED_AT && record->reason != CGX_REASON_SLOWER)
         return;
     pthread_mutex_lock(&lock);
-    add_sample(&find_size(record->request)->exact, cgx_span_nanoseconds(&record->exact));
-    pthread_mutex_unlock(&lock);
-}
-
-void cgx_size_times_compressed(const struct cgx_record *record)
-{
-    pthread_mutex_lock(&lock);
-    add_sample(&find_size(record->request)->compressed, cgx_span_nanoseconds(&record->run));
+    size = find_size(record->request);
+    add_sample(is_exact ? &size->exact : &size->compressed,
+               cgx_span_nanoseconds(is_exact ? &record->exact : &record->run));
     pthread_mutex_unlock(&lock);
 }
 

@@ -105,8 +105,6 @@ void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurr
     unsigned long long before;
     bool begins;
 
-    if (!stats)
-        return;
     pthread_mutex_lock(&stats->lock);
     stats->evidence = cgx_recurrence_evidence(recurrence, &stats->established);
     stats->step = cgx_recurrence_period(recurrence);

@@ -65,7 +65,7 @@ struct cgx_stats *cgx_stats_create(cgx_mpi_comm comm, int size);
 /* The communicator was freed; its statistics are kept until the program ends. */
 void cgx_stats_end(struct cgx_stats *stats);
 
-/* Counts a call. STATS is not NULL. */
+/* Counts a call. STATS is not NULL, here and below. */
 void cgx_stats_count(struct cgx_stats *stats, const struct cgx_record *record);
 
 /* Takes what RECURRENCE knows of the step when a call comes; BEGINS_STEP: the call begins a step.

@@ -60,12 +60,6 @@ static void forget_stats(const struct cgx_stats *stats)
     world.unlisted++;
 }
 
-static void free_stats(struct cgx_stats *stats)
-{
-    pthread_mutex_destroy(&stats->lock);
-    cgx_sparse_unmap(stats, sizeof *stats);
-}
-
 void cgx_stats_end(struct cgx_stats *stats)
 {
     bool keep;
@@ -78,8 +72,10 @@ void cgx_stats_end(struct cgx_stats *stats)
     if (!keep)
         forget_stats(stats);
     pthread_mutex_unlock(&lock);
-    if (!keep)
-        free_stats(stats);
+    if (keep)
+        return;
+    pthread_mutex_destroy(&stats->lock);
+    cgx_sparse_unmap(stats, sizeof *stats);
 }
 
 /* ---- writing ---- */

@@ -89,7 +89,7 @@ static void count_exact(const struct cgx_record *record)
         return;
     count_call(&large[record->reason], bytes, nanoseconds);
     count_call(&all_large, bytes, nanoseconds);
-    cgx_size_times_exact(record);
+    cgx_size_times_add(record);
     if (cgx_config()->stats_path[0] != '\0')
         cgx_totals_count_kind(record);
     if (atomic_load(&compressed.sent.calls) == 0 &&
@@ -122,7 +122,7 @@ void cgx_totals_count(const struct cgx_record *record)
         count_served(&observed, record, atomic_load(&all_large.calls));
     } else {
         count_served(&compressed, record, atomic_load(&all_large.calls) + 1);
-        cgx_size_times_compressed(record);
+        cgx_size_times_add(record);
     }
 }
 

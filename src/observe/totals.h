@@ -75,13 +75,10 @@ struct cgx_size_times {
     } exact, compressed;
 };
 
-/* Adds a large sum that was exact. Counts it only if its reason is one that all sums of a step have
- * before they are compressed, or that they are faster: sums that stay exact by a rule may have
- * another place in the step. */
-void cgx_size_times_exact(const struct cgx_record *record);
-
-/* Adds a sum that was compressed. */
-void cgx_size_times_compressed(const struct cgx_record *record);
+/* Adds a large sum that was exact, or a compressed one. Counts exact ones only if their reason is
+ * one that all sums of a step have before they are compressed, or that they are faster: sums that
+ * stay exact by a rule may have another place in the step. */
+void cgx_size_times_add(const struct cgx_record *record);
 
 /* Sets *TIMES to the INDEXth size, from 0, with at least CGX_SIZE_LEAST sums of each kind; false
  * behind the last. */

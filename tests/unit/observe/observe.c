@@ -141,7 +141,7 @@ static void add(unsigned calls, cgx_mpi_count elements, enum cgx_reason reason, 
 
     *span = (struct cgx_span){1, 1 + nanoseconds};
     for (unsigned i = 0; i < calls; i++)
-        (reason ? cgx_size_times_exact : cgx_size_times_compressed)(&record);
+        cgx_size_times_add(&record);
 }
 
 static bool is_about(double seconds, int64_t nanoseconds)
