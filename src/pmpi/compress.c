@@ -3,28 +3,13 @@
 
 #include "pmpi/call.h"
 
-#include "codec/history.h"
 #include "coll/coll.h"
-#include "comm/callsites.h"
 #include "comm/decide.h"
 #include "comm/private_comm.h"
 #include "cuda/peers.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
-#include "observe/record.h"
 #include "util/trace.h"
-
-/* ---- before the sum ---- */
-
-/* Refuses the call if payloads come by PULL, as on all ranks, and this one cannot do that. */
-static void check_pull(enum cgx_pull pull, struct cgx_capability *capability)
-{
-    if (pull == CGX_PULL_DEVICE && !capability->refusal &&
-        cgx_cuda_connection(capability->backend) != pull)
-        capability->refusal = CGX_REASON_PEERS;
-}
-
-/* ---- the sum ---- */
 
 static void run_sum(struct cgx_coll *coll, struct cgx_record *record)
 {
@@ -112,7 +97,10 @@ int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
 
     cgx_capability_get_backend(state, capability);
     coll.pull = cgx_connect_pull(kind, schedule, capability->backend);
-    check_pull(coll.pull, capability);
+    /* Then payloads come from device to device on all ranks. */
+    if (coll.pull == CGX_PULL_DEVICE && !capability->refusal &&
+        cgx_cuda_connection(capability->backend) != CGX_PULL_DEVICE)
+        capability->refusal = CGX_REASON_PEERS;
     coll.backend = capability->backend;
     coll.vote = cgx_capability_vote(capability);
     if (cgx_config_observes())
