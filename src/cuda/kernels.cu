@@ -1,8 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The kernels that kernels.h describes. They keep elements in registers from reading to writing.
- * NUMBER is the number of a tile among those of all pieces. */
+/* The kernels that kernels.h describes. They keep elements in registers from reading to writing. */
 #include "cuda/kernels.h"
 
 #include "cuda/sums.cuh"
@@ -34,10 +33,9 @@ CGX_DEVICE void copy_ranges(const struct cgx_kernel_args &args)
 
 /* ---- encode ---- */
 
-template <class Type>
-CGX_DEVICE void encode(const struct cgx_kernel_args &args, uint32_t number = blockIdx.x)
+template <class Type> CGX_DEVICE void encode(const struct cgx_kernel_args &args)
 {
-    const struct cgx_tile *tile = find_tile(args, number, sizeof(typename Type::element));
+    const struct cgx_tile *tile = find_tile(args, sizeof(typename Type::element));
     const bool is_exact = tile->bits == CGX_BITS_EXACT;
     const uint32_t bucket_size = is_exact ? CGX_KERNEL_TILE : CGX_MAXMIN_BUCKET;
     const struct cgx_place place = find_place(tile, bucket_size);
@@ -89,10 +87,9 @@ CGX_DEVICE bool load_levels(const struct cgx_kernel_args &args, const struct cgx
     return is_good;
 }
 
-template <class Type>
-CGX_DEVICE void decode(const struct cgx_kernel_args &args, uint32_t number = blockIdx.x)
+template <class Type> CGX_DEVICE void decode(const struct cgx_kernel_args &args)
 {
-    const struct cgx_tile *tile = find_tile(args, number, sizeof(typename Type::element));
+    const struct cgx_tile *tile = find_tile(args, sizeof(typename Type::element));
     const struct cgx_alignment alignment = alignment_of<Type>((int64_t)args.buffer);
     const bool is_exact = tile->bits == CGX_BITS_EXACT;
     const struct cgx_place place = find_place(tile, is_exact ? CGX_KERNEL_TILE : CGX_MAXMIN_BUCKET);
@@ -123,10 +120,9 @@ CGX_DEVICE void decode(const struct cgx_kernel_args &args, uint32_t number = blo
 
 /* ---- reduce ---- */
 
-template <class Type>
-CGX_DEVICE void reduce(const struct cgx_kernel_args &args, uint32_t number = blockIdx.x)
+template <class Type> CGX_DEVICE void reduce(const struct cgx_kernel_args &args)
 {
-    const struct cgx_tile *tile = find_tile(args, number, sizeof(typename Type::element));
+    const struct cgx_tile *tile = find_tile(args, sizeof(typename Type::element));
     uint32_t bucket_size = CGX_MAXMIN_BUCKET;
     struct cgx_place place = find_place(tile, bucket_size);
     cgx_values sums = {};

@@ -1,13 +1,13 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* History scaling (codec/history.h) of a bucket, by the warp that holds its elements. The
- * scales of a quad share a word. */
+/* History scaling (codec/history.h) of a bucket, by the warp that holds its elements. The scales of
+ * a quad share a word. */
 #ifndef CGX_CUDA_ROW_HISTORY_CUH
 #define CGX_CUDA_ROW_HISTORY_CUH
 
+#include "codec/history.h"
 #include "cuda/rows.cuh"
-#include "cuda/scales.cuh"
 
 /* The first element of the lane's quad K, counted in the bucket. */
 CGX_DEVICE uint32_t quad_at(const struct cgx_row_place *place, int k)
@@ -32,18 +32,24 @@ CGX_DEVICE void load_scales(const struct cgx_kernel_args &args, const struct cgx
     }
 }
 
+/* The code of the scale of the lane's element I. */
+CGX_DEVICE uint32_t scale_of(const uint32_t *scales, int i)
+{
+    return scales[i / CGX_QUAD] >> 8 * (i % CGX_QUAD) & 0xFFu;
+}
+
 CGX_DEVICE void divide_by_scales(const uint32_t *scales, float *values)
 {
 #pragma unroll
-    for (int k = 0; k < CGX_QUADS; k++)
-        divide_by(scales[k], values + k * CGX_QUAD);
+    for (int i = 0; i < CGX_LANE; i++)
+        values[i] *= cgx_history_inverse(scale_of(scales, i));
 }
 
 CGX_DEVICE void multiply_by_scales(const uint32_t *scales, float *values)
 {
 #pragma unroll
-    for (int k = 0; k < CGX_QUADS; k++)
-        multiply_by(scales[k], values + k * CGX_QUAD);
+    for (int i = 0; i < CGX_LANE; i++)
+        values[i] *= cgx_history_scale(scale_of(scales, i));
 }
 
 /* Sets missing elements to zero. */
@@ -56,11 +62,6 @@ CGX_DEVICE void clear_missing(const struct cgx_row_place *place, float *values)
     for (int i = 0; i < CGX_LANE; i++)
         if (quad_at(place, i / CGX_QUAD) + i % CGX_QUAD >= place->count)
             values[i] = 0;
-}
-
-CGX_DEVICE float add_lane(float sum, int distance)
-{
-    return sum + __shfl_xor_sync(CGX_WARP, sum, distance);
 }
 
 /* The sum of the values' squares: first columns of elements a quarter of a bucket apart, which are
@@ -82,22 +83,36 @@ CGX_DEVICE float bucket_norm(const float *values)
         halves[h] = (a[0] + a[1]) + (a[2] + a[3]);
 #pragma unroll
         for (int distance = 1; distance < 32; distance *= 2)
-            halves[h] = add_lane(halves[h], distance);
+            halves[h] += __shfl_xor_sync(CGX_WARP, halves[h], distance);
     }
     return halves[0] + halves[1];
 }
 
+/* The scales for SQUARES, a quad, as a word. FIRST is the number of its first element in the
+ * buffer.
+ */
+CGX_DEVICE uint32_t pack_scales(const float *squares, uint32_t key, uint32_t first)
+{
+    uint32_t word = 0;
+
+#pragma unroll
+    for (int j = 0; j < CGX_QUAD; j++)
+        word |= cgx_history_code(squares[j], cgx_history_random(key, first + j)) << 8 * j;
+    return word;
+}
+
 /* Updates the history with the sums VALUES, which are overwritten, if the bucket learns from the
- * call. As in history.cuh, scales are loaded again. */
+ * call. Scales are loaded again, rather than kept in registers. */
 CGX_DEVICE void enter_history(const struct cgx_kernel_args &args, const struct cgx_rows *rows,
                               const struct cgx_row_place *place, float *values)
 {
     const uint64_t first = bucket_at(rows, place);
+    float *const fit = args.fits + first / CGX_BUCKET_MOST;
     uint32_t scales[CGX_QUADS];
     struct cgx_history_lesson lesson;
     float quotients[CGX_LANE], squares;
 
-    if (!is_due(args, first))
+    if (!cgx_history_is_due(args.key, (uint32_t)first, *fit, args.age))
         return;
     clear_missing(place, values);
     squares = bucket_norm(values);
@@ -108,14 +123,14 @@ CGX_DEVICE void enter_history(const struct cgx_kernel_args &args, const struct c
     for (int i = 0; i < CGX_LANE; i++)
         quotients[i] = values[i];
     divide_by_scales(scales, quotients);
-    lesson = cgx_history_lesson(*fit_of(args, first), args.age, squares, bucket_norm(quotients),
-                                (float)place->count);
+    lesson =
+        cgx_history_lesson(*fit, args.age, squares, bucket_norm(quotients), (float)place->count);
     __syncwarp(); /* all lanes have read the fit; shuffles do not order memory accesses */
     if (place->lane == 0)
-        *fit_of(args, first) = lesson.fit;
+        *fit = lesson.fit;
 #pragma unroll
-    for (int k = 0; k < CGX_QUADS; k++)
-        find_squares(scales[k], lesson, values + k * CGX_QUAD);
+    for (int i = 0; i < CGX_LANE; i++)
+        values[i] = cgx_history_square(scale_of(scales, i), lesson, values[i]);
     clear_missing(place, values);
 #pragma unroll
     for (int k = 0; k < CGX_QUADS; k++)

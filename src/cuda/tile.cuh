@@ -70,20 +70,20 @@ CGX_DEVICE uint32_t find_entry(const Entry *entries, uint32_t count, uint32_t ti
     return first;
 }
 
-/* Fills TILE with tile INDEX of a piece in tiles of SPAN elements. The layout is that of
+/* Fills TILE with tile INDEX of a piece of elements of SIZE bytes. The layout is that of
  * cgx_piece_layout. */
-CGX_DEVICE void lay_out(const struct cgx_kernel_piece *piece, uint32_t index, uint32_t span,
-                        uint32_t size, struct cgx_tile *tile)
+CGX_DEVICE void lay_out(const struct cgx_kernel_piece *piece, uint32_t index, uint32_t size,
+                        struct cgx_tile *tile)
 {
-    uint64_t start = (uint64_t)index * span;
+    uint64_t start = (uint64_t)index * CGX_KERNEL_TILE;
     uint64_t left = piece->count - start;
     uint64_t elements = round_up(piece->count, CGX_CODES_MULTIPLE);
     uint64_t buckets = (piece->count + CGX_MAXMIN_BUCKET - 1) / CGX_MAXMIN_BUCKET;
     uint32_t bits = piece->bits;
-    bool is_last = left <= span;
+    bool is_last = left <= CGX_KERNEL_TILE;
 
     tile->first = piece->first + start;
-    tile->count = is_last ? (uint32_t)left : span;
+    tile->count = is_last ? (uint32_t)left : CGX_KERNEL_TILE;
     tile->bits = bits;
     tile->header_padding = is_last ? (uint32_t)(0 - buckets) % 4 : 0;
     tile->plane_padding = is_last && bits % 2 == 1 ? (uint32_t)(elements / 8) % 16 : 0;
@@ -99,19 +99,17 @@ CGX_DEVICE void lay_out(const struct cgx_kernel_piece *piece, uint32_t index, ui
         tile->headers = piece->offset + start * size;
 }
 
-/* Finds tile NUMBER, by one warp for the block. The tile stays in shared memory, so that fields
- * that are needed late take no registers before. */
-CGX_DEVICE const struct cgx_tile *find_tile(const struct cgx_kernel_args &args, uint32_t number,
-                                            uint32_t size)
+/* Finds the block's tile, by one warp. The tile stays in shared memory, so that fields that are
+ * needed late take no registers before. */
+CGX_DEVICE const struct cgx_tile *find_tile(const struct cgx_kernel_args &args, uint32_t size)
 {
     __shared__ struct cgx_tile found;
 
     if (threadIdx.x < 32) {
-        uint32_t piece = find_entry(args.pieces, args.npieces, number);
+        uint32_t piece = find_entry(args.pieces, args.npieces, blockIdx.x);
 
         if (threadIdx.x == 0)
-            lay_out(&args.pieces[piece], number - args.pieces[piece].tile, CGX_KERNEL_TILE, size,
-                    &found);
+            lay_out(&args.pieces[piece], blockIdx.x - args.pieces[piece].tile, size, &found);
     }
     __syncthreads();
     return &found;

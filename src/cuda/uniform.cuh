@@ -208,8 +208,7 @@ CGX_DEVICE void encode_uniform(const struct cgx_kernel_args &args)
     float values[CGX_LANE] = {}, squares = 0;
 
     if (place.count > 0) {
-        load_values<Type, KEPT>(args, &tile->rows, &place,
-                                row_elements<Type>(args, &tile->rows, &place), values);
+        load_values<Type, KEPT>(args, &tile->rows, &place, values);
         squares = leave_squares(&place, values, mark);
         transpose<true>(values);
     }
@@ -255,8 +254,7 @@ CGX_DEVICE void add_unquantised(const struct cgx_kernel_args &args,
 {
     float values[CGX_LANE];
 
-    load_values<Type, KEPT>(args, &tile->rows, place, row_elements<Type>(args, &tile->rows, place),
-                            values);
+    load_values<Type, KEPT>(args, &tile->rows, place, values);
     transpose<true>(values);
 #pragma unroll
     for (int i = 0; i < CGX_LANE; i++)

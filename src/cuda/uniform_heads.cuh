@@ -38,8 +38,7 @@ CGX_DEVICE void squares_uniform(const struct cgx_kernel_args &args)
 
     if (place.count == 0)
         return;
-    load_values<Type, KEPT>(args, &tile->rows, &place,
-                            row_elements<Type>(args, &tile->rows, &place), values);
+    load_values<Type, KEPT>(args, &tile->rows, &place, values);
     leave_squares(&place, values, args.marks + 1 + blockIdx.x);
 }
 
@@ -61,7 +60,6 @@ CGX_DEVICE double squares_of(const struct cgx_kernel_args &args,
     return total_of(sum);
 }
 
-/* Writes the step size of the block's piece. */
 CGX_DEVICE void write_step(const struct cgx_kernel_args &args)
 {
     const struct cgx_kernel_piece *piece = &args.pieces[blockIdx.x];

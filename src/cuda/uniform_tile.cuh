@@ -18,7 +18,7 @@ struct cgx_uniform_tile {
     uint32_t index; /* number of the tile in the piece */
 };
 
-/* The block's tile. */
+/* The block's tile. If find_uniform_tile had it, decoding with history would spill more. */
 CGX_DEVICE struct cgx_uniform_tile *tile_room()
 {
     __shared__ struct cgx_uniform_tile tile;
@@ -26,7 +26,7 @@ CGX_DEVICE struct cgx_uniform_tile *tile_room()
     return &tile;
 }
 
-/* Like find_tile. */
+/* Finds tile NUMBER, as find_tile does. */
 CGX_DEVICE const struct cgx_uniform_tile *find_uniform_tile(const struct cgx_kernel_args &args,
                                                             uint32_t number)
 {
@@ -101,17 +101,16 @@ template <bool TO_ROWS> CGX_DEVICE void transpose(float *values)
     }
 }
 
-/* Loads this lane's quads of the unquantised group at ELEMENTS, divided by their scales if there is
+/* Loads this lane's quads of the warp's group in the buffer, divided by their scales if there is
  * history. */
 template <class Type, enum kept KEPT>
 CGX_DEVICE void load_values(const struct cgx_kernel_args &args, const struct cgx_rows *rows,
-                            const struct cgx_row_place *place, const unsigned char *elements,
-                            float *values)
+                            const struct cgx_row_place *place, float *values)
 {
     struct cgx_quads<Type> quads;
     uint32_t scales[CGX_QUADS];
 
-    load_lane<Type>(elements, place, &quads);
+    load_lane<Type>(row_elements<Type>(args, rows, place), place, &quads);
     if (KEPT == HISTORY)
         load_scales(args, rows, place, scales);
     widen_quads<Type>(&quads, values);
