@@ -145,7 +145,7 @@ unbuilt += src/topo/hwloc.c
 endif
 cuda_sources = src/cuda/device_backend.c src/cuda/backends.c src/cuda/context.c src/cuda/driver.c src/cuda/exported.c \
 	src/cuda/host_decode.c src/cuda/host_memory.c src/cuda/launch.c src/cuda/memory.c \
-	src/cuda/module.c src/cuda/peers.c src/cuda/pick.c \
+	src/cuda/module.c src/cuda/peers.c \
 	src/cuda/pinned_pool.c src/cuda/work.c
 cuda_headers = src/cuda/context.h src/cuda/driver.h src/cuda/exported.h src/cuda/host_memory.h \
 	src/cuda/launch.h src/cuda/module.h src/cuda/work.h

@@ -55,11 +55,6 @@ static inline uint64_t cgx_kernel_tiles(const struct cgx_piece *piece)
     return (piece->count + CGX_KERNEL_TILE - 1) / CGX_KERNEL_TILE;
 }
 
-static inline uint64_t cgx_kernel_range_tiles(uint64_t words)
-{
-    return (words + CGX_KERNEL_RANGE_TILE - 1) / CGX_KERNEL_RANGE_TILE;
-}
-
 /* What a block that encodes or sums a tile of uniform pieces tells the others. The first mark
  * counts in WORDS the tiles that blocks have begun, in order; the next ones are those of the tiles.
  * WORDS are 0 before, and after cgx_heads. */

@@ -3,11 +3,11 @@
 
 #include "cuda/work.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cuda/host_memory.h"
-#include "cuda/kernels.h"
 #include "util/integers.h"
 #include "util/pages.h"
 
@@ -15,6 +15,7 @@
 #define STATUS_BYTES 64
 #define PAGE 4096
 #define ALIGNMENT 256 /* of tables in device memory, in bytes */
+#define WORD sizeof(uint32_t)
 
 const char cgx_cuda_backend_name[] = "cuda";
 
@@ -198,6 +199,36 @@ enum cgx_status cgx_cuda_launch_kernel(const struct cgx_cuda_work *work, CUfunct
 
     return CGX_CUDA_CALL(cuLaunchKernel, kernel, blocks, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0,
                          work->streams[CGX_STREAM_COMPUTE], parameters, NULL);
+}
+
+enum cgx_status cgx_cuda_read(const struct cgx_cuda_work *work, const struct cgx_strided *runs,
+                              unsigned char *to)
+{
+    const size_t shift = (uintptr_t)runs->at % WORD,
+                 words = cgx_divide_up(shift + runs->bytes, WORD);
+    struct cgx_cuda_picked *picked = work->picked;
+    struct cgx_kernel_args args = {
+        .payload = (unsigned char *)(uintptr_t)runs->at - shift,
+        .buffer = (void *)(uintptr_t)(work->picked_there + offsetof(struct cgx_cuda_picked, words)),
+        .ranges = (const void *)(uintptr_t)work->picked_there,
+        .nranges = (uint32_t)runs->count};
+    enum cgx_status status;
+
+    if (runs->count > CGX_READ_RUNS || runs->bytes > CGX_READ_BYTES)
+        return CGX_ERR_INVALID;
+    /* A range has one tile. */
+    for (size_t i = 0; i < runs->count; i++)
+        picked->ranges[i] = (struct cgx_kernel_range){.offset = i * runs->stride,
+                                                      .to = i * words * WORD,
+                                                      .words = (uint32_t)words,
+                                                      .tile = (uint32_t)i};
+    status = cgx_cuda_launch_kernel(work, work->module->ranges, args.nranges, &args);
+    if (status == CGX_OK)
+        status = CGX_CUDA_CALL(cuStreamSynchronize, work->streams[CGX_STREAM_COMPUTE]);
+    for (size_t i = 0; status == CGX_OK && i < runs->count; i++)
+        memcpy(to + i * runs->bytes, (unsigned char *)&picked->words[i * words] + shift,
+               runs->bytes);
+    return status;
 }
 
 static void destroy_event(CUevent event)

@@ -98,8 +98,8 @@ enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *a
  * gone or broken. */
 enum cgx_status cgx_cuda_work_enter(const struct cgx_cuda_work *work);
 
-/* Copies RUNS of a caller's buffer to TO, one behind the other, when the queued work is done;
- * WORK's context is current. */
+/* Copies RUNS of a caller's buffer to TO, one behind the other, by one kernel, when the queued work
+ * is done; WORK's context is current. */
 enum cgx_status cgx_cuda_read(const struct cgx_cuda_work *work, const struct cgx_strided *runs,
                               unsigned char *to);
 

@@ -56,7 +56,7 @@ static struct part fill_ranges(const struct kernels_job *job, struct tables *tab
                                                       .to = job->ranges[i].offset,
                                                       .words = words,
                                                       .tile = part.tiles};
-        part.tiles += (uint32_t)cgx_kernel_range_tiles(words);
+        part.tiles += (uint32_t)cgx_bucket_count(words, CGX_KERNEL_RANGE_TILE);
     }
     return part;
 }
