@@ -20,50 +20,34 @@ __asm__(".section .rodata\n"
         ".previous\n");
 extern const unsigned char cgx_cuda_kernels[] __attribute__((visibility("hidden")));
 
-static const char *const types[] = {"float32", "float16", "bfloat16"};
-
 static enum cgx_status get_kernel(CUmodule module, const char *name, CUfunction *kernel)
 {
-    CUresult code = cgx_cuda()->cuModuleGetFunction(kernel, module, name);
-
-    return code == CUDA_SUCCESS ? CGX_OK : cgx_cuda_status(code, name);
+    return cgx_cuda_status(cgx_cuda()->cuModuleGetFunction(kernel, module, name), name);
 }
 
-static const char *const variants[] = {"", "_history"};
-
-/* Gets the kernels of FAMILY for one operation and type. */
-static enum cgx_status get_variants(struct cgx_cuda_module *module, int family,
-                                    enum cgx_operation operation, int type)
+/* Gets the kernels of FAMILY for what OPERATION names, for each variant and type. */
+static enum cgx_status get_variants(CUmodule module, const char *operation, enum cgx_family family,
+                                    CUfunction kernels[CGX_VARIANTS][CGX_BFLOAT16 + 1])
 {
-    static const char *const operations[] = {"encode", "reduce", "decode"};
+    static const char *const types[] = {"float32", "float16", "bfloat16"};
+    static const char *const variants[] = {"", "_history"};
     const struct cgx_quantiser *quantiser = &cgx_quantisers[family];
     enum cgx_status status = CGX_OK;
     char name[64];
 
-    for (int i = 0; status == CGX_OK && i <= (int)quantiser->has_history; i++) {
-        snprintf(name, sizeof name, "cgx_%s_%s%s%s", operations[operation], quantiser->kernels,
-                 types[type], variants[i]);
-        status = get_kernel(module->module, name, &module->kernels[family][operation][i][type]);
-    }
-    return status;
-}
-
-static enum cgx_status get_squares(struct cgx_cuda_module *module)
-{
-    enum cgx_status status = CGX_OK;
-    char name[64];
-
-    for (int i = 0; status == CGX_OK && i < CGX_VARIANTS * (CGX_BFLOAT16 + 1); i++) {
-        int variant = i / (CGX_BFLOAT16 + 1), type = i % (CGX_BFLOAT16 + 1);
-
-        snprintf(name, sizeof name, "cgx_squares_uniform_%s%s", types[type], variants[variant]);
-        status = get_kernel(module->module, name, &module->squares[variant][type]);
+    for (int i = 0; i <= (int)quantiser->has_history; i++) {
+        for (int type = 0; status == CGX_OK && type <= CGX_BFLOAT16; type++) {
+            snprintf(name, sizeof name, "cgx_%s_%s%s%s", operation, quantiser->kernels, types[type],
+                     variants[i]);
+            status = get_kernel(module, name, &kernels[i][type]);
+        }
     }
     return status;
 }
 
 static enum cgx_status get_kernels(struct cgx_cuda_module *module)
 {
+    static const char *const operations[] = {"encode", "reduce", "decode"};
     enum cgx_status status = get_kernel(module->module, "cgx_ranges", &module->ranges);
 
     if (status == CGX_OK)
@@ -71,11 +55,11 @@ static enum cgx_status get_kernels(struct cgx_cuda_module *module)
     if (status == CGX_OK)
         status = get_kernel(module->module, "cgx_heads", &module->heads);
     if (status == CGX_OK)
-        status = get_squares(module);
-    for (int family = 0; family < CGX_FAMILIES; family++)
-        for (int i = 0; cgx_quantisers[family].kernels && i <= CGX_DECODE; i++)
-            for (int type = 0; status == CGX_OK && type <= CGX_BFLOAT16; type++)
-                status = get_variants(module, family, (enum cgx_operation)i, type);
+        status = get_variants(module->module, "squares", CGX_FAMILY_UNIFORM, module->squares);
+    for (enum cgx_family family = 0; family < CGX_FAMILIES; family++)
+        for (int i = 0; status == CGX_OK && i < CGX_OPERATIONS; i++)
+            status =
+                get_variants(module->module, operations[i], family, module->kernels[family][i]);
     return status;
 }
 

@@ -20,7 +20,7 @@ struct cgx_cuda_module {
     CUmodule module;
     CUfunction begin, heads, ranges;
     CUfunction squares[CGX_VARIANTS][CGX_BFLOAT16 + 1]; /* for uniform quantisation */
-    CUfunction kernels[CGX_FAMILIES][CGX_DECODE + 1][CGX_VARIANTS][CGX_BFLOAT16 + 1];
+    CUfunction kernels[CGX_FAMILIES][CGX_OPERATIONS][CGX_VARIANTS][CGX_BFLOAT16 + 1];
 };
 
 /* Sets *MODULE to the kernels in CONTEXT, which is current. They are loaded on first use and stay
