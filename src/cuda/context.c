@@ -56,14 +56,6 @@ void cgx_cuda_leave(void)
         cgx_cuda()->cuCtxPopCurrent(&context);
 }
 
-enum cgx_status cgx_cuda_upload(CUdeviceptr to, const void *from, size_t bytes)
-{
-    enum cgx_status status = CGX_CUDA_CALL(cuMemcpyHtoD, to, from, bytes);
-
-    /* A copy from pageable memory may return before all data has arrived. */
-    return status == CGX_OK ? CGX_CUDA_CALL(cuStreamSynchronize, CU_STREAM_LEGACY) : status;
-}
-
 /* Holds no reference, since the program's own use of the primary context keeps it alive. */
 static enum cgx_status find_primary(CUdevice device, CUcontext *context)
 {

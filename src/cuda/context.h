@@ -11,9 +11,6 @@
 /* Like cgx_cuda_enter (memory.h), for CONTEXT. */
 enum cgx_status cgx_cuda_push(CUcontext context);
 
-/* Copies BYTES to the device; complete on return. */
-enum cgx_status cgx_cuda_upload(CUdeviceptr to, const void *from, size_t bytes);
-
 /* The context for POINTER's memory: the one it was allocated in, or for a green one (below) the
  * device's primary context. Memory without a context uses the current context if it is on the same
  * device and not green, otherwise the device's primary one. The current one is preferred, since a

@@ -10,10 +10,7 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "cuda/context.h"
-#include "cuda/exported.h"
 #include "cuda/launch.h"
-#include "cuda/work.h"
 
 static struct cgx_cuda_backends *backends_of(struct cgx_backend *backend)
 {
@@ -284,17 +281,12 @@ static void drop_reserved(struct cgx_reserved *reserved)
     free(mine);
 }
 
-static const struct device_reserved *device_reserved(const struct cgx_reserved *reserved)
-{
-    return reserved->drop == drop_reserved ? (const struct device_reserved *)(const void *)reserved
-                                           : NULL;
-}
-
 static bool has_reserved(struct cgx_backend *backend, const struct cgx_reserved *reserved)
 {
-    const struct device_reserved *mine = device_reserved(reserved);
+    const struct device_reserved *mine = (const struct device_reserved *)(const void *)reserved;
 
-    return mine && mine->memory->context == backends_of(backend)->work.context &&
+    return reserved->drop == drop_reserved &&
+           mine->memory->context == backends_of(backend)->work.context &&
            cgx_exported_is_there(mine->memory);
 }
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "codec/encoding.h"
-#include "cuda/context.h"
 
 /* Copies on the kernels' stream, after the caller's queued work, and waits. The default stream is
  * not used: if another thread captures a stream that waits for it, that would void the capture. */
@@ -41,79 +40,70 @@ static enum cgx_status fetch_piece(const struct cgx_cuda_work *work,
     return copy_down(work, data, cgx_cuda_find(slot, data, &borrowed), layout.bytes);
 }
 
-/* Host memory for a decoded piece and its history. */
-struct decoded {
-    unsigned char *elements, *scales;
-    float *fits;
-    size_t bytes, nscales, nfits; /* bytes of ELEMENTS; numbers of SCALES and of FITS */
-};
-
-/* Copies the history of PIECE from the device or, if BACK, to the device. */
+/* Copies HISTORY, of PIECE alone and on the host, from the device or, if BACK, to the device. */
 static enum cgx_status copy_history(const struct cgx_cuda_work *work,
                                     const struct cgx_work *request, const struct cgx_piece *piece,
-                                    const struct decoded *decoded, bool back)
+                                    const struct cgx_history *history, bool back)
 {
-    const struct cgx_history *history = &request->history;
-    CUdeviceptr scales = (CUdeviceptr)(uintptr_t)(history->scales + piece->first);
-    CUdeviceptr fits = (CUdeviceptr)(uintptr_t)(history->fits + piece->first / CGX_BUCKET_MOST);
-    size_t bytes = decoded->nfits * sizeof(float);
+    CUdeviceptr scales = (CUdeviceptr)(uintptr_t)(request->history.scales + piece->first);
+    CUdeviceptr fits =
+        (CUdeviceptr)(uintptr_t)(request->history.fits + piece->first / CGX_BUCKET_MOST);
+    size_t bytes = cgx_bucket_count(piece->count, CGX_BUCKET_MOST) * sizeof(float);
     enum cgx_status status;
 
     if (back) {
-        status = copy_up(work, scales, decoded->scales, decoded->nscales);
-        return status == CGX_OK ? copy_up(work, fits, decoded->fits, bytes) : status;
+        status = copy_up(work, scales, history->scales, piece->count);
+        return status == CGX_OK ? copy_up(work, fits, history->fits, bytes) : status;
     }
-    status = copy_down(work, decoded->scales, scales, decoded->nscales);
-    return status == CGX_OK ? copy_down(work, decoded->fits, fits, bytes) : status;
+    status = copy_down(work, history->scales, scales, piece->count);
+    return status == CGX_OK ? copy_down(work, history->fits, fits, bytes) : status;
 }
 
-/* Decodes PIECE into DECODED. Dithers and the history's random bits depend on the position in the
- * buffer, so PIECE keeps its position and DECODED stands in for that part of the buffer. */
+/* Decodes PIECE into ELEMENTS. MEMORY is for its history; NULL: none. Dithers and the history's
+ * random bits depend on the position in the buffer, so PIECE keeps its position, and both stand in
+ * for that part of the buffer and of its history. */
 static enum cgx_status decode_into(const struct cgx_cuda_work *work, const struct cgx_work *request,
-                                   const struct cgx_piece *piece, const struct decoded *decoded)
+                                   const struct cgx_piece *piece, unsigned char *elements,
+                                   void *memory)
 {
     size_t before = piece->first * cgx_dtype_size(request->coding->dtype);
-    bool has_history = request->history.scales != NULL;
     struct cgx_work alone = *request;
     enum cgx_status status = CGX_OK;
+    struct cgx_history history;
 
     alone.pieces = piece;
     alone.npieces = 1;
-    alone.out = (void *)((uintptr_t)decoded->elements - before);
-    if (has_history) {
-        alone.history.scales = (uint8_t *)((uintptr_t)decoded->scales - piece->first);
+    alone.out = (void *)((uintptr_t)elements - before);
+    if (memory) {
+        history = cgx_history_in(memory, piece->count, request->history.age);
+        alone.history.scales = (uint8_t *)((uintptr_t)history.scales - piece->first);
         alone.history.fits =
-            (float *)((uintptr_t)decoded->fits - piece->first / CGX_BUCKET_MOST * sizeof(float));
-        status = copy_history(work, request, piece, decoded, false);
+            (float *)((uintptr_t)history.fits - piece->first / CGX_BUCKET_MOST * sizeof(float));
+        status = copy_history(work, request, piece, &history, false);
     }
     if (status == CGX_OK)
         status = cgx_codec_run(cgx_codec_host(), &alone);
-    if (status == CGX_OK && has_history)
-        status = copy_history(work, request, piece, decoded, true);
+    if (status == CGX_OK && memory)
+        status = copy_history(work, request, piece, &history, true);
     return status;
 }
 
 static enum cgx_status decode_piece(const struct cgx_cuda_work *work,
                                     const struct cgx_work *request, const struct cgx_piece *piece)
 {
-    size_t size = cgx_dtype_size(request->coding->dtype);
+    size_t size = cgx_dtype_size(request->coding->dtype), bytes = piece->count * size;
     CUdeviceptr to = (CUdeviceptr)(uintptr_t)request->out + piece->first * size;
-    struct decoded decoded = {.bytes = piece->count * size};
+    bool has_history = request->history.scales != NULL;
+    unsigned char *elements = malloc(bytes);
+    void *memory = has_history ? calloc(1, cgx_history_bytes(piece->count)) : NULL;
     enum cgx_status status = CGX_ERR_NOMEM;
 
-    decoded.nscales = request->history.scales ? piece->count : 0;
-    decoded.nfits = request->history.scales ? cgx_bucket_count(piece->count, CGX_BUCKET_MOST) : 0;
-    /* One byte more, since malloc of no bytes may return NULL. */
-    decoded.elements = malloc(decoded.bytes);
-    decoded.scales = calloc(1, cgx_history_scales_bytes(decoded.nscales) + 1);
-    decoded.fits = malloc(decoded.nfits * sizeof(float) + 1);
-    if (decoded.elements && decoded.scales && decoded.fits)
-        status = decode_into(work, request, piece, &decoded);
+    if (elements && (memory || !has_history))
+        status = decode_into(work, request, piece, elements, memory);
     if (status == CGX_OK)
-        status = copy_up(work, to, decoded.elements, decoded.bytes);
-    free(decoded.elements);
-    free(decoded.scales);
-    free(decoded.fits);
+        status = copy_up(work, to, elements, bytes);
+    free(elements);
+    free(memory);
     return status;
 }
 

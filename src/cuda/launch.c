@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "cuda/context.h"
 
 enum cgx_status cgx_cuda_follow(const struct cgx_cuda_work *work, const struct cgx_cuda_slot *slot,
                                 enum cgx_cuda_stream stream)
@@ -51,7 +50,9 @@ CUdeviceptr cgx_cuda_find(const struct cgx_cuda_slot *slot, const unsigned char 
                                              : cgx_cuda_mirrored(slot, data);
 }
 
-bool cgx_cuda_put(struct cgx_cuda_table *table, size_t *at, const void *value, size_t bytes)
+/* Puts BYTES of VALUE at offset *AT of the host's TABLE and advances *AT. Returns whether the
+ * device's table differs there. */
+static bool put_entry(struct cgx_cuda_table *table, size_t *at, const void *value, size_t bytes)
 {
     unsigned char *place = table->host + *at;
 
@@ -87,7 +88,7 @@ static CUdeviceptr origin_of(const struct cgx_cuda_slot *slot, const struct cgx_
 }
 
 /* Puts REQUEST's pieces of FAMILY at *AT, and counts the pieces and their tiles in *GROUP. Returns
- * whether the device's table differs there, as cgx_cuda_put does. */
+ * whether the device's table differs there, as put_entry does. */
 static bool put_pieces(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *table, size_t *at,
                        const struct cgx_work *request, int family, struct group *group)
 {
@@ -108,7 +109,7 @@ static bool put_pieces(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *
         if (request->operation == CGX_DECODE)
             entry.offset =
                 cgx_cuda_find(slot, staged_of(request) + piece->offset, &borrowed) - origin;
-        changed |= cgx_cuda_put(table, at, &entry, sizeof entry);
+        changed |= put_entry(table, at, &entry, sizeof entry);
         group->entries++;
         group->tiles += (uint32_t)cgx_kernel_tiles(piece);
     }
@@ -129,7 +130,7 @@ static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table
         CUdeviceptr address = data ? cgx_cuda_find(slot, data, &borrowed) : 0;
         int64_t source = (int64_t)address;
 
-        changed |= cgx_cuda_put(table, &at, &source, sizeof source);
+        changed |= put_entry(table, &at, &source, sizeof source);
     }
     at = sources_bytes(request);
     for (int i = 0; i < CGX_FAMILIES; i++) {
@@ -139,21 +140,13 @@ static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table
     return changed ? at : 0;
 }
 
-/* The device address of REQUEST's payload in the staging memory itself, not in the mirror. */
+/* Where kernels write the bytes that REQUEST shows: the device address of its payload in the
+ * staging memory itself; NULL: nowhere. */
 static void *shown_to(const struct cgx_cuda_slot *slot, const struct cgx_work *request)
 {
+    if (!request->shows || slot->there == 0)
+        return NULL;
     return (void *)(uintptr_t)(slot->there + (CUdeviceptr)(staged_of(request) - slot->host));
-}
-
-/* Whether kernels write the bytes that REQUEST shows to the staging memory. */
-static bool shows_bytes(const struct cgx_cuda_slot *slot, const struct cgx_work *request)
-{
-    return request->shows && slot->there != 0;
-}
-
-static const void *elements_of(const struct cgx_work *request)
-{
-    return request->operation == CGX_DECODE ? request->out : request->in;
 }
 
 static struct cgx_kernel_args args_of(const struct cgx_cuda_slot *slot,
@@ -161,10 +154,11 @@ static struct cgx_kernel_args args_of(const struct cgx_cuda_slot *slot,
                                       const struct cgx_work *request, const struct group *group)
 {
     const struct cgx_coding *coding = request->coding;
+    const void *elements = request->operation == CGX_DECODE ? request->out : request->in;
 
     return (struct cgx_kernel_args){.pieces = (const void *)(uintptr_t)(table->device + group->at),
                                     .sources = (const void *)(uintptr_t)table->device,
-                                    .buffer = (void *)(uintptr_t)elements_of(request),
+                                    .buffer = (void *)(uintptr_t)elements,
                                     .scales = request->history.scales,
                                     .fits = request->history.fits,
                                     .age = request->history.age,
@@ -174,8 +168,7 @@ static struct cgx_kernel_args args_of(const struct cgx_cuda_slot *slot,
                                     .npieces = group->entries,
                                     .nsources = (uint32_t)request->nsources,
                                     .key = cgx_call_key(coding->call),
-                                    .shown =
-                                        shows_bytes(slot, request) ? shown_to(slot, request) : NULL,
+                                    .shown = shown_to(slot, request),
                                     .step_size = coding->step_size,
                                     .error = coding->error,
                                     .floor = coding->floor,

@@ -26,10 +26,6 @@ enum cgx_status cgx_cuda_follow(const struct cgx_cuda_work *work, const struct c
 enum cgx_status cgx_cuda_record(const struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
                                 enum cgx_cuda_stream stream);
 
-/* Puts BYTES of VALUE at offset *AT of the host's TABLE and advances *AT. Returns whether the
- * device's table differs there. */
-bool cgx_cuda_put(struct cgx_cuda_table *table, size_t *at, const void *value, size_t bytes);
-
 /* The device address that mirrors DATA, in the staging memory of SLOT. */
 static inline CUdeviceptr cgx_cuda_mirrored(const struct cgx_cuda_slot *slot,
                                             const unsigned char *data)

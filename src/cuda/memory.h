@@ -35,12 +35,6 @@ struct cgx_pointer {
  * CUDA driver in the process. */
 struct cgx_pointer cgx_cuda_pointer(const void *address);
 
-/* The kind of the memory at ADDRESS. */
-static inline enum cgx_memory cgx_cuda_memory(const void *address)
-{
-    return cgx_cuda_pointer(address).memory;
-}
-
 /* Whether BYTES from ADDRESS on, described by POINTER, may be used. Device and managed memory: the
  * allocation must not end before, and if it was mapped by hand its last byte must exist. Host
  * memory, if a driver is loaded: the first and last byte must be readable (a freed device buffer

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "cuda/context.h"
-#include "cuda/driver.h"
 #include "cuda/host_memory.h"
 #include "util/integers.h"
 #include "util/pages.h"
@@ -274,7 +273,10 @@ enum cgx_status cgx_pinned_store(const struct cgx_pointer *where, void *device, 
 
     if (status != CGX_OK)
         return status;
-    status = cgx_cuda_upload(address_of(device), host, bytes);
+    status = CGX_CUDA_CALL(cuMemcpyHtoD, address_of(device), host, bytes);
+    /* A copy from pageable memory may return before all data has arrived. */
+    if (status == CGX_OK)
+        status = CGX_CUDA_CALL(cuStreamSynchronize, CU_STREAM_LEGACY);
     cgx_cuda_leave();
     return status;
 }

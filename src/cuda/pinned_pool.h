@@ -20,7 +20,7 @@
 #define CGX_PINNED_KEPT_BLOCKS 16
 
 /* Whether device memory can exist: the program has loaded a driver. Without one as cheap as
- * cgx_cuda_memory. */
+ * cgx_cuda_pointer. */
 bool cgx_pinned_possible(void);
 
 /* At least BYTES of host memory, page-aligned, that outlives its context; pinned unless the driver

@@ -94,7 +94,7 @@ static char *lowest_byte(const void *buffer, const struct span *span)
 
 static bool is_device(const void *address)
 {
-    return cgx_cuda_memory(address) == CGX_MEMORY_DEVICE;
+    return cgx_cuda_pointer(address).memory == CGX_MEMORY_DEVICE;
 }
 
 static bool has_device(const void *buffer, const struct cgx_pointer *where, const struct span *span)

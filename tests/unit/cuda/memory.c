@@ -114,7 +114,7 @@ static void restart_with_libraries(char *argv[])
 
 static enum cgx_memory memory(unsigned kind)
 {
-    return cgx_cuda_memory((const void *)(uintptr_t)(0x7f0000001000u + kind));
+    return cgx_cuda_pointer((const void *)(uintptr_t)(0x7f0000001000u + kind)).memory;
 }
 
 /* What a library that knows CUDA says; without it everything is host memory. */
