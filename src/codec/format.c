@@ -3,8 +3,6 @@
 
 #include "codec/format.h"
 
-#include <string.h>
-
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "the format is stored as it is in memory");
 

@@ -11,7 +11,6 @@
 
 #include <string.h>
 
-#include "codec/history.h"
 #include "codec/host_kernels.h"
 
 /* The number of codes that are packed or unpacked at a time; as bytes they fit the first-level

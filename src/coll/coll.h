@@ -12,7 +12,6 @@
 #include "coll/exchange.h"
 #include "coll/schedule.h"
 #include "cuda/device_backend.h"
-#include "mpi/table.h"
 #include "policy/look.h"
 #include "policy/step_size.h"
 

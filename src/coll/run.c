@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "codec/codec.h"
 #include "codec/encoding.h"
 #include "coll/scratch.h"
 #include "util/float_state.h"

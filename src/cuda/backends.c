@@ -6,7 +6,6 @@
  */
 #include <stdlib.h>
 
-#include "cuda/context.h"
 #include "cuda/device_backend.h"
 #include "cuda/work.h"
 

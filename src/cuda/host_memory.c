@@ -4,9 +4,7 @@
 #include "cuda/host_memory.h"
 
 #include <stdatomic.h>
-#include <stdbool.h>
 
-#include "cuda/driver.h"
 #include "topo/machine.h"
 #include "util/log.h"
 

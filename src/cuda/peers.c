@@ -7,8 +7,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "cuda/context.h"
-#include "cuda/kernels.h"
 #include "cuda/work.h"
 #include "util/hash.h"
 #include "util/pages.h"

@@ -11,7 +11,6 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "mpi/table.h"
 #include "mpi/world.h"
 #include "util/log.h"
 #include "util/parse.h"

@@ -5,7 +5,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stddef.h>
 
 #include "util/log.h"
 

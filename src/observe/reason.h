@@ -8,7 +8,6 @@
 #define CGX_OBSERVE_REASON_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "mpi/request.h"
 

@@ -4,9 +4,7 @@
 #include "observe/stats.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 
-#include "mpi/config.h"
 #include "util/float_state.h"
 
 /* ---- layers ---- */

@@ -4,9 +4,7 @@
 /* The statistics of all communicators of the process, and when they are written. */
 #include <errno.h>
 #include <locale.h>
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

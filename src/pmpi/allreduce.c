@@ -8,7 +8,6 @@
 #include "comm/decide.h"
 #include "comm/private_comm.h"
 #include "comm/tables.h"
-#include "mpi/config.h"
 #include "mpi/errors.h"
 #include "mpi/stall.h"
 #include "observe/stats.h"

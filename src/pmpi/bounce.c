@@ -4,11 +4,9 @@
 #include "pmpi/call.h"
 
 #include <pthread.h>
-#include <stdint.h>
 
 #include "cuda/memory.h"
 #include "cuda/pinned_pool.h"
-#include "mpi/config.h"
 #include "mpi/errors.h"
 #include "util/log.h"
 

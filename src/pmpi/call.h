@@ -9,7 +9,6 @@
 
 #include "comm/connect.h"
 #include "observe/record.h"
-#include "policy/look.h"
 
 /* ---- any call (allreduce.c) ---- */
 

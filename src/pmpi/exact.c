@@ -3,9 +3,6 @@
 
 #include "pmpi/call.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

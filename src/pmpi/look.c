@@ -4,10 +4,8 @@
 #include "pmpi/call.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "codec/codec.h"
-#include "comm/callsites.h"
 #include "cuda/memory.h"
 #include "cuda/pinned_pool.h"
 #include "mpi/config.h"
