@@ -133,6 +133,14 @@ static void spoil_words(unsigned char *piece, size_t count)
 
 static void test_each_refused(void)
 {
+    test_refused("a step that is too small", spoil_step);
+    test_refused("a step that is doubled too often", spoil_exponent);
+    test_refused("a kind that there is not", spoil_kind);
+    test_refused("words behind the piece", spoil_end);
+    test_refused("a word behind the blocks of a group", spoil_rest);
+    test_refused("groups that overlap", spoil_order);
+    test_refused("more words than the piece can have", spoil_length);
+    test_refused("levels without an end", spoil_words);
 }
 
 /* Some bits of a payload are turned: of the kinds, the words, or anything of a piece. */
