@@ -70,11 +70,10 @@ sanitized =
 core_tests = $(unit_programs) $(unit_scripts) $(mpi_tests:=.test) $(mpi_scripts) tests/storm/storm.test
 
 device_tests = $(device_units) $(device_scripts) $(device_mpi_tests:=.test)
-further_tests = $(sanitized) $(further_scripts)
 all_tests = $(core_tests) $(device_tests) $(further_tests)
 
 # Other MPIs and their clients, hosts of a lab, packages.
-further_scripts = \
+further_tests = \
 	tests/mpi/abis.test tests/mpi/lab.test tests/mpi/lab_vanish.test tests/mpi/packages.test \
 	tests/mpi/python.test tests/mpi/recipes.test tests/mpi/ulfm.test \
 	tests/ptx/kernels.test
@@ -84,7 +83,7 @@ check_LTLIBRARIES = tests/lib/libtap.la tests/lib/yield.la tests/unit/lib/libuni
 check_PROGRAMS = tests/lib/supervise $(unit_programs) $(device_units) $(sanitized) tests/unit/streams/replay \
 	$(mpi_tests) $(device_mpi_tests) $(mpi_programs) tests/storm/storm bench/allreduce bench/exact_call bench/scale
 dist_check_SCRIPTS = $(unit_scripts) $(mpi_tests:=.test) $(mpi_scripts) tests/storm/storm.test $(device_scripts) \
-	$(device_mpi_tests:=.test) $(further_scripts)
+	$(device_mpi_tests:=.test) $(further_tests)
 TESTS = $(core_tests) $(device_tests)
 # Tests may run beside others (make -j 2 check), but two of these look at which hosts of a lab there are.
 tests/mpi/lab_vanish.log: $(filter tests/mpi/lab.log,$(TEST_LOGS))
