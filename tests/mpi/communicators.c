@@ -81,13 +81,23 @@ static void test_cheap(void)
     enum { EACH = 100, HEAP = 4096, PRIVATE = 8192 };
 #endif
     MPI_Comm comms[WAYS + 2][EACH];
+    MPI_Group group;
+    int keyval;
 
     for (int i = 0; i < (WAYS + 2) * EACH; i++)
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[i / EACH][i % EACH]);
-    /* The MPI's own memory, which comes with a communicator's first sums. */
-    for (int i = 0; i < WAYS * (WAYS + 2) * EACH; i++)
-        PMPI_Allreduce(MPI_IN_PLACE, &(float[20000]){0}, 20000, MPI_FLOAT, MPI_SUM,
-                       comms[i / EACH / WAYS][i / WAYS % EACH]);
+    /* The MPI's own memory, which comes with a communicator's first sums, group and attribute, for
+     * all in blocks. */
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval, NULL);
+    for (int i = 0; i < WAYS * (WAYS + 2) * EACH; i++) {
+        MPI_Comm comm = comms[i / EACH / WAYS][i / WAYS % EACH];
+
+        PMPI_Allreduce(MPI_IN_PLACE, &(float[20000]){0}, 20000, MPI_FLOAT, MPI_SUM, comm);
+        PMPI_Comm_set_attr(comm, keyval, NULL);
+        PMPI_Comm_group(comm, &group);
+        PMPI_Group_free(&group);
+    }
+    PMPI_Comm_free_keyval(&keyval);
     sum_otherwise(comms[WAYS + 1][0], 1);
     for (int way = 0; way <= WAYS; way++) {
         size_t before = allocated(), heap;
