@@ -64,7 +64,7 @@ def _put_sizes(out, runs):
 def _verdict(runs, names):
     seconds = [run.large.seconds for run in runs]
     sent = [run.sent for run in runs]
-    if not all(seconds) or not all(sent):
+    if not all(seconds) or not all(sent) or not all(run.seconds for run in runs):
         return "There is nothing to compare: a run has no large sums of more than one rank."
     parts = [f"large sums took {_times_less(seconds, names)}"]
     whole = _times_less([run.seconds for run in runs], names)
