@@ -105,7 +105,7 @@ def check(data):
 
 def places(value):
     """Of all that is in VALUE: an object or array, and its key or index there."""
-    found, containers = [], [value]
+    found, containers = [], [value] if isinstance(value, (dict, list)) else []
     for container in containers:
         keys = container if isinstance(container, dict) else range(len(container))
         for key in keys:
@@ -120,7 +120,7 @@ def change_value(data, chance):
     try:
         value = json.loads(data)
         container, key = chance.choice(places(value))
-    except (IndexError, RecursionError, TypeError, ValueError):
+    except (IndexError, RecursionError, ValueError):
         return data
     kind = chance.randrange(6)
     if kind == 0:
