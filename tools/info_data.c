@@ -28,7 +28,7 @@ static const struct row {
     {"variances, counts, histograms", "if all have one sign", "rule"},
     {"moments equal on all ranks", "yes", "rule"},
     {"batch statistics (BatchNorm)", "if their size hardly changes", "rule"},
-    {"metrics in a gradient's place", "if their size is 16 times off", "rule"},
+    {"metrics in a gradient's place", "if their size is 64 times off", "rule"},
     {"a small part of a gradient's buffer", "no", "layers="},
     {"gradients (full batch, constant part)", "taken for state", "consensus=off"},
 };

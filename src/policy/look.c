@@ -9,7 +9,7 @@
 
 #include "codec/quant.h"
 
-#define ODD 16.0
+#define ODD 64.0
 #define ODD_ENOUGH 3 /* after so many odd sums in a row the site sums another kind of data now */
 #define STILL 0.16f
 #define STILL_INPUT 0.02f
@@ -39,7 +39,7 @@ const struct cgx_look_words cgx_looks[CGX_LOOKS] = {
                        "residuals of solvers"},
     [CGX_LOOK_SYMMETRIC] = {"symmetric", "it is a symmetric matrix",
                             "covariances and second-order factors"},
-    [CGX_LOOK_ODD] = {"odd", "its size is 16 times above or below all of the 12 sums before",
+    [CGX_LOOK_ODD] = {"odd", "its size is 64 times above or below all of the 12 sums before",
                       "averages and metrics in a gradient's buffer"},
     [CGX_LOOK_EMPTY] = {"empty", "most of it is zero on some ranks",
                         "gathers and broadcasts done as sums"},
