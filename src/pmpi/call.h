@@ -48,7 +48,7 @@ int cgx_look_exact(struct cgx_record *record, struct cgx_comm *state, enum cgx_r
                    struct cgx_callsite *site, bool can);
 
 /* Samples the result of the latest large sum, an exact one of SITE, as long as that may reveal the
- * step (policy/step/resemblance.h). */
+ * step (policy/step/evidence.h). */
 void cgx_look_result(const struct cgx_request *request, struct cgx_comm *state,
                      const struct cgx_callsite *site);
 

@@ -9,7 +9,6 @@
 #include "cuda/memory.h"
 #include "cuda/pinned_pool.h"
 #include "mpi/config.h"
-#include "policy/step/resemblance.h"
 #include "util/float_state.h"
 #include "util/trace.h"
 

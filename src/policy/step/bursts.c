@@ -1,11 +1,11 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "policy/step/bursts.h"
-
 #include <stdbool.h>
 #include <string.h>
 
+#include "policy/step/evidence.h"
+#include "policy/step/sums.h"
 #include "util/hash.h"
 #include "util/integers.h"
 
@@ -54,8 +54,7 @@ static int gap_between(const uint32_t pauses[CGX_PAUSES], unsigned cut, uint32_t
     return (int)cut - cgx_pause(SHORT_NS);
 }
 
-static void find_bursts(const struct cgx_sum_log *log, const struct cgx_sums *sums, unsigned cut,
-                        struct bursts *bursts)
+static void find_bursts(const struct cgx_sum_log *log, unsigned cut, struct bursts *bursts)
 {
     struct burst burst = {.hash = CGX_HASH_START};
 
@@ -71,7 +70,7 @@ static void find_bursts(const struct cgx_sum_log *log, const struct cgx_sums *su
             burst = (struct burst){.hash = CGX_HASH_START};
         }
         burst.length++;
-        burst.elements += elements + cgx_sum_elements(&sums->sums[log->calls[i].sum]);
+        burst.elements += elements + cgx_sum_elements(log, log->calls[i].sum);
         burst.hash = cgx_hash(burst.hash, &log->calls[i].sum, sizeof log->calls[i].sum);
     }
     bursts->last = burst.length;
@@ -112,7 +111,7 @@ static struct cgx_burst find_frequent(const struct bursts *bursts)
     return found;
 }
 
-struct cgx_burst cgx_bursts_judge(const struct cgx_sum_log *log, const struct cgx_sums *sums)
+struct cgx_burst cgx_bursts_judge(const struct cgx_sum_log *log)
 {
     struct cgx_burst found = {CGX_BURST_NONE, 0, 0};
     uint32_t pauses[CGX_PAUSES];
@@ -128,7 +127,7 @@ struct cgx_burst cgx_bursts_judge(const struct cgx_sum_log *log, const struct cg
         apart = gap_between(pauses, cut, longer);
         if (apart <= most)
             continue;
-        find_bursts(log, sums, cut, &bursts);
+        find_bursts(log, cut, &bursts);
         /* Pauses so long do not recur, as at the start of a program. */
         if (bursts.last > 2 * bursts.longest)
             continue;

@@ -48,37 +48,35 @@ static bool share_halve(struct cgx_share *share, size_t calls)
 
 /* ---- adoption ---- */
 
-void cgx_pattern_drop(struct cgx_pattern *pattern, struct cgx_sums *sums)
+void cgx_pattern_drop(struct cgx_pattern *pattern, struct cgx_sum_log *log)
 {
     for (size_t i = 0; i < pattern->length; i++)
-        sums->sums[pattern->sums[i]].times = 0;
+        log->sums[pattern->sums[i]].times = 0;
     pattern->length = 0;
 }
 
-void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
-                       const struct cgx_sum_log *log, const struct cgx_period *period,
-                       enum cgx_step_source source)
+void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sum_log *log,
+                       const struct cgx_period *period)
 {
     size_t length = period->length, next = period->run % length;
 
-    cgx_pattern_drop(pattern, sums);
+    cgx_pattern_drop(pattern, log);
     pattern->generation++;
     pattern->length = (uint32_t)length;
     pattern->told = (uint32_t)length;
-    pattern->firm = source == CGX_STEP_SET || period->rich;
-    pattern->tellable = pattern->firm || source == CGX_STEP_PACED || period->fused;
+    pattern->firm = period->firm;
+    pattern->tellable = period->tellable;
     pattern->struck = pattern->judged = pattern->proven = false;
     pattern->following = true;
     pattern->placed = pattern->members = (struct cgx_share){0};
     pattern->elements = 0;
     /* Position 0 is where the first period began, which mostly is the start of a step. */
     for (size_t i = 0; i < length; i++) {
-        uint16_t number = cgx_sum_log_ago(log, length - 1 - i);
-        struct cgx_sum *sum = &sums->sums[number];
+        uint16_t sum = cgx_sum_log_ago(log, length - 1 - i);
 
-        pattern->sums[(next + i) % length] = number;
-        sum->times++;
-        pattern->elements += cgx_sum_elements(sum);
+        pattern->sums[(next + i) % length] = sum;
+        log->sums[sum].times++;
+        pattern->elements += cgx_sum_elements(log, sum);
     }
     pattern->candidates[0] = (uint16_t)next;
     pattern->ncandidates = 1;
@@ -173,8 +171,8 @@ static bool spend_work(struct cgx_pattern *pattern, uint32_t credit)
 /* Returns the position of SUM, which belongs to the step, or CGX_POSITION_NONE. *OVER is the flag
  * of the candidate that SUM confirmed. *KNOWN says whether SUM has only one possible position, even
  * if that is not reported. */
-static size_t find_position(struct cgx_pattern *pattern, const struct cgx_sums *sums, uint16_t sum,
-                            bool *known, uint32_t *over)
+static size_t find_position(struct cgx_pattern *pattern, const struct cgx_sum_log *log,
+                            uint16_t sum, bool *known, uint32_t *over)
 {
     uint32_t alone = 0;
     size_t n = 0;
@@ -187,17 +185,17 @@ static size_t find_position(struct cgx_pattern *pattern, const struct cgx_sums *
         *over = alone & OVER;
         return *known ? alone & POSITION : CGX_POSITION_NONE;
     }
-    *known = sums->sums[sum].times == 1;
+    *known = log->sums[sum].times == 1;
     if (spend_work(pattern, pattern->length))
         search_again(pattern, sum);
     return CGX_POSITION_NONE;
 }
 
-struct cgx_step_place cgx_pattern_follow(struct cgx_pattern *pattern, const struct cgx_sums *sums,
+struct cgx_step_place cgx_pattern_follow(struct cgx_pattern *pattern, const struct cgx_sum_log *log,
                                          uint16_t sum)
 {
     struct cgx_step_place place = {.position = CGX_POSITION_NONE};
-    bool member = sums->sums[sum].times > 0;
+    bool member = log->sums[sum].times > 0;
     size_t at = CGX_POSITION_NONE;
     uint32_t over = 0;
 
@@ -205,8 +203,8 @@ struct cgx_step_place cgx_pattern_follow(struct cgx_pattern *pattern, const stru
     if (pattern->credit > CREDIT_MOST)
         pattern->credit = CREDIT_MOST;
     if (member)
-        at = find_position(pattern, sums, sum, &place.known, &over);
-    judge_sum(pattern, cgx_sum_elements(&sums->sums[sum]), place.known, member);
+        at = find_position(pattern, log, sum, &place.known, &over);
+    judge_sum(pattern, cgx_sum_elements(log, sum), place.known, member);
     if (at == CGX_POSITION_NONE || !pattern->following || !pattern->tellable)
         return place;
     place.position = at;
@@ -241,8 +239,7 @@ bool cgx_pattern_is_whole(const struct cgx_pattern *pattern)
 /* Whether the sums of PERIOD that the pattern lacks make a large part of it, or are a few large
  * sums. The step then has more than layers, such as an embedding or a head. Many small sums would
  * be an evaluation. */
-static bool has_more(const struct cgx_sums *sums, const struct cgx_sum_log *log,
-                     const struct cgx_period *period)
+static bool has_more(const struct cgx_sum_log *log, const struct cgx_period *period)
 {
     uint64_t all = 0, more = 0;
     size_t strangers = 0, n = 0;
@@ -252,10 +249,10 @@ static bool has_more(const struct cgx_sums *sums, const struct cgx_sum_log *log,
         uint16_t sum = cgx_sum_log_ago(log, i);
         size_t k = 0;
 
-        all += cgx_sum_elements(&sums->sums[sum]);
-        if (sums->sums[sum].times > 0)
+        all += cgx_sum_elements(log, sum);
+        if (log->sums[sum].times > 0)
             continue;
-        more += cgx_sum_elements(&sums->sums[sum]);
+        more += cgx_sum_elements(log, sum);
         strangers++;
         while (k < n && kinds[k] != sum)
             k++;
@@ -265,24 +262,22 @@ static bool has_more(const struct cgx_sums *sums, const struct cgx_sum_log *log,
     return more * 10 >= all * 3 || (more * 100 >= all * 3 && strangers <= 4 * n);
 }
 
-static uint64_t explained_elements(const struct cgx_sums *sums, const struct cgx_sum_log *log,
-                                   const struct cgx_period *period)
+static uint64_t explained_elements(const struct cgx_sum_log *log, const struct cgx_period *period)
 {
     uint64_t elements = 0;
 
     for (size_t i = 0; i < period->run; i++)
-        elements += cgx_sum_elements(&sums->sums[cgx_sum_log_ago(log, i)]);
+        elements += cgx_sum_elements(log, cgx_sum_log_ago(log, i));
     return elements;
 }
 
-bool cgx_pattern_gives_way(const struct cgx_pattern *pattern, const struct cgx_sums *sums,
-                           const struct cgx_sum_log *log, const struct cgx_period *period)
+bool cgx_pattern_gives_way(const struct cgx_pattern *pattern, const struct cgx_sum_log *log,
+                           const struct cgx_period *period)
 {
     if (pattern->judged && pattern->placed.part * 2 < pattern->placed.all &&
-        (!pattern->proven || period->rich))
+        (!pattern->proven || period->firm))
         return true;
     /* In a shorter one sums of the step may have changed their sizes, and others may be gone. */
-    return has_more(sums, log, period) &&
-           (period->length > pattern->length ||
-            explained_elements(sums, log, period) >= CHANGE * pattern->elements);
+    return has_more(log, period) && (period->length > pattern->length ||
+                                     explained_elements(log, period) >= CHANGE * pattern->elements);
 }

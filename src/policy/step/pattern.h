@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policy/step/periods.h"
 #include "policy/step/sums.h"
 
 /* Shares of elements over recent calls. */
@@ -40,9 +39,6 @@ struct cgx_pattern {
     uint16_t candidates[CGX_STEP_LONGEST]; /* possible positions of the next sum */
 };
 
-/* How the length of a step is known. */
-enum cgx_step_source { CGX_STEP_FOUND, CGX_STEP_PACED /* found by pauses */, CGX_STEP_SET };
-
 struct cgx_step_place {
     bool known;       /* only one candidate explains the sum, whether it may be reported or not */
     bool begins_step; /* as in struct cgx_occurrence */
@@ -50,14 +46,13 @@ struct cgx_step_place {
 };
 
 /* Follows the latest PERIOD of LOG from now on, as a new generation. */
-void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
-                       const struct cgx_sum_log *log, const struct cgx_period *period,
-                       enum cgx_step_source source);
+void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sum_log *log,
+                       const struct cgx_period *period);
 
-void cgx_pattern_drop(struct cgx_pattern *pattern, struct cgx_sums *sums);
+void cgx_pattern_drop(struct cgx_pattern *pattern, struct cgx_sum_log *log);
 
 /* Follows the next large sum. There must be a pattern. */
-struct cgx_step_place cgx_pattern_follow(struct cgx_pattern *pattern, const struct cgx_sums *sums,
+struct cgx_step_place cgx_pattern_follow(struct cgx_pattern *pattern, const struct cgx_sum_log *log,
                                          uint16_t sum);
 
 /* Whether sums in the order of the step, after one that had a position, have positions as well,
@@ -69,7 +64,7 @@ bool cgx_pattern_is_sure(const struct cgx_pattern *pattern);
 bool cgx_pattern_is_whole(const struct cgx_pattern *pattern);
 
 /* Whether the pattern belongs to something that has ended, or to layers within PERIOD. */
-bool cgx_pattern_gives_way(const struct cgx_pattern *pattern, const struct cgx_sums *sums,
-                           const struct cgx_sum_log *log, const struct cgx_period *period);
+bool cgx_pattern_gives_way(const struct cgx_pattern *pattern, const struct cgx_sum_log *log,
+                           const struct cgx_period *period);
 
 #endif

@@ -1,9 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "policy/step/periods.h"
-
-#include <string.h>
+#include "policy/step/sums.h"
 
 #include "util/integers.h"
 
@@ -31,45 +29,6 @@
 /* If buckets are summed, which contain biases and norms, there are at least so many large sums for
  * each large sum with small sums just before it. */
 #define BUCKETS 16
-
-/* ---- log ---- */
-
-void cgx_sum_log_add_small(struct cgx_sum_log *log, uint64_t count)
-{
-    log->elements =
-        count < UINT32_MAX - log->elements ? log->elements + (uint32_t)count : UINT32_MAX;
-}
-
-static void drop_oldest(struct cgx_sum_log *log, uint32_t oldest)
-{
-    log->length -= oldest;
-    memmove(log->calls, log->calls + oldest, log->length * sizeof log->calls[0]);
-    log->dropped = true;
-}
-
-void cgx_sum_log_add(struct cgx_sum_log *log, const struct cgx_sums *sums, uint16_t sum)
-{
-    if (log->length == CGX_HISTORY_MOST)
-        drop_oldest(log, CGX_HISTORY_PART);
-    log->calls[log->length].elements = log->elements;
-    log->calls[log->length].before = log->before;
-    log->calls[log->length].pause = log->pause;
-    log->calls[log->length].sum = sum;
-    log->length++;
-    log->end += log->elements + cgx_sum_elements(&sums->sums[sum]);
-    log->elements = log->before = 0;
-    log->pause = 0;
-}
-
-void cgx_sum_log_forget(struct cgx_sum_log *log, const struct cgx_sums *sums)
-{
-    uint32_t keep = 0;
-
-    while (keep < log->length && sums->sums[cgx_sum_log_ago(log, keep)].seen > 0)
-        keep++;
-    if (keep < log->length)
-        drop_oldest(log, log->length - keep);
-}
 
 /* match[p] is how many of the latest sums equal the sum p before them: the Z function of the log
  * read backwards (Gusfield: Algorithms on Strings, Trees, and Sequences, 1.3-1.5), in linear time
@@ -123,11 +82,9 @@ static bool is_fused(const struct cgx_sum_log *log, size_t run)
 
 static struct cgx_period describe_period(const struct cgx_sum_log *log, size_t length, size_t run)
 {
-    return (struct cgx_period){.length = length,
-                               .run = run,
-                               .rich = length >= LONG ||
-                                       (length >= LONG_DIVERSE && is_diverse(log, length)),
-                               .fused = is_fused(log, run)};
+    const bool firm = length >= LONG || (length >= LONG_DIVERSE && is_diverse(log, length));
+
+    return (struct cgx_period){length, run, firm, .tellable = firm || is_fused(log, run)};
 }
 
 /* ---- steps ---- */
@@ -135,8 +92,7 @@ static struct cgx_period describe_period(const struct cgx_sum_log *log, size_t l
 /* Whether the elements before the run, or before one of the sums in its first period, are whole
  * periods: the program first passed over what the step is made of, in another order or in other
  * pieces. True if nothing came before the run. */
-static bool is_closed(const struct cgx_sum_log *log, const struct cgx_sums *sums,
-                      const struct cgx_period *period)
+static bool is_closed(const struct cgx_sum_log *log, const struct cgx_period *period)
 {
     size_t last = log->length - 1, first = log->length - period->run;
     /* WHOLE is the number of elements in a period. */
@@ -146,7 +102,7 @@ static bool is_closed(const struct cgx_sum_log *log, const struct cgx_sums *sums
     if (first == 0 && !log->dropped)
         return true;
     for (size_t i = last; i > 0 && i + 1 > first; i--) {
-        uint64_t before = end - cgx_sum_elements(&sums->sums[log->calls[i].sum]);
+        uint64_t before = end - cgx_sum_elements(log, log->calls[i].sum);
 
         end = before - log->calls[i].elements; /* the end of the large sum before it */
         if (i == last)
@@ -169,19 +125,17 @@ static bool has_lasted(const struct cgx_period *period, size_t steps)
     return period->run >= cgx_smaller(steps * period->length, remembered);
 }
 
-static bool is_step(const struct cgx_sum_log *log, const struct cgx_sums *sums,
-                    const struct cgx_period *period, unsigned warmup)
+static bool is_step(const struct cgx_sum_log *log, const struct cgx_period *period, unsigned warmup)
 {
     size_t explained = cgx_smaller((size_t)warmup * EXPLAINED_STEP, CGX_STEP_LONGEST);
 
-    return has_lasted(period, warmup) && is_closed(log, sums, period) &&
-           (period->rich || (period->fused && period->run >= explained));
+    return has_lasted(period, warmup) && is_closed(log, period) &&
+           (period->firm || (period->tellable && period->run >= explained));
 }
 
 /* Only periods that explain more sums than all shorter ones count, so no multiple of such a period
  * does. Their number is at most a few times the logarithm of the log's length. */
-struct cgx_period cgx_period_find(struct cgx_sum_log *log, const struct cgx_sums *sums,
-                                  unsigned warmup)
+struct cgx_period cgx_period_find(struct cgx_sum_log *log, unsigned warmup)
 {
     size_t longest = cgx_smaller(log->length / 2, CGX_STEP_LONGEST);
     size_t explained = warmup > 0 ? 0 : LEARNT - 1;
@@ -196,7 +150,7 @@ struct cgx_period cgx_period_find(struct cgx_sum_log *log, const struct cgx_sums
             continue;
         explained = run;
         period = describe_period(log, p, run);
-        if (warmup == 0 || is_step(log, sums, &period, warmup))
+        if (warmup == 0 || is_step(log, &period, warmup))
             found = period;
     }
     return found;

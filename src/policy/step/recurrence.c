@@ -10,7 +10,7 @@
 #include "util/integers.h"
 #include "util/pages.h"
 
-/* How often a sum must have come to be known. */
+/* How often a sum must have come before to be known. */
 #define KNOWN 2
 
 /* Ranks compare their pauses first after so many large sums. */
@@ -51,7 +51,7 @@ void cgx_recurrence_set_step(struct cgx_recurrence *recurrence, size_t step)
     recurrence->rule.step = step;
     if (recurrence->pattern.length > 0)
         recurrence->pattern.generation++;
-    cgx_pattern_drop(&recurrence->pattern, &recurrence->sums);
+    cgx_pattern_drop(&recurrence->pattern, &recurrence->log);
 }
 
 static void establish_steps(struct cgx_recurrence *recurrence, enum cgx_evidence evidence)
@@ -72,9 +72,10 @@ static bool follow_paced(struct cgx_recurrence *recurrence, unsigned warmup)
     period = cgx_period_set(&recurrence->log, recurrence->paced, warmup);
     if (period.length == 0)
         return false;
-    if (!cgx_recurrence_is_established(recurrence))
+    if (!recurrence->evidence)
         establish_steps(recurrence, recurrence->pace);
-    cgx_pattern_adopt(pattern, &recurrence->sums, &recurrence->log, &period, CGX_STEP_PACED);
+    period.tellable = true;
+    cgx_pattern_adopt(pattern, &recurrence->log, &period);
     recurrence->has_variable_size = false;
     return true;
 }
@@ -84,65 +85,48 @@ static void search_steps(struct cgx_recurrence *recurrence)
     const struct cgx_recurrence_rule *rule = &recurrence->rule;
     struct cgx_sum_log *log = &recurrence->log;
     struct cgx_pattern *pattern = &recurrence->pattern;
-    unsigned warmup = cgx_recurrence_is_established(recurrence) ? 0 : rule->warmup;
+    unsigned warmup = recurrence->evidence ? 0 : rule->warmup;
     struct cgx_period period;
 
     if (follow_paced(recurrence, warmup) || (recurrence->has_variable_size && rule->step == 0))
         return;
-    period = rule->step > 0 ? cgx_period_set(log, rule->step, warmup)
-                            : cgx_period_find(log, &recurrence->sums, warmup);
+    period =
+        rule->step > 0 ? cgx_period_set(log, rule->step, warmup) : cgx_period_find(log, warmup);
     if (period.length == 0)
         return;
-    if (!cgx_recurrence_is_established(recurrence))
+    if (!recurrence->evidence)
         establish_steps(recurrence, CGX_EVIDENCE_PERIOD);
-    else if (pattern->length > 0 &&
-             !cgx_pattern_gives_way(pattern, &recurrence->sums, log, &period))
+    else if (pattern->length > 0 && !cgx_pattern_gives_way(pattern, log, &period))
         return;
-    cgx_pattern_adopt(pattern, &recurrence->sums, log, &period,
-                      rule->step > 0 ? CGX_STEP_SET : CGX_STEP_FOUND);
-}
-
-/* Returns the index of the sum of KEY, and counts the sum once more. *KNOWN: the sum was known
- * before. */
-static uint16_t count_sum(struct cgx_recurrence *recurrence, uint64_t key, bool *known)
-{
-    struct cgx_sums *sums = &recurrence->sums;
-    uint16_t sum = cgx_sums_find(sums, key);
-
-    if (sum == 0) {
-        cgx_sums_forget(sums);
-        cgx_sum_log_forget(&recurrence->log, sums);
-        sum = cgx_sums_find(sums, key);
-    }
-    *known = sums->sums[sum].seen >= KNOWN;
-    sums->sums[sum].seen = (uint16_t)(sums->sums[sum].seen + (sums->sums[sum].seen < UINT16_MAX));
-    return sum;
+    if (rule->step > 0)
+        period.firm = period.tellable = true;
+    cgx_pattern_adopt(pattern, log, &period);
 }
 
 /* Once steps are known to come, every sum recurs except off-step sums of a step that is followed
  * well. */
 static bool sum_recurs(const struct cgx_recurrence *recurrence, uint16_t sum)
 {
-    if (!cgx_recurrence_is_established(recurrence))
+    if (!recurrence->evidence)
         return false;
     return recurrence->evidence == CGX_EVIDENCE_USER || recurrence->pattern.length == 0 ||
-           recurrence->sums.sums[sum].times > 0 || !cgx_pattern_is_whole(&recurrence->pattern);
+           recurrence->log.sums[sum].times > 0 || !cgx_pattern_is_whole(&recurrence->pattern);
 }
 
 /* Learns from a sum after its answer was given, so that no answer depends on itself. */
-static void learn_sum(struct cgx_recurrence *recurrence, uint16_t sum, bool known, bool placed)
+static void learn_sum(struct cgx_recurrence *recurrence, uint16_t sum, bool placed)
 {
     const struct cgx_pattern *pattern = &recurrence->pattern;
     struct cgx_sum_log *log = &recurrence->log;
 
     /* In the log, new sums would hide the period of the others from later searches. */
-    recurrence->logged = !cgx_recurrence_is_established(recurrence) || known;
+    recurrence->logged = !recurrence->evidence || log->sums[sum].seen > KNOWN;
     if (recurrence->logged) {
-        cgx_sum_log_add(log, &recurrence->sums, sum);
+        cgx_sum_log_add(log, sum);
         cgx_resemblance_add(&recurrence->resemblance);
     }
     recurrence->since_search++;
-    if (cgx_recurrence_is_established(recurrence) && pattern->length > 0 && placed && pattern->firm)
+    if (recurrence->evidence && pattern->length > 0 && placed && pattern->firm)
         return;
     if (log->length < SHORT_LOG || recurrence->since_search > log->length / SEARCH_PART) {
         recurrence->since_search = 0;
@@ -193,17 +177,15 @@ static struct cgx_occurrence take_sum(struct cgx_recurrence *recurrence, uint64_
     struct cgx_occurrence occurrence = {.position = CGX_POSITION_NONE};
     struct cgx_pattern *pattern = &recurrence->pattern;
     struct cgx_step_place place = {.position = CGX_POSITION_NONE};
+    const uint16_t sum = cgx_sum_log_count(&recurrence->log, key);
     uint64_t generation;
-    uint16_t sum;
-    bool known;
 
     recurrence->calls++;
-    sum = count_sum(recurrence, key, &known);
     if (pattern->length > 0)
-        place = cgx_pattern_follow(pattern, &recurrence->sums, sum);
+        place = cgx_pattern_follow(pattern, &recurrence->log, sum);
     occurrence.recurs = sum_recurs(recurrence, sum);
     generation = pattern->generation;
-    learn_sum(recurrence, sum, known, place.known);
+    learn_sum(recurrence, sum, place.known);
     /* A position in the previous pattern has no meaning in the new one. */
     if (pattern->generation == generation) {
         occurrence.begins_step = place.begins_step;
@@ -215,7 +197,7 @@ static struct cgx_occurrence take_sum(struct cgx_recurrence *recurrence, uint64_
 
 static uint64_t key_at(const struct cgx_recurrence *recurrence, size_t position)
 {
-    return recurrence->sums.sums[recurrence->pattern.sums[position]].key;
+    return recurrence->log.sums[recurrence->pattern.sums[position]].key;
 }
 
 void cgx_recurrence_learn(struct cgx_recurrence *recurrence)
@@ -334,7 +316,7 @@ struct cgx_burst cgx_recurrence_burst(struct cgx_recurrence *recurrence)
     cgx_recurrence_learn(recurrence);
     length = cgx_resemblance_judge(&recurrence->resemblance, &recurrence->log);
     return length > 0 ? (struct cgx_burst){CGX_BURST_RESULTS, length, CGX_HASH_START}
-                      : cgx_bursts_judge(&recurrence->log, &recurrence->sums);
+                      : cgx_bursts_judge(&recurrence->log);
 }
 
 bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, const struct cgx_burst *burst,
@@ -345,7 +327,7 @@ bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, const struct c
 
     cgx_recurrence_learn(recurrence);
     recurrence->expected.rest = 0;
-    if (burst->kind == CGX_BURST_TOTAL && !cgx_recurrence_is_established(recurrence)) {
+    if (burst->kind == CGX_BURST_TOTAL && !recurrence->evidence) {
         establish_steps(recurrence, CGX_EVIDENCE_PAUSES);
         recurrence->has_variable_size = true;
         *latest = (struct cgx_occurrence){.recurs = true, .position = CGX_POSITION_NONE};
@@ -356,8 +338,7 @@ bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, const struct c
     recurrence->paced = burst->length;
     recurrence->pace =
         burst->kind == CGX_BURST_RESULTS ? CGX_EVIDENCE_RESULTS : CGX_EVIDENCE_PAUSES;
-    if (!follow_paced(recurrence,
-                      cgx_recurrence_is_established(recurrence) ? 0 : recurrence->rule.warmup))
+    if (!follow_paced(recurrence, recurrence->evidence ? 0 : recurrence->rule.warmup))
         return false;
     *latest = (struct cgx_occurrence){.recurs = true,
                                       .position = (pattern->candidates[0] + length - 1) % length};

@@ -20,7 +20,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policy/step/bursts.h"
 #include "policy/step/evidence.h"
 #include "policy/step/sums.h"
 

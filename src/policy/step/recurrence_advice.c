@@ -20,30 +20,27 @@ size_t cgx_recurrence_undecided(struct cgx_recurrence *recurrence, size_t *times
     struct cgx_period period;
 
     cgx_recurrence_learn(recurrence);
-    if (cgx_recurrence_is_established(recurrence) || recurrence->calls < FIRST_UNDECIDED)
+    if (recurrence->evidence || recurrence->calls < FIRST_UNDECIDED)
         return 0;
-    period = cgx_period_find(log, &recurrence->sums, 0);
+    period = cgx_period_find(log, 0);
     if (period.length == 0 || period.run < REPEATS_UNDECIDED * period.length ||
         4 * period.run < 3 * (size_t)log->length)
         return 0;
     *times = period.run / period.length;
     for (size_t i = 0; i < most && i < period.length; i++)
-        counts[i] =
-            cgx_sum_elements(&recurrence->sums.sums[cgx_sum_log_ago(log, period.length - 1 - i)]);
+        counts[i] = cgx_sum_elements(log, cgx_sum_log_ago(log, period.length - 1 - i));
     return period.length;
 }
 
 size_t cgx_recurrence_contradicts(struct cgx_recurrence *recurrence)
 {
     uint64_t calls = recurrence->calls; /* exact, since no step is followed */
-    struct cgx_period period;
 
     if (recurrence->rule.step == 0 || recurrence->pattern.length > 0 ||
         calls < FIRST_CONTRADICTED || calls < STEPS_CONTRADICTED * recurrence->rule.step ||
         (calls & (calls - 1)) != 0)
         return 0;
-    period = cgx_period_find(&recurrence->log, &recurrence->sums, 0);
-    return period.length;
+    return cgx_period_find(&recurrence->log, 0).length;
 }
 
 const char *cgx_evidence_name(enum cgx_evidence evidence)

@@ -7,8 +7,6 @@
 
 #include "policy/step/evidence.h"
 #include "policy/step/pattern.h"
-#include "policy/step/periods.h"
-#include "policy/step/resemblance.h"
 #include "policy/step/sums.h"
 
 /* The most sums that are learnt from together. */
@@ -37,15 +35,9 @@ struct cgx_recurrence {
     bool logged; /* the latest large sum is in the log */
     struct cgx_expected expected;
     struct cgx_resemblance resemblance; /* results of the latest sums in the log */
-    struct cgx_sums sums;
     struct cgx_sum_log log;
     struct cgx_pattern pattern;
 };
-
-static inline bool cgx_recurrence_is_established(const struct cgx_recurrence *recurrence)
-{
-    return recurrence->evidence != CGX_EVIDENCE_NONE;
-}
 
 /* Learns from the sums that have come as expected, in their order. */
 void cgx_recurrence_learn(struct cgx_recurrence *recurrence);

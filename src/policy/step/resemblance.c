@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "policy/step/resemblance.h"
-
-#include <string.h>
+#include "policy/step/evidence.h"
+#include "policy/step/sums.h"
+#include "util/integers.h"
 
 #define RECENT CGX_RESEMBLANCE_RECENT
 #define WORDS (CGX_RESEMBLANCE_SAMPLE / 64)
@@ -87,9 +87,8 @@ static bool results_resemble(const struct cgx_resemblance *resemblance,
 uint32_t cgx_resemblance_judge(const struct cgx_resemblance *resemblance,
                                const struct cgx_sum_log *log)
 {
-    size_t known = resemblance->sums < RECENT ? resemblance->sums : RECENT;
+    size_t known = cgx_smaller(cgx_smaller(resemblance->sums, RECENT), log->length);
 
-    known = known < log->length ? known : log->length;
     for (size_t period = 1; period <= CGX_RESEMBLANCE_LONGEST; period++)
         if (results_resemble(resemblance, log, period, known - (known > 0)))
             return (uint32_t)period;

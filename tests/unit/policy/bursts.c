@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Where pauses between sums cut them into steps, and what follows where all ranks say the same. */
-#include "policy/step/bursts.h"
+#include "policy/step/evidence.h"
 
 #include <string.h>
 
@@ -11,15 +11,15 @@
 #define US INT64_C(1000)
 #define MS (1000 * US)
 
-static struct cgx_sum_log sums; /* the sums so far */
-static struct cgx_sums table;   /* their elements: a thousand times their number */
-static uint32_t state;          /* of what is drawn */
+static struct cgx_sum_log
+    sums;              /* the sums so far, whose elements are a thousand times their number */
+static uint32_t state; /* of what is drawn */
 
 static void restart(void)
 {
     memset(&sums, 0, sizeof sums);
     for (uint64_t i = 0; i < 128; i++)
-        table.sums[i].key = cgx_callsite_word(1000 * i, 1);
+        sums.sums[i].key = cgx_callsite_word(1000 * i, 1);
     state = 1;
 }
 
@@ -45,7 +45,7 @@ static void step(const char *letters, int64_t pause)
 
 static uint32_t judged(void)
 {
-    return cgx_bursts_judge(&sums, &table).length;
+    return cgx_bursts_judge(&sums).length;
 }
 
 /* What is judged after steps of LETTERS, so many, with a pause before each. */
@@ -130,11 +130,11 @@ static void test_totals(void)
     restart();
     for (int i = 0; i < 5; i++)
         step(cuts[i], 20 * MS);
-    ok(cgx_bursts_judge(&sums, &table).kind == CGX_BURST_NONE, "three equal totals are no step");
+    ok(cgx_bursts_judge(&sums).kind == CGX_BURST_NONE, "three equal totals are no step");
     step("A", 20 * MS);
-    ok(cgx_bursts_judge(&sums, &table).kind == CGX_BURST_TOTAL, "four of the last five are one");
+    ok(cgx_bursts_judge(&sums).kind == CGX_BURST_TOTAL, "four of the last five are one");
     step("BC", 20 * MS);
-    ok(cgx_bursts_judge(&sums, &table).kind == CGX_BURST_NONE, "but not with two others");
+    ok(cgx_bursts_judge(&sums).kind == CGX_BURST_NONE, "but not with two others");
 }
 
 static const struct cgx_recurrence_rule rule = {.warmup = 2, .minimal_size = 1024};

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Which periods are steps, since the results of their sums resemble those of the step before. */
-#include "policy/step/resemblance.h"
+#include "policy/step/evidence.h"
 
 #include <math.h>
 #include <string.h>
