@@ -60,9 +60,7 @@ libcgxcore_la_SOURCES = \
 	src/policy/sample.c \
 	src/policy/step_size.c src/policy/step_size.h \
 	src/policy/worth.c src/policy/worth.h \
-	src/policy/rules/hints.c \
-	src/policy/rules/override.h \
-	src/policy/rules/override_parse.c src/policy/rules/override_parse.h \
+	src/policy/rules/override.c src/policy/rules/override.h \
 	src/policy/rules/rules.c src/policy/rules/rules.h \
 	src/policy/step/bursts.c \
 	src/policy/step/evidence.h \

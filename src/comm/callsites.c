@@ -85,9 +85,10 @@ static void evaluate_override(const struct cgx_comm *state, struct cgx_callsite 
         .dtype = cgx_type_dtype(key->type),
         .communicator = state->terms.name,
         .position = key->position == CGX_POSITION_NONE ? UINT64_MAX : key->position};
+    const struct cgx_override set = cgx_rules_override(cgx_config_rules(), &about);
     struct cgx_override *override = &site->override;
 
-    *override = cgx_override_merge(&state->terms.hints, cgx_config_rules(), &about);
+    *override = cgx_override_merge(&state->terms.hints, &set, about.count);
     site->hints = state->terms.taken;
     site->schedule.slices = 0;
     site->shared.steady = false;

@@ -263,7 +263,7 @@ static void take_hints(struct cgx_comm *state, cgx_mpi_info info)
     struct cgx_rules_error error;
 
     for (size_t i = 0; i < CGX_HINTS; i++)
-        values[i] = value_of(info, cgx_hint_key((enum cgx_hint)i), texts[i]);
+        values[i] = value_of(info, cgx_action_keys[i].about.name, texts[i]);
     state->terms.refused = !cgx_hints_parse(&state->terms.hints, values, &error);
     if (!state->terms.refused) {
         state->terms.taken++;

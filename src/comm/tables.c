@@ -116,7 +116,7 @@ bool cgx_tables_take_first(struct cgx_comm *state, uint64_t count, unsigned type
 
 void cgx_tables_set_step(struct cgx_comm *state)
 {
-    size_t step = cgx_override_step(&state->terms.hints, cgx_config_rules(), state->terms.name);
+    size_t step = cgx_rules_step(cgx_config_rules(), &state->terms.hints, state->terms.name);
 
     if (state->stream.recurrence)
         cgx_recurrence_set_step(state->stream.recurrence, step);

@@ -8,7 +8,7 @@
 #define CGX_POLICY_PLAN_H
 
 #include "codec/encoding.h"
-#include "policy/rules/rules.h"
+#include "policy/rules/override.h"
 
 struct cgx_plan {
     enum cgx_dtype dtype;

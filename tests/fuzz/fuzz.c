@@ -66,14 +66,14 @@ void fuzz_says(const struct cgx_override *hints, const struct cgx_rules *rules)
                                             .dtype = (enum cgx_dtype)(i % 3),
                                             .communicator = names[i / 3 % 3],
                                             .position = i % 2 == 0 ? UINT64_MAX : i / 9};
-        struct cgx_override override = cgx_override_merge(hints, rules, &call);
+        struct cgx_override override = cgx_rules_override(rules, &call);
 
         check_override(&override, call.count);
-        override = cgx_rules_override(rules, &call);
+        override = cgx_override_merge(hints, &override, call.count);
         check_override(&override, call.count);
     }
     for (size_t i = 0; i < 3; i++)
-        cgx_override_step(hints, rules, names[i]);
+        cgx_rules_step(rules, hints, names[i]);
 }
 
 void fuzz_error(const struct cgx_rules_error *error)

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/rules/override_parse.h"
 #include "util/hash.h"
 #include "util/parse.h"
 
@@ -377,14 +376,15 @@ struct cgx_override cgx_rules_override(const struct cgx_rules *rules,
     return override;
 }
 
-size_t cgx_rules_step(const struct cgx_rules *rules, const char *communicator)
+size_t cgx_rules_step(const struct cgx_rules *rules, const struct cgx_override *hints,
+                      const char *communicator)
 {
     for (size_t i = 0; rules && i < rules->nrules; i++)
         if (rules->rules[i].says.step > 0 && applies_to(&rules->rules[i], communicator)) {
             atomic_store(&rules->used[i + 1], true);
             return rules->rules[i].says.step;
         }
-    return 0;
+    return hints->step;
 }
 
 void cgx_rules_unused(const struct cgx_rules *rules, cgx_rules_warn *warn)

@@ -40,36 +40,13 @@ struct cgx_rules_call {
 struct cgx_override cgx_rules_override(const struct cgx_rules *rules,
                                        const struct cgx_rules_call *call);
 
-/* The calls in a step of the communicator of that name, by the first rule that sets them; 0:
- * none. */
-size_t cgx_rules_step(const struct cgx_rules *rules, const char *communicator);
+/* The calls in a step of the communicator of that name, by the first of RULES that sets them or
+ * else by its HINTS; 0: none. */
+size_t cgx_rules_step(const struct cgx_rules *rules, const struct cgx_override *hints,
+                      const char *communicator);
 
 /* Calls WARN for each rule that matched no call and no communicator's step, if any call was matched
  * at all. */
 void cgx_rules_unused(const struct cgx_rules *rules, cgx_rules_warn *warn);
-
-/* ---- hints: MPI_Comm_set_info ---- */
-
-/* The key of HINT in an info: "cgx_enable" and so on. */
-const char *cgx_hint_key(enum cgx_hint hint);
-
-/* Adds hints to HINTS. VALUES[hint] is the value of its key; "" removes an earlier hint, NULL (no
- * such key) leaves it. False: HINTS are unchanged, and *ERROR says why; its message names the key,
- * its line is 1. */
-bool cgx_hints_parse(struct cgx_override *hints, const char *const values[CGX_HINTS],
-                     struct cgx_rules_error *error);
-
-/* A hash for ranks to compare; 0 if HINTS set nothing. */
-uint32_t cgx_hints_hash(const struct cgx_override *hints);
-
-/* HINTS and RULES (NULL: none) together. Rules win over hints, since users know more than programs.
- */
-struct cgx_override cgx_override_merge(const struct cgx_override *hints,
-                                       const struct cgx_rules *rules,
-                                       const struct cgx_rules_call *call);
-
-/* The calls in a step of the communicator of that name; 0: not set. */
-size_t cgx_override_step(const struct cgx_override *hints, const struct cgx_rules *rules,
-                         const char *communicator);
 
 #endif

@@ -23,7 +23,7 @@ static bool parse(const char *text)
         const char *key = strsep(&word, "=");
         size_t hint = 0;
 
-        while (strcmp(cgx_hint_key(hint) + strlen("cgx_"), key) != 0)
+        while (strcmp(cgx_action_keys[hint].about.name + strlen("cgx_"), key) != 0)
             hint++;
         values[hint] = word;
     }
@@ -63,7 +63,8 @@ static const char *ask(const char *text, uint64_t count)
     static char said[256];
     struct cgx_rules_call call = {.count = count, .communicator = "", .position = UINT64_MAX};
     struct cgx_rules *rules = *text ? rules_of(text) : NULL;
-    struct cgx_override is = cgx_override_merge(&hints, rules, &call);
+    struct cgx_override set = cgx_rules_override(rules, &call);
+    struct cgx_override is = cgx_override_merge(&hints, &set, count);
     char bits[32] = "", layers[64] = "", rule[32] = "";
 
     if (is.bits == CGX_BITS_EXACT)
@@ -197,14 +198,14 @@ static void test_step(void)
     struct cgx_rules *rules = rules_of("comm=a -> step=7\ncomm=b -> bits=3");
 
     begin("step= 24 ");
-    ok(cgx_override_step(&hints, NULL, "a") == 24 && cgx_override_step(&hints, rules, "b") == 24,
+    ok(cgx_rules_step(NULL, &hints, "a") == 24 && cgx_rules_step(rules, &hints, "b") == 24,
        "cgx_step is of the communicator");
-    ok(cgx_override_step(&hints, rules, "a") == 7 && cgx_override_step(&none, rules, "a") == 7,
+    ok(cgx_rules_step(rules, &hints, "a") == 7 && cgx_rules_step(rules, &none, "a") == 7,
        "a rule's step counts");
-    ok(cgx_override_step(&none, rules, "b") == 0 && cgx_override_step(&none, NULL, "") == 0,
+    ok(cgx_rules_step(rules, &none, "b") == 0 && cgx_rules_step(NULL, &none, "") == 0,
        "where neither says, none is said");
     add("step=");
-    ok(cgx_override_step(&hints, NULL, "") == 0, "an empty value takes it back");
+    ok(cgx_rules_step(NULL, &hints, "") == 0, "an empty value takes it back");
     cgx_rules_free(rules);
 }
 

@@ -12,6 +12,7 @@
 
 static struct cgx_rules *rules; /* of the last text; NULL: it was refused */
 static struct cgx_rules_error error;
+static const struct cgx_override none;
 
 static struct {
     unsigned count, line;
@@ -122,15 +123,15 @@ static void test_steps(void)
     parse("comm=a -> bits=5 step=1");
     ok(say_of_call(of_a).rule == 1, "a rule may override of calls and of steps");
     parse("comm=a -> step=24\ncount=7 -> exact\ncomm=\"b b\" -> bits=5 step=1\n-> step=4096");
-    ok(cgx_rules_step(rules, "a") == 24 && cgx_rules_step(rules, "b b") == 1 &&
-           cgx_rules_step(rules, "") == 4096,
+    ok(cgx_rules_step(rules, &none, "a") == 24 && cgx_rules_step(rules, &none, "b b") == 1 &&
+           cgx_rules_step(rules, &none, "") == 4096,
        "the first rule for a communicator that says its step counts");
     ok(say_of(7).bits == CGX_BITS_EXACT && say_of(7).rule == 2 && say_of(8).rule == 0,
        "a rule that says nothing else is none for calls");
     ok(cgx_rules_name_communicators(rules) && warnings.count == 0, "and hides no other");
     parse("comm=\"b b\" -> bits=5 step=1\ncomm=a -> step=2 exact");
-    ok(cgx_rules_step(rules, "c") == 0 && cgx_rules_step(rules, "a") == 2 &&
-           cgx_rules_step(NULL, "a") == 0,
+    ok(cgx_rules_step(rules, &none, "c") == 0 && cgx_rules_step(rules, &none, "a") == 2 &&
+           cgx_rules_step(NULL, &none, "a") == 0,
        "its step is of its communicator alone");
 }
 
@@ -214,7 +215,7 @@ static void test_unused(void)
     say_of(10);
     cgx_rules_unused(rules, collect);
     ok(warnings.count == 2 && warnings.line == 4, "of a call, those that said nothing are");
-    cgx_rules_step(rules, "a");
+    cgx_rules_step(rules, &none, "a");
     say_of(20);
     warnings.count = 0;
     cgx_rules_unused(rules, collect);

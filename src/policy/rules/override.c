@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "policy/rules/override_parse.h"
+#include "policy/rules/override.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,8 +9,11 @@
 #include <string.h>
 
 #include "policy/step/recurrence.h"
+#include "util/hash.h"
 #include "util/parse.h"
 #include "util/settings.h"
+
+/* ---- words ---- */
 
 static bool is_blank(char character)
 {
@@ -89,12 +92,14 @@ void cgx_scan_token(struct cgx_scan *scan, const char *stops, char token[CGX_TOK
         strcpy(token + CGX_TOKEN_BYTES - sizeof cut, cut);
 }
 
+/* ---- values ---- */
+
 #define FIELD(member)                                \
     .offset = offsetof(struct cgx_override, member), \
     .size = sizeof(((struct cgx_override *)NULL)->member)
 #define ABOUT(key, allowed) .about = {.name = (key), .values = (allowed)}
 
-/* A word of a list stands for its value in the enums of rules.h; these count from 1. */
+/* A word of a list stands for its value in the enums of override.h; these count from 1. */
 const struct cgx_key cgx_action_keys[CGX_HINTS] = {
     {ABOUT("cgx_enable", "1, 0, true, false"), cgx_value_choice, 1, 2, FIELD(enable)},
     {ABOUT("cgx_bits", "1-8, exact"), cgx_value_bits, 1, 8, FIELD(bits)},
@@ -214,4 +219,119 @@ void cgx_override_clear(struct cgx_override *says)
         says->layers = list->next;
         free(list);
     }
+}
+
+/* ---- hints ---- */
+
+static void copy_field(struct cgx_override *to, const struct cgx_override *from,
+                       const struct cgx_key *key)
+{
+    memcpy((unsigned char *)to + key->offset, (const unsigned char *)from + key->offset, key->size);
+}
+
+/* Reads a value that is not empty. Lists of layers are separated by semicolons. Hints have no
+ * comments, so # is refused. */
+static bool read_value(struct cgx_scan *scan, const struct cgx_key *key, struct cgx_override *says)
+{
+    bool listed = key == &cgx_action_keys[CGX_HINT_LAYERS];
+    char allowed[96];
+
+    for (;; scan->at++) {
+        cgx_scan_blanks(scan);
+        if (!cgx_scan_value(scan, key, says))
+            return false;
+        cgx_scan_blanks(scan);
+        if (scan->at == scan->end)
+            return true;
+        if (!listed || *scan->at != ';')
+            break;
+    }
+    snprintf(allowed, sizeof allowed, "one value of %s", key->about.values);
+    return cgx_scan_refuse(scan, scan->at,
+                           listed ? "a comma and a size, or a semicolon and a list" : allowed);
+}
+
+bool cgx_hints_parse(struct cgx_override *hints, const char *const values[CGX_HINTS],
+                     struct cgx_rules_error *error)
+{
+    struct cgx_override now = {.bits = 0};
+
+    for (size_t i = 0; i < CGX_HINTS; i++) {
+        const struct cgx_key *key = &cgx_action_keys[i];
+        struct cgx_scan scan;
+
+        if (!values[i])
+            continue;
+        scan = (struct cgx_scan){.begin = values[i],
+                                 .end = values[i] + strlen(values[i]),
+                                 .at = values[i],
+                                 .key = key->about.name,
+                                 .line = 1,
+                                 .error = error};
+        cgx_scan_blanks(&scan);
+        if (scan.at < scan.end && !read_value(&scan, key, &now)) {
+            cgx_override_clear(&now);
+            return false;
+        }
+    }
+    for (size_t i = 0; i < CGX_HINTS; i++)
+        if (!values[i])
+            copy_field(&now, hints, &cgx_action_keys[i]);
+    if (!values[CGX_HINT_LAYERS])
+        hints->layers = NULL;
+    cgx_override_clear(hints);
+    *hints = now;
+    return true;
+}
+
+uint32_t cgx_hints_hash(const struct cgx_override *hints)
+{
+    uint64_t words[2];
+    uint32_t hash;
+
+    words[0] = (uint64_t)hints->op << 48 | (uint64_t)hints->enable << 32 | hints->bits;
+    words[1] = (uint64_t)hints->codec << 48 | (uint64_t)hints->recurs << 32 |
+               (uint64_t)hints->consensus << 16 | hints->step;
+    if (words[0] == 0 && words[1] == 0 && !hints->layers)
+        return 0;
+    hash = cgx_hash(CGX_HASH_START, words, sizeof words);
+    for (const struct cgx_layer_list *list = hints->layers; list; list = list->next) {
+        hash = cgx_hash(hash, &list->total, sizeof list->total);
+        for (size_t j = 0; j < list->nlayers; j++) {
+            hash = cgx_hash(hash, &list->layers[j].count, sizeof list->layers[j].count);
+            hash = cgx_hash(hash, &list->layers[j].bits, sizeof list->layers[j].bits);
+        }
+    }
+    return hash == 0 ? 1 : hash;
+}
+
+/* Sets what FROM sets and TO does not. */
+static void fill_unset(struct cgx_override *to, const struct cgx_override *from)
+{
+    static const unsigned char unset[sizeof(uint64_t)];
+
+    for (size_t i = 0; i < CGX_HINTS; i++) {
+        const struct cgx_key *key = &cgx_action_keys[i];
+
+        if (memcmp((unsigned char *)to + key->offset, unset, key->size) == 0)
+            copy_field(to, from, key);
+    }
+}
+
+struct cgx_override cgx_override_merge(const struct cgx_override *hints,
+                                       const struct cgx_override *set, uint64_t count)
+{
+    const struct cgx_override hinted = cgx_override_for(hints, count);
+    struct cgx_override override = *set;
+
+    fill_unset(&override, &hinted);
+    /* A program that switches compression off knows that its data must not change, so rules cannot
+     * switch compression on. */
+    if (override.bits == CGX_BITS_EXACT || override.recurs == CGX_RECURS_NEVER ||
+        hints->enable == CGX_SWITCH_OFF)
+        override = (struct cgx_override){
+            .bits = CGX_BITS_EXACT,
+            .recurs = override.recurs == CGX_RECURS_NEVER ? CGX_RECURS_NEVER : CGX_RECURS_FOUND,
+            .rule = override.rule};
+    return override;
 }
