@@ -112,7 +112,7 @@ libcgxcore_la_SOURCES = \
 	src/comm/attribute.c src/comm/attribute.h \
 	src/comm/ballot.c src/comm/ballot.h \
 	src/comm/callsite.c src/comm/callsite.h \
-	src/comm/callsites.c src/comm/callsites.h \
+	src/comm/callsites.c \
 	src/comm/comm.c src/comm/comm.h \
 	src/comm/connect.c src/comm/connect.h \
 	src/comm/decide.c src/comm/decide.h \
@@ -120,7 +120,7 @@ libcgxcore_la_SOURCES = \
 	src/comm/private_comm.c src/comm/private_comm.h \
 	src/comm/resources.c \
 	src/comm/state.h \
-	src/comm/tables.c src/comm/tables.h \
+	src/comm/tables.c \
 	src/pmpi/allreduce.c \
 	src/pmpi/bounce.c \
 	src/pmpi/call.h \

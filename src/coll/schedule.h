@@ -28,9 +28,9 @@ bool cgx_needs_fit(const struct cgx_needs *needs, const struct cgx_needs *reserv
 
 /* How the sums of a communicator are formed. */
 struct cgx_scheme {
-    const struct cgx_nodes *nodes;
-    const struct cgx_nodes *flat; /* the same ranks, each as its own node */
-    bool leaders;                 /* one rank of each node exchanges data with other nodes */
+    struct cgx_nodes *nodes;
+    struct cgx_nodes *flat; /* the same ranks, each as its own node */
+    bool leaders;           /* one rank of each node exchanges data with other nodes */
     enum cgx_reduction inter;
     struct cgx_network network; /* the network between nodes */
     unsigned rank;              /* the rank whose program is made */

@@ -31,15 +31,15 @@ struct record {
     uint32_t complements[RECORD_WORDS];
 };
 
-static void fill_record(struct record *record, const struct cgx_agreement *agreement)
+static void fill_record(struct record *record, const struct cgx_terms *terms, bool ready)
 {
     memset(record, 0, sizeof *record);
     record->words[WORD_RECORD] = RECORD_VERSION;
     record->words[WORD_LIBRARY] = cgx_hash(CGX_HASH_START, PACKAGE_VERSION, sizeof PACKAGE_VERSION);
-    record->words[WORD_READY] = agreement->ready;
+    record->words[WORD_READY] = ready;
     cgx_settings_words(cgx_config(), record->words + WORD_SETTINGS);
-    record->words[WORD_HINTS] = agreement->hints;
-    record->words[WORD_NAME] = agreement->name;
+    record->words[WORD_HINTS] = terms->hints_agreed;
+    record->words[WORD_NAME] = terms->name_agreed;
     record->words[WORD_FORMAT] = CGX_FORMAT_VERSION;
     for (size_t i = 0; i < RECORD_WORDS; i++)
         record->complements[i] = ~record->words[i];
@@ -143,17 +143,16 @@ static int check_preloaded(const struct cgx_comm *state, bool *all_here)
 
 /* ---- settings ---- */
 
-int cgx_agree_settings(const struct cgx_comm *state, const struct cgx_agreement *agreement,
-                       bool *equal, bool *final)
+int cgx_agree_settings(struct cgx_comm *state, bool ready, bool *equal)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
     struct record record;
-    bool all_here = false;
+    bool all_here = false, final = false;
     int code;
 
-    *equal = *final = false;
+    *equal = state->terms.final = false;
     code = check_preloaded(state, &all_here);
-    fill_record(&record, agreement);
+    fill_record(&record, &state->terms, ready);
     if (code == CGX_MPI_SUCCESS && all_here)
         code = reduce_record(state->comm, &record, mpi->MIN);
     if (code != CGX_MPI_SUCCESS) {
@@ -174,12 +173,12 @@ int cgx_agree_settings(const struct cgx_comm *state, const struct cgx_agreement 
         bool counts = differs(&record, i);
 
         *equal = *equal && !counts;
-        *final = *final || (counts && i != WORD_HINTS);
+        final = final || (counts && i != WORD_HINTS);
     }
     cgx_timeline_begin();
     if (!*equal && state->rank == 0)
         name_differences(&record);
-    *final = *final || (*equal && !agreement->ready);
-    *equal = *equal && agreement->ready;
+    state->terms.final = final || (*equal && !ready);
+    *equal = *equal && ready;
     return CGX_MPI_SUCCESS;
 }

@@ -59,21 +59,14 @@ enum cgx_ballot_kind cgx_ballot_due(const struct cgx_comm_shared *shared,
  * The first agreement between the ranks of a communicator, which every version of the library
  * understands. */
 
-/* What ranks compare, besides version and settings. */
-struct cgx_agreement {
-    uint32_t hints; /* hash of the program's hints for the communicator */
-    uint32_t name;  /* hash of its name, if rules use names */
-    bool ready;     /* this rank has all memory that it needs */
-};
-
-/* Compares version, message format, settings and hints in the first call on STATE's communicator
- * that some setting could compress, and in the first after a hint. *EQUAL: all ranks have the same
- * and are ready. *FINAL: they differ in more than hints, so comparing again is useless. If they
- * differ, rank 0 names the variables. After an error *EQUAL is false. A rank without this library
- * takes part with its own program's all-reduce: this is an error if MPI or the results show it; if
- * MPI waits for ever, so does this function. Logs an error and returns its code, with which the
- * caller calls the error handler. */
-int cgx_agree_settings(const struct cgx_comm *state, const struct cgx_agreement *agreement,
-                       bool *equal, bool *final);
+/* Compares version, message format, settings, and the hashes of hints and name that STATE's terms
+ * have, in the first call on its communicator that some setting could compress, and in the first
+ * after a hint. READY: this rank has all memory that it needs. *EQUAL: all ranks have the same and
+ * are ready. Terms become final if ranks differ in more than hints, so that comparing again is
+ * useless. If they differ, rank 0 names the variables. After an error *EQUAL is false. A rank
+ * without this library takes part with its own program's all-reduce: this is an error if MPI or the
+ * results show it; if MPI waits for ever, so does this function. Logs an error and returns its
+ * code, with which the caller calls the error handler. */
+int cgx_agree_settings(struct cgx_comm *state, bool ready, bool *equal);
 
 #endif

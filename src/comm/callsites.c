@@ -1,10 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "comm/callsites.h"
-
 #include "comm/ballot.h"
-#include "comm/placement.h"
 #include "mpi/config.h"
 #include "util/integers.h"
 #include "util/pages.h"
@@ -258,12 +255,6 @@ uint32_t *cgx_callsites_words(struct cgx_callsites *table)
     return table->votes;
 }
 
-const struct cgx_worth *cgx_callsites_neighbour(const struct cgx_comm *state,
-                                                const struct cgx_callsite_key *key)
-{
-    return cgx_worth_neighbour(state->callsites->worth[key->type], cgx_worth_class(key->count));
-}
-
 /* ---- plans and schedules ---- */
 
 static struct cgx_schedule schedule_of(const struct cgx_comm *state,
@@ -271,15 +262,8 @@ static struct cgx_schedule schedule_of(const struct cgx_comm *state,
                                        uint64_t count)
 {
     const struct cgx_plan plan = cgx_plan_of(cgx_config(), override, dtype, (size_t)count);
-    const struct cgx_scheme scheme = cgx_placement_scheme(state);
 
-    return cgx_coll_schedule(&plan, &scheme, cgx_config()->fusion_buffer_bytes);
-}
-
-/* Whether SITE's schedule was made before the network was found to be slower. */
-static bool is_stale(const struct cgx_comm *state, const struct cgx_callsite *site)
-{
-    return site->schedule.network.local_byte_ps != state->places.network.local_byte_ps;
+    return cgx_coll_schedule(&plan, &state->scheme, cgx_config()->fusion_buffer_bytes);
 }
 
 const struct cgx_schedule *cgx_callsites_schedule(struct cgx_comm *state, struct cgx_callsite *site)
@@ -287,7 +271,9 @@ const struct cgx_schedule *cgx_callsites_schedule(struct cgx_comm *state, struct
     /* The layers of the last override belong to hints that may have been freed. */
     if (site->hints != state->terms.taken)
         evaluate_override(state, site);
-    if (site->schedule.slices == 0 || is_stale(state, site))
+    /* Schedules are stale that were made before the network was found to be slower. */
+    if (site->schedule.slices == 0 ||
+        site->schedule.network.local_byte_ps != state->scheme.network.local_byte_ps)
         site->schedule = schedule_of(state, &site->override, site->dtype, site->key.count);
     return &site->schedule;
 }

@@ -10,7 +10,6 @@
 #include "comm/attribute.h"
 #include "comm/ballot.h"
 #include "comm/private_comm.h"
-#include "comm/tables.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "mpi/world.h"
@@ -51,14 +50,12 @@ static void give_memory(struct cgx_comm *state)
 
 static void free_state(struct cgx_comm *state)
 {
-    if (!state)
-        return;
     cgx_stats_end(state->stats);
     cgx_tables_free(state);
     cgx_override_clear(&state->terms.hints);
     cgx_workspace_release(&state->alone, state->broken);
-    cgx_nodes_free(state->places.nodes);
-    cgx_nodes_free(state->places.flat);
+    cgx_nodes_free(state->scheme.nodes);
+    cgx_nodes_free(state->scheme.flat);
     give_memory(state);
 }
 
@@ -140,36 +137,44 @@ static enum cgx_reason reason_of_first(const struct cgx_comm *state, uint64_t co
     return refusal ? refusal : cgx_tables_serve(count) ? CGX_REASON_FIRST : CGX_REASON_SMALL;
 }
 
+/* Clears what was made with other hints. */
+static void clear_tables(struct cgx_comm *state)
+{
+    if (state->callsites)
+        cgx_callsites_clear(state->callsites);
+    memset(state->shared.kinds, 0, sizeof state->shared.kinds);
+    memset(state->sizes, 0, sizeof state->sizes);
+}
+
 /* Ranks compare settings and the hints of this communicator. All of them have the tables
  * afterwards, or refuse all calls. */
 static int agree_terms(struct cgx_comm *state)
 {
-    struct cgx_agreement agreement;
-    bool equal, had = state->stream.recurrence;
+    struct cgx_terms *terms = &state->terms;
+    const uint32_t hints = terms->hints_agreed, name = terms->name_agreed;
+    bool equal, had = state->stream.recurrence, ready;
     int code, length;
 
     if (cgx_rules_name_communicators(cgx_config_rules()) &&
-        cgx_mpi()->Comm_get_name(state->comm, state->terms.name, &length) != CGX_MPI_SUCCESS)
-        state->terms.name[0] = '\0';
-    agreement.name = cgx_hash(CGX_HASH_START, state->terms.name, strlen(state->terms.name));
-    agreement.hints = state->terms.refused ? UINT32_MAX : cgx_hints_hash(&state->terms.hints);
-    agreement.ready = refuse_by_settings(state) || cgx_tables_make(state);
-    code = cgx_agree_settings(state, &agreement, &equal, &state->terms.final);
-    state->terms.agreed = code == CGX_MPI_SUCCESS;
+        cgx_mpi()->Comm_get_name(state->comm, terms->name, &length) != CGX_MPI_SUCCESS)
+        terms->name[0] = '\0';
+    terms->name_agreed = cgx_hash(CGX_HASH_START, terms->name, strlen(terms->name));
+    terms->hints_agreed = terms->refused ? UINT32_MAX : cgx_hints_hash(&terms->hints);
+    ready = refuse_by_settings(state) || cgx_tables_make(state);
+    code = cgx_agree_settings(state, ready, &equal);
+    terms->agreed = code == CGX_MPI_SUCCESS;
     state->broken = code;
-    state->terms.refusal = equal ? refuse_by_settings(state) : CGX_REASON_DIFFER;
-    state->stream.first.missed |= state->terms.refusal != CGX_REASON_NONE;
-    if (had && (!equal || agreement.hints != state->terms.hints_agreed ||
-                agreement.name != state->terms.name_agreed))
-        cgx_tables_clear(state);
-    state->terms.hints_agreed = agreement.hints;
-    state->terms.name_agreed = agreement.name;
+    terms->refusal = equal ? refuse_by_settings(state) : CGX_REASON_DIFFER;
+    state->stream.first.missed |= terms->refusal != CGX_REASON_NONE;
+    if (had && (!equal || terms->hints_agreed != hints || terms->name_agreed != name))
+        clear_tables(state);
     /* All ranks have tables, or none. */
     if (!equal && !had)
         cgx_tables_free(state);
-    if (equal)
-        cgx_tables_set_step(state);
-    if (!state->terms.refusal && !state->stats)
+    if (equal && state->stream.recurrence)
+        cgx_recurrence_set_step(state->stream.recurrence,
+                                cgx_rules_step(cgx_config_rules(), &terms->hints, terms->name));
+    if (!terms->refusal && !state->stats)
         state->stats = cgx_stats_create(state->comm, state->size);
     /* Last, since the handler may free the communicator. */
     if (code != CGX_MPI_SUCCESS)
@@ -177,7 +182,8 @@ static int agree_terms(struct cgx_comm *state)
     return code;
 }
 
-/* Makes the state of COMM without communication; NULL if memory is short. */
+/* Makes the state of COMM without communication; NULL if memory is short, or MPI refuses to keep
+ * it. */
 static struct cgx_comm *make_state(cgx_mpi_comm comm)
 {
     struct cgx_comm *made = take_memory();
@@ -187,7 +193,10 @@ static struct cgx_comm *make_state(cgx_mpi_comm comm)
     *made = (struct cgx_comm){.comm = comm, .work = &made->alone};
     made->terms.refusal = refuse_alone(made);
     made->terms.agreed = made->terms.final = made->terms.refusal != CGX_REASON_NONE;
-    return made;
+    if (keep_state(comm, made) == CGX_MPI_SUCCESS)
+        return made;
+    free_state(made);
+    return NULL;
 }
 
 /* MPI refused to keep a state: sums on new communicators fail from now on. */
@@ -195,20 +204,14 @@ static atomic_bool lost;
 
 static int begin_state(cgx_mpi_comm comm, struct cgx_comm **state)
 {
-    struct cgx_comm *made = NULL;
-
-    if (!atomic_load(&lost) && !cgx_freeing_lost()) {
-        made = make_state(comm);
-        if (made && keep_state(comm, made) == CGX_MPI_SUCCESS) {
-            *state = made;
-            return CGX_MPI_SUCCESS;
-        }
-        /* Without the state, the next call could not look up what ranks agree on. */
-        atomic_store(&lost, true);
-    }
-    /* Other ranks are not told: they may be comparing settings, or be in a call of the program,
-     * whose data must not meet a message of the library. */
-    free_state(made);
+    if (!atomic_load(&lost) && !cgx_freeing_lost())
+        *state = make_state(comm);
+    if (*state)
+        return CGX_MPI_SUCCESS;
+    /* Without the state, the next call could not look up what ranks agree on. Other ranks are not
+     * told: they may be comparing settings, or be in a call of the program, whose data must not
+     * meet a message of the library. */
+    atomic_store(&lost, true);
     return cgx_errors_raise(comm, "the state of a communicator could not be stored");
 }
 
@@ -286,16 +289,10 @@ int cgx_comm_hint(cgx_mpi_comm comm, cgx_mpi_info info)
     code = cgx_attribute_get(comm, &state);
     if (code != CGX_MPI_SUCCESS)
         return code;
-    if (!state) {
+    if (!state)
         state = make_state(comm);
-        /* Without a state the first call makes one, and ranks find that this rank lacks the hints.
-         */
-        if (!state || keep_state(comm, state) != CGX_MPI_SUCCESS) {
-            free_state(state);
-            return CGX_MPI_SUCCESS;
-        }
-    }
-    if (state->terms.final)
+    /* Without a state the first call makes one, and ranks find that this rank lacks the hints. */
+    if (!state || state->terms.final)
         return CGX_MPI_SUCCESS;
     state->terms.agreed = false;
     take_hints(state, info);

@@ -17,9 +17,15 @@ unsigned cgx_connect_local_peers(const struct cgx_comm *state)
 {
     enum cgx_transport transport = cgx_config()->inner_transport;
 
-    return state->places.nodes && !state->work->shm_refused && transport != CGX_TRANSPORT_MPI
-               ? state->places.nodes->most
+    return state->scheme.nodes && !state->work->shm_refused && transport != CGX_TRANSPORT_MPI
+               ? state->scheme.nodes->most
                : 0;
+}
+
+/* Whether ranks of a node may share memory. */
+static bool has_local_peers(const struct cgx_comm *state)
+{
+    return cgx_connect_local_peers(state) > 1;
 }
 
 /* Whether payloads may stay on devices, as far as settings and earlier attempts allow. */
@@ -58,8 +64,8 @@ static enum cgx_status get_backend(struct cgx_comm *state, const struct cgx_poin
         return CGX_OK;
     }
     area = cgx_scratch_area(&state->work->scratch);
-    area.exportable = cgx_connect_local_peers(state) > 1 && may_open(state);
-    area.shares_processors = !state->places.pace.has_processors;
+    area.exportable = has_local_peers(state) && may_open(state);
+    area.shares_processors = !state->pace.has_processors;
     return cgx_cuda_backend(&state->work->scratch.devices, buffer, &area, backend);
 }
 
@@ -176,14 +182,13 @@ void cgx_connect_begin(struct cgx_comm *state, struct cgx_backend *device,
     struct cgx_workspace *work = state->work;
     struct cgx_means *mine = &connecting->mine;
 
-    *connecting =
-        (struct cgx_connecting){.device = device, .needed = cgx_connect_local_peers(state) > 1};
-    if (!connecting->needed)
+    *connecting = (struct cgx_connecting){.device = device};
+    if (!has_local_peers(state))
         return;
     if (!work->shm) {
-        work->shm = cgx_shm_create(state->places.nodes, (unsigned)state->rank);
+        work->shm = cgx_shm_create(state->scheme.nodes, (unsigned)state->rank);
         if (work->shm)
-            work->nodes = cgx_nodes_share(state->places.nodes);
+            work->nodes = cgx_nodes_share(state->scheme.nodes);
     }
     connecting->theirs = calloc((size_t)state->size, sizeof *connecting->theirs);
     mine->memory = cgx_shared_handle(&work->scratch.shared);
@@ -201,7 +206,7 @@ void cgx_connect_begin(struct cgx_comm *state, struct cgx_backend *device,
 static enum cgx_status connect_device(const struct cgx_comm *state, struct cgx_backend *device,
                                       enum cgx_pull pull, const struct cgx_means *theirs)
 {
-    const struct cgx_nodes *nodes = state->places.nodes;
+    const struct cgx_nodes *nodes = state->scheme.nodes;
     const unsigned *first = &nodes->first[nodes->node[state->rank]], count = first[1] - first[0];
     struct cgx_cuda_peer *local_peers = calloc(count, sizeof *local_peers);
     enum cgx_status status;
@@ -315,7 +320,7 @@ int cgx_connect(struct cgx_comm *state, struct cgx_connecting *connecting, uint3
     int code = CGX_MPI_SUCCESS;
 
     *by_device = false;
-    if (!connecting->needed)
+    if (!has_local_peers(state))
         return code;
     if (!words[MEMORY] || words[DEVICE] == DEVICE_REFUSED || !words[IS_OLD])
         code = connect_anew(state, connecting, words);
@@ -323,11 +328,6 @@ int cgx_connect(struct cgx_comm *state, struct cgx_connecting *connecting, uint3
     if (code == CGX_MPI_SUCCESS && !*by_device)
         connect_segments(state, connecting->device);
     return code;
-}
-
-void cgx_connect_end(struct cgx_connecting *connecting)
-{
-    free(connecting->theirs);
 }
 
 /* Whether the processor copies the messages of local peers, and then all of them to the device,

@@ -50,20 +50,18 @@ unsigned cgx_connect_local_peers(const struct cgx_comm *state);
  * DEVICE on this rank (NULL: none). Otherwise DEVICE copies from what local peers share, if it can.
  *
  * Begin says what this rank has: words of a ballot. Of the joint ones connect makes the connection,
- * if there is something new, by a gather and a ballot. *BY_DEVICE: on all
- * ranks such calls go from device to device. End frees what begin made. Returns the code of the
- * communicator's error handler. */
+ * if there is something new, by a gather and a ballot. *BY_DEVICE: on all ranks such calls go from
+ * device to device. The caller frees THEIRS. Returns the code of the communicator's error
+ * handler. */
 #define CGX_CONNECT_WORDS 3
 struct cgx_connecting {
     struct cgx_backend *device;
     struct cgx_means mine, *theirs; /* this rank's, and those of all ranks */
-    bool needed;                    /* ranks of a node may share memory */
 };
 void cgx_connect_begin(struct cgx_comm *state, struct cgx_backend *device,
                        struct cgx_connecting *connecting, uint32_t *words);
 int cgx_connect(struct cgx_comm *state, struct cgx_connecting *connecting, uint32_t *words,
                 bool *by_device);
-void cgx_connect_end(struct cgx_connecting *connecting);
 
 /* How DEVICE gets the payloads of local peers in calls of KIND with SCHEDULE. Only CGX_PULL_DEVICE
  * must be the same on all ranks. */

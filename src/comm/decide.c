@@ -7,9 +7,7 @@
 #include <string.h>
 
 #include "comm/ballot.h"
-#include "comm/callsites.h"
 #include "comm/connect.h"
-#include "comm/placement.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "observe/notices.h"
@@ -221,6 +219,7 @@ static int weigh(struct cgx_comm *state, const struct cgx_callsite *site, struct
 int cgx_decide_way(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_way *way)
 {
     struct cgx_worth *worth = site->worth;
+    const struct cgx_worth *neighbour = NULL;
     int code = CGX_MPI_SUCCESS;
 
     site->shared.weighs = cgx_worth_is_due(worth);
@@ -229,7 +228,8 @@ int cgx_decide_way(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_w
     if (code != CGX_MPI_SUCCESS)
         return code;
     site->shared.weighs = false;
-    *way = cgx_worth_next(worth, worth->begun ? NULL : cgx_callsites_neighbour(state, &site->key),
-                          cgx_callsite_age(&state->step, site));
+    if (!worth->begun)
+        neighbour = cgx_worth_neighbour(worth, cgx_worth_class(site->key.count));
+    *way = cgx_worth_next(worth, neighbour, cgx_callsite_age(&state->step, site));
     return CGX_MPI_SUCCESS;
 }

@@ -78,11 +78,12 @@ static struct cgx_network network_of(const struct cgx_nodes *nodes, uint32_t mbi
     return cgx_cost_network((uint64_t)mbits * 1000000, device);
 }
 
-/* Sets STATE's nodes, network and pace, which both sides of a message must have in common. The size
+/* Sets STATE's scheme and pace, which both sides of a message must have in common. The size
  * of fragments depends on the network's speed, which is low if it is unknown or if all ranks are on
  * one node and send nothing over it. */
 static void place_ranks(struct cgx_comm *state, struct cgx_placing *placing)
 {
+    const enum cgx_reduction inter = cgx_config()->cross_reduction;
     const size_t ranks = (size_t)state->size;
     uint32_t mbits = UINT32_MAX;
     bool has_processors;
@@ -93,16 +94,20 @@ static void place_ranks(struct cgx_comm *state, struct cgx_placing *placing)
     }
     has_processors = cgx_claims_fit(placing->claims, ranks, (size_t)state->rank);
     cgx_nodes_place(placing->nodes, placing->keys);
-    state->places.nodes = placing->nodes;
+    state->scheme = (struct cgx_scheme){.nodes = placing->nodes,
+                                        .flat = state->scheme.flat,
+                                        .leaders = inter == CGX_REDUCTION_LEADERS,
+                                        .inter = inter,
+                                        .network = network_of(placing->nodes, mbits),
+                                        .rank = (unsigned)state->rank};
     placing->nodes = NULL;
-    state->places.pace =
+    state->pace =
         (struct cgx_pace){mbits > SLOW_MBITS ? FAST_FRAGMENT : SLOW_FRAGMENT, has_processors};
-    state->places.network = network_of(state->places.nodes, mbits);
     if (state->rank == 0)
         cgx_log(CGX_LOG_DEBUG,
                 "%d ranks: messages through MPI go in fragments of %zu bytes, over a network taken "
                 "for one of %u Mbit/s; ranks of this machine %s",
-                state->size, state->places.pace.fragment, (unsigned)mbits,
+                state->size, state->pace.fragment, (unsigned)mbits,
                 has_processors ? "have a processor each, and do not sleep while they wait"
                                : "share processors, and sleep while they wait");
 }
@@ -141,15 +146,15 @@ void cgx_placement_begin(struct cgx_comm *state, struct cgx_placing *placing, ui
     const size_t ranks = (size_t)state->size;
 
     *placing = (struct cgx_placing){.mine = cgx_claim_make()};
-    words[READY] = state->places.nodes != NULL;
+    words[READY] = state->scheme.nodes != NULL;
     if (!words[READY]) {
-        if (!state->places.flat)
-            state->places.flat = cgx_nodes_create(NULL, (unsigned)ranks);
+        if (!state->scheme.flat)
+            state->scheme.flat = cgx_nodes_create(NULL, (unsigned)ranks);
         placing->nodes = cgx_nodes_create(NULL, (unsigned)ranks);
         placing->claims = calloc(ranks, sizeof *placing->claims);
         placing->keys = calloc(ranks, sizeof *placing->keys);
         placing->mine.node = node_of(state, placing->mine.node);
-        words[READY] = state->places.flat && placing->nodes && placing->claims && placing->keys;
+        words[READY] = state->scheme.flat && placing->nodes && placing->claims && placing->keys;
     }
     cgx_ballot_pair(words + NODE, (uint32_t)placing->mine.node);
 }
@@ -165,14 +170,14 @@ static int find_nodes(struct cgx_comm *state, struct cgx_placing *placing, bool 
         return cgx_private_fail(state, code, "MPI could not find the nodes");
     place_ranks(state, placing);
     if (state->rank == 0)
-        log_placement(state->places.nodes);
+        log_placement(state->scheme.nodes);
     return code;
 }
 
 int cgx_placement_end(struct cgx_comm *state, struct cgx_placing *placing, const uint32_t *words,
                       int code)
 {
-    if (code == CGX_MPI_SUCCESS && words[READY] && !state->places.nodes)
+    if (code == CGX_MPI_SUCCESS && words[READY] && !state->scheme.nodes)
         code = find_nodes(state, placing, cgx_ballot_is_one(words + NODE));
     cgx_nodes_free(placing->nodes);
     free(placing->claims);
@@ -182,18 +187,6 @@ int cgx_placement_end(struct cgx_comm *state, struct cgx_placing *placing, const
 
 void cgx_placement_unlink(struct cgx_comm *state)
 {
-    if (state->places.nodes->nodes == 1)
-        state->places.network = cgx_cost_node(cgx_config()->buffers != CGX_BUFFERS_HOST, false);
-}
-
-struct cgx_scheme cgx_placement_scheme(const struct cgx_comm *state)
-{
-    const struct cgx_settings *settings = cgx_config();
-
-    return (struct cgx_scheme){.nodes = state->places.nodes,
-                               .flat = state->places.flat,
-                               .leaders = settings->cross_reduction == CGX_REDUCTION_LEADERS,
-                               .inter = settings->cross_reduction,
-                               .network = state->places.network,
-                               .rank = (unsigned)state->rank};
+    if (state->scheme.nodes->nodes == 1)
+        state->scheme.network = cgx_cost_node(cgx_config()->buffers != CGX_BUFFERS_HOST, false);
 }

@@ -1,11 +1,10 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Finds which ranks of a communicator share a node, and how its sums are formed. */
+/* Finds which ranks of a communicator share a node, and so how its sums are formed. */
 #ifndef CGX_COMM_PLACEMENT_H
 #define CGX_COMM_PLACEMENT_H
 
-#include "coll/schedule.h"
 #include "comm/state.h"
 #include "topo/claims.h"
 
@@ -31,8 +30,5 @@ int cgx_placement_end(struct cgx_comm *state, struct cgx_placing *placing, const
 /* Devices of a node turned out not to read each other's memory, on all ranks: the network of a
  * single node is another one, and schedules made with it have become stale. */
 void cgx_placement_unlink(struct cgx_comm *state);
-
-/* The scheme of a communicator whose nodes are known. */
-struct cgx_scheme cgx_placement_scheme(const struct cgx_comm *state);
 
 #endif

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "comm/ballot.h"
-#include "comm/callsites.h"
 #include "comm/placement.h"
 #include "comm/private_comm.h"
 #include "util/integers.h"
@@ -109,7 +108,7 @@ static int meet_at_offer(struct cgx_comm *state, const struct cgx_callsite *site
     code = cgx_ballot(state, CGX_BALLOT_OFFER, &site->key, words, WORDS);
     *vote = cgx_resources_joint(words);
     code = cgx_placement_end(state, &placing, words + PLACES, code);
-    if (code == CGX_MPI_SUCCESS && !state->places.nodes)
+    if (code == CGX_MPI_SUCCESS && !state->scheme.nodes)
         decline(capability, CGX_REASON_NO_MEMORY, vote);
     wanted = code == CGX_MPI_SUCCESS && *vote == CGX_ABLE;
     if (!cgx_private_take(state, &mine, words + PRIVATE, wanted, words[ON_HOST]) && wanted)
@@ -189,7 +188,7 @@ static int meet_at_have(struct cgx_comm *state, struct cgx_callsite *site,
     all->vote = cgx_resources_joint(words);
     if (code == CGX_MPI_SUCCESS && words[WHOLE])
         code = connect(state, cgx_comm_kind(state, site), all->vote, &connecting, words + CONNECT);
-    cgx_connect_end(&connecting);
+    free(connecting.theirs);
     if (code != CGX_MPI_SUCCESS)
         return code;
     memcpy(all->data, words + DATA, sizeof all->data);

@@ -18,7 +18,6 @@
 #include "topo/nodes.h"
 #include "util/backoff.h"
 
-struct cgx_callsites;
 struct cgx_private_comm;
 struct cgx_stats;
 
@@ -78,13 +77,6 @@ struct cgx_terms {
     char name[CGX_MPI_OBJECT_NAME_BYTES]; /* if rules use names */
 };
 
-/* Where ranks are; written by placement.c. */
-struct cgx_places {
-    struct cgx_nodes *nodes, *flat; /* of struct cgx_scheme; NULL: unknown */
-    struct cgx_pace pace;           /* known with the nodes, as is ... */
-    struct cgx_network network;     /* ... the network between them */
-};
-
 /* The sequence of float sums; written by tables.c, and by comm.c if every call is exact. */
 struct cgx_stream {
     struct cgx_first first;
@@ -110,7 +102,8 @@ struct cgx_comm {
     int broken; /* MPI's code after it failed: agreements and messages under way are lost */
     struct cgx_terms terms;
     struct cgx_private_comm *private; /* for all messages; NULL until needed */
-    struct cgx_places places;
+    struct cgx_scheme scheme;         /* where ranks are, by placement.c; no nodes: not known yet */
+    struct cgx_pace pace;             /* known with the nodes */
     struct cgx_stream stream;
     struct cgx_comm_shared shared;
     struct cgx_range sizes[CGX_KINDS]; /* of this rank's inputs, but for those of state */
@@ -130,5 +123,37 @@ static inline struct cgx_kind *cgx_comm_kind(struct cgx_comm *state,
 {
     return &state->shared.kinds[site->key.type];
 }
+
+/* ---- tables (tables.c) ----
+ *
+ * Where sums recur, what was agreed about them and how they are run. Tables are made when ranks
+ * agree on settings, in the communicator's 4th sum of 1024 elements or more, since most
+ * communicators never have so many. */
+
+/* Whether sums of COUNT elements are large: at least CGX_COMPRESSION_MINIMAL_SIZE. */
+bool cgx_tables_serve(uint64_t count);
+
+/* Makes STATE's missing tables. False if memory is short. */
+bool cgx_tables_make(struct cgx_comm *state);
+
+void cgx_tables_free(struct cgx_comm *state);
+
+/* After a pause (left in struct cgx_stream): the next sum began at BEGUN, by cgx_trace_clock.
+ * TAKEN: as one of the first sums. */
+void cgx_tables_wait(struct cgx_comm *state, int64_t begun, bool taken);
+
+/* The sum has ended: a pause begins. */
+void cgx_tables_pause(struct cgx_comm *state);
+
+/* After a large sum was taken: ranks compare the steps that they have found if it is time for that,
+ * and follow a step that all have found; *OCCURRENCE is then updated for that sum. Returns the code
+ * of the communicator's error handler. */
+int cgx_tables_compare(struct cgx_comm *state, struct cgx_occurrence *occurrence);
+
+/* Records one of the first sums, of COUNT elements of TYPE. False: the first sums are over. */
+bool cgx_tables_take_first(struct cgx_comm *state, uint64_t count, unsigned type);
+
+/* Takes the next float sum, of COUNT elements of TYPE. A large one needs the tables. */
+struct cgx_occurrence cgx_tables_next(struct cgx_comm *state, uint64_t count, unsigned type);
 
 #endif

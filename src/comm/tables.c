@@ -1,12 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "comm/tables.h"
-
-#include <string.h>
-
 #include "comm/ballot.h"
-#include "comm/callsites.h"
 #include "mpi/config.h"
 #include "observe/notices.h"
 #include "util/float_state.h"
@@ -114,14 +109,6 @@ bool cgx_tables_take_first(struct cgx_comm *state, uint64_t count, unsigned type
     return true;
 }
 
-void cgx_tables_set_step(struct cgx_comm *state)
-{
-    size_t step = cgx_rules_step(cgx_config_rules(), &state->terms.hints, state->terms.name);
-
-    if (state->stream.recurrence)
-        cgx_recurrence_set_step(state->stream.recurrence, step);
-}
-
 bool cgx_tables_make(struct cgx_comm *state)
 {
     const struct cgx_settings *settings = cgx_config();
@@ -134,14 +121,6 @@ bool cgx_tables_make(struct cgx_comm *state)
         state->stream.recurrence = cgx_recurrence_create(&(struct cgx_recurrence_rule){
             .warmup = settings->warmup, .minimal_size = settings->minimal_size});
     return state->stream.recurrence != NULL;
-}
-
-void cgx_tables_clear(struct cgx_comm *state)
-{
-    if (state->callsites)
-        cgx_callsites_clear(state->callsites);
-    memset(state->shared.kinds, 0, sizeof state->shared.kinds);
-    memset(state->sizes, 0, sizeof state->sizes);
 }
 
 void cgx_tables_free(struct cgx_comm *state)

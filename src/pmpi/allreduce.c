@@ -3,11 +3,9 @@
 
 #include "pmpi/call.h"
 
-#include "comm/callsites.h"
 #include "comm/comm.h"
 #include "comm/decide.h"
 #include "comm/private_comm.h"
-#include "comm/tables.h"
 #include "mpi/errors.h"
 #include "mpi/stall.h"
 #include "observe/stats.h"

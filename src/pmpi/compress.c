@@ -86,7 +86,7 @@ int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
     struct cgx_coll coll = {.transports = {.mpi = cgx_mpi(),
                                            .comm = state->private->comm,
                                            .caller = state->comm,
-                                           .pace = state->places.pace,
+                                           .pace = state->pace,
                                            .shm = state->work->shm},
                             .rank = (unsigned)state->rank,
                             .schedule = schedule,

@@ -216,14 +216,13 @@ unsigned cgx_worth_class(uint64_t elements)
     return 2 * octave + (elements >> octave >= 384);
 }
 
-const struct cgx_worth *cgx_worth_neighbour(const struct cgx_worth *of, unsigned class)
+const struct cgx_worth *cgx_worth_neighbour(const struct cgx_worth *worth, unsigned class)
 {
     for (unsigned i = 1; i <= 2; i++) {
-        const bool below = class >= i && of[class - i].longer > LEAST_WAIT;
-        const bool above = class + i < CGX_WORTH_CLASSES && of[class + i].longer > LEAST_WAIT;
-
-        if (below || above)
-            return below ? &of[class - i] : &of[class + i];
+        if (class >= i && (worth - i)->longer > LEAST_WAIT)
+            return worth - i;
+        if (class + i < CGX_WORTH_CLASSES && (worth + i)->longer > LEAST_WAIT)
+            return worth + i;
     }
     return NULL;
 }

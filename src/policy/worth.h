@@ -78,8 +78,8 @@ struct cgx_verdict cgx_worth_judge(struct cgx_worth *worth, const int32_t words[
 
 unsigned cgx_worth_class(uint64_t elements);
 
-/* Among the classes next to that of OF[CLASS], up to an octave away, the nearest that is settled;
- * NULL if there is none. OF has CGX_WORTH_CLASSES entries. */
-const struct cgx_worth *cgx_worth_neighbour(const struct cgx_worth *of, unsigned class);
+/* Among the classes next to WORTH, which is that of CLASS in an array of CGX_WORTH_CLASSES, up to
+ * an octave away, the nearest that is settled; NULL if there is none. */
+const struct cgx_worth *cgx_worth_neighbour(const struct cgx_worth *worth, unsigned class);
 
 #endif

@@ -3,7 +3,7 @@
 
 /* How steps are known (recurrence.h): what the user says of them, what has shown them, and what a
  * single rank takes for the step. Neither clocks nor results are the same on all ranks, so that
- * counts only if all ranks have found it (comm/tables.h). */
+ * counts only if all ranks have found it (comm/tables.c). */
 #ifndef CGX_POLICY_STEP_EVIDENCE_H
 #define CGX_POLICY_STEP_EVIDENCE_H
 

@@ -5,9 +5,8 @@
  * agree on settings, and know of the sums before: nothing is found later, or otherwise, than if
  * they had been there from the first sum on. And which communicators a thread is freeing, also
  * after jumps out of MPI. */
-#include "comm/callsites.h"
 #include "comm/attribute.h"
-#include "comm/tables.h"
+#include "comm/state.h"
 #include "lib/tap.h"
 #include "mpi/config.h"
 
@@ -152,7 +151,7 @@ static void test_hints(void)
     struct cgx_nodes *nodes = cgx_nodes_create(NULL, 2);
     struct cgx_callsite *site = find(50000);
 
-    state.places.nodes = state.places.flat = nodes;
+    state.scheme.nodes = state.scheme.flat = nodes;
     ok(site->refusal == CGX_REASON_NONE && !site->override.layers, "no hints say anything");
     take_hint(CGX_HINT_LAYERS, "20000:8,30000:exact");
     site = find(50000);
@@ -173,7 +172,7 @@ static void test_step_sizes(void)
     struct cgx_callsite *site = find(60000);
     struct cgx_coll lost = {.call = 0}, placed = {.call = 0};
 
-    state.places.nodes = state.places.flat = nodes;
+    state.scheme.nodes = state.scheme.flat = nodes;
     lost.schedule = placed.schedule = cgx_callsites_schedule(&state, site);
     site->shared.runs = CGX_STEP_YOUNG;
     site->step_size.mean = 1e-6;
@@ -187,7 +186,7 @@ static void test_step_sizes(void)
        "quantisation steps are the site's own where its position is not known");
     site->key.position = CGX_POSITION_NONE;
     state.step.size.mean = 0;
-    state.places.nodes = state.places.flat = NULL;
+    state.scheme.nodes = state.scheme.flat = NULL;
     cgx_nodes_free(nodes);
 }
 

@@ -4,14 +4,12 @@
 /* The sites that the step expects: the same on all ranks, whatever these have to themselves, and
  * only where a look for the site, for what rules and hints say of it, and for its next ballot would
  * find the same site, with nothing to decide. */
-#include "comm/callsites.h"
+#include "comm/decide.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "comm/decide.h"
 #include "comm/private_comm.h"
-#include "comm/tables.h"
 #include "mpi/config.h"
 
 #include "lib/tap.h"
@@ -42,7 +40,7 @@ static int reduce(const void *sendbuf, void *recvbuf, int count, cgx_mpi_datatyp
 
     (void)sendbuf, (void)recvbuf, (void)count, (void)type, (void)op, (void)comm;
     if (change == SLOWER)
-        meeting->places.network.local_byte_ps += 10;
+        meeting->scheme.network.local_byte_ps += 10;
     if (change == BY_DEVICE || change == SUSPENDED)
         kind->by_device = change == BY_DEVICE;
     kind->p2p_suspended.next = change == SUSPENDED ? 16 : 0;
@@ -258,7 +256,7 @@ int main(void)
     atomic_store(&cgx_mpi_found, &mpi);
     for (int r = 0; r < RANKS; r++) {
         ranks[r] = (struct cgx_comm){.rank = r, .size = RANKS, .work = &ranks[r].alone};
-        ranks[r].places.nodes = ranks[r].places.flat = nodes;
+        ranks[r].scheme.nodes = ranks[r].scheme.flat = nodes;
         ranks[r].private = &private;
         ranks[r].shared.connected = true;
         if (!nodes || !cgx_tables_make(&ranks[r]))

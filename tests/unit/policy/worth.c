@@ -187,11 +187,11 @@ static void test_first(void)
         sum(&run, NULL, 0);
     ok(run.of[CGX_WAY_EXACT] == 4 && run.of[CGX_WAY_COMPRESSED] == 1,
        "without times of exact sums the first four are exact");
-    ok(!cgx_worth_neighbour(of, 40), "at first no sums are known");
+    ok(!cgx_worth_neighbour(&of[40], 40), "at first no sums are known");
     of[42] = other.ranks[0];
-    ok(cgx_worth_neighbour(of, 40) == &of[42] && cgx_worth_neighbour(of, 43) == &of[42] &&
-           !cgx_worth_neighbour(of, 39) && !cgx_worth_neighbour(of, 0) &&
-           !cgx_worth_neighbour(of, CGX_WORTH_CLASSES - 1),
+    ok(cgx_worth_neighbour(&of[40], 40) == &of[42] && cgx_worth_neighbour(&of[43], 43) == &of[42] &&
+           !cgx_worth_neighbour(&of[39], 39) && !cgx_worth_neighbour(&of[0], 0) &&
+           !cgx_worth_neighbour(&of[CGX_WORTH_CLASSES - 1], CGX_WORTH_CLASSES - 1),
        "then those of up to twice the size");
     run = (struct run){.took = {100, 1000}};
     for (unsigned i = 0; i < 64; i++)
