@@ -62,13 +62,11 @@ libcgxcore_la_SOURCES = \
 	src/policy/worth.c src/policy/worth.h \
 	src/policy/rules/override.c src/policy/rules/override.h \
 	src/policy/rules/rules.c src/policy/rules/rules.h \
-	src/policy/step/bursts.c \
-	src/policy/step/evidence.h \
+	src/policy/step/evidence.c src/policy/step/evidence.h \
 	src/policy/step/pattern.c src/policy/step/pattern.h \
 	src/policy/step/periods.c \
 	src/policy/step/recurrence.c src/policy/step/recurrence.h \
 	src/policy/step/recurrence_advice.c src/policy/step/recurrence_state.h \
-	src/policy/step/resemblance.c \
 	src/policy/step/sums.c src/policy/step/sums.h \
 	src/mpi/abi.h \
 	src/mpi/abi_body.h \

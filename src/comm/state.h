@@ -48,7 +48,7 @@ struct cgx_kind {
 /* A communicator's first sums of at least 1024 elements (CGX_REQUEST_LEAST) are exact without any
  * agreement; the next one runs the first agreement. The number is a constant, since ranks that do
  * not know each other's settings yet must agree in the same sum. So one-off sums cost nothing, and
- * a step of one sum is still found by pauses (policy/step/bursts.c) as early. */
+ * a step of one sum is still found by pauses (policy/step/evidence.h) as early. */
 #define CGX_FIRST_SUMS 3
 
 /* The float sums up to the first large one after ranks have agreed on settings. The recurrence is

@@ -29,7 +29,7 @@ struct cgx_recurrence_rule {
     size_t step; /* set by the user, in large sums, up to CGX_STEP_LONGEST; 0: to be found */
 };
 
-/* ---- pauses (bursts.c) ----
+/* ---- pauses ----
  *
  * Ranks pause for microseconds between the sums of a step, and for milliseconds between steps. The
  * sums between two long pauses are a burst; a burst that repeats is the step. A program that fuses
@@ -53,7 +53,7 @@ struct cgx_burst {
  * pauses, in which a quarter as many others may lie. */
 struct cgx_burst cgx_bursts_judge(const struct cgx_sum_log *log);
 
-/* ---- results (resemblance.c) ----
+/* ---- results ----
  *
  * A gradient resembles that of the step before, and other layers of the same shape do not resemble
  * it. Two results resemble each other if the signs of their elements correlate. */

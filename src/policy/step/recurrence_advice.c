@@ -42,14 +42,3 @@ size_t cgx_recurrence_contradicts(struct cgx_recurrence *recurrence)
         return 0;
     return cgx_period_find(&recurrence->log, 0).length;
 }
-
-const char *cgx_evidence_name(enum cgx_evidence evidence)
-{
-    static const char *const names[] = {
-        [CGX_EVIDENCE_NONE] = "nothing yet", [CGX_EVIDENCE_USER] = "the user",
-        [CGX_EVIDENCE_PAUSES] = "pauses",    [CGX_EVIDENCE_RESULTS] = "results",
-        [CGX_EVIDENCE_PERIOD] = "a period",
-    };
-
-    return names[evidence];
-}
