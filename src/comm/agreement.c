@@ -69,24 +69,22 @@ static bool differs(const struct record *record, size_t word)
 
 static void name_differences(const struct record *record)
 {
-    char names[512] = "";
-    const char *alias;
+    char names[512] = "", versions[64];
     size_t length = 0;
 
-    for (size_t i = 0; i < RECORD_WORDS; i++) {
+    for (size_t i = 0; i < RECORD_WORDS && length < sizeof names; i++) {
+        const char *also = cgx_names_alias(word_name(i));
+
         if (!differs(record, i))
             continue;
-        length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
-                                   length ? ", " : "", word_name(i));
-        alias = cgx_names_alias(word_name(i));
-        if (alias && length < sizeof names)
-            length += (size_t)snprintf(names + length, sizeof names - length, " (%s)", alias);
-        if (i == WORD_FORMAT && length < sizeof names)
-            length += (size_t)snprintf(names + length, sizeof names - length,
-                                       " (CGX_FORMAT_VERSION %u to %u)", record->words[i],
-                                       ~record->complements[i]);
-        if (length >= sizeof names)
-            break;
+        if (i == WORD_FORMAT) {
+            snprintf(versions, sizeof versions, "CGX_FORMAT_VERSION %u to %u", record->words[i],
+                     ~record->complements[i]);
+            also = versions;
+        }
+        length += (size_t)snprintf(names + length, sizeof names - length, "%s%s%s%s%s",
+                                   length ? ", " : "", word_name(i), also ? " (" : "",
+                                   also ? also : "", also ? ")" : "");
     }
     cgx_log(
         CGX_LOG_ERROR,

@@ -136,11 +136,6 @@ void cgx_callsite_drop(struct cgx_callsite *site)
 
 /* ---- histories ---- */
 
-static bool has_room(struct cgx_backend *backend, size_t bytes)
-{
-    return cgx_config()->history == CGX_HISTORY_ALWAYS || backend->ops->has_room(backend, bytes);
-}
-
 /* The backend whose memory is that of COLL's history; NULL: this rank cannot have one. */
 static struct cgx_backend *backend_of(const struct cgx_coll *coll)
 {
@@ -160,9 +155,10 @@ static void begin_history(struct cgx_callsite *site, const struct cgx_coll *coll
     const struct cgx_plan *plan = &coll->schedule->plan;
     struct cgx_backend *backend = backend_of(coll);
     const size_t bytes = cgx_history_bytes(plan->count);
+    const bool asks = cgx_config()->history != CGX_HISTORY_ALWAYS;
 
     drop_history(site);
-    if (!backend || !has_room(backend, bytes) ||
+    if (!backend || (asks && !backend->ops->has_room(backend, bytes)) ||
         backend->ops->reserve(backend, bytes, &site->history) != CGX_OK)
         site->history = NULL;
     site->shared.history.age = 0;

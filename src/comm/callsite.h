@@ -198,11 +198,10 @@ struct cgx_callsite *cgx_callsites_expected(const struct cgx_comm *state,
 const struct cgx_schedule *cgx_callsites_schedule(struct cgx_comm *state,
                                                   struct cgx_callsite *site);
 
-/* The needs of calls with COUNT elements of DTYPE, about which no rule or hint says anything. */
-struct cgx_needs cgx_callsites_needs(const struct cgx_comm *state, enum cgx_dtype dtype,
-                                     uint64_t count);
-
-/* The most that the sums of the step need that may be compressed. */
-struct cgx_needs cgx_callsites_step_needs(const struct cgx_comm *state);
+/* Add to NEEDS those of calls with COUNT elements of DTYPE, of which OVERRIDE (NULL: none) says
+ * something; and those of the sums of the step that may be compressed. */
+void cgx_callsites_add_needs(const struct cgx_comm *state, const struct cgx_override *override,
+                             enum cgx_dtype dtype, uint64_t count, struct cgx_needs *needs);
+void cgx_callsites_add_step(const struct cgx_comm *state, struct cgx_needs *needs);
 
 #endif

@@ -278,26 +278,23 @@ const struct cgx_schedule *cgx_callsites_schedule(struct cgx_comm *state, struct
     return &site->schedule;
 }
 
-struct cgx_needs cgx_callsites_needs(const struct cgx_comm *state, enum cgx_dtype dtype,
-                                     uint64_t count)
+void cgx_callsites_add_needs(const struct cgx_comm *state, const struct cgx_override *override,
+                             enum cgx_dtype dtype, uint64_t count, struct cgx_needs *needs)
 {
-    return schedule_of(state, NULL, dtype, count).needs;
+    const struct cgx_needs more = schedule_of(state, override, dtype, count).needs;
+
+    *needs = cgx_needs_most(needs, &more);
 }
 
-struct cgx_needs cgx_callsites_step_needs(const struct cgx_comm *state)
+void cgx_callsites_add_step(const struct cgx_comm *state, struct cgx_needs *needs)
 {
     const struct cgx_recurrence *recurrence = state->stream.recurrence;
-    struct cgx_needs all = {0};
 
     for (size_t i = 0; i < cgx_recurrence_period(recurrence); i++) {
         struct cgx_callsite site = {.key = cgx_recurrence_expects(recurrence, i)};
-        struct cgx_needs needs;
 
         evaluate_override(state, &site);
-        if (site.refusal)
-            continue;
-        needs = schedule_of(state, &site.override, site.dtype, site.key.count).needs;
-        all = cgx_needs_most(&all, &needs);
+        if (!site.refusal)
+            cgx_callsites_add_needs(state, &site.override, site.dtype, site.key.count, needs);
     }
-    return all;
 }

@@ -107,11 +107,6 @@ static void on_comm_free(void *value)
     cgx_attribute_end();
 }
 
-static int keep_state(cgx_mpi_comm comm, struct cgx_comm *state)
-{
-    return cgx_attribute_set(comm, state, on_comm_free);
-}
-
 /* The reason why no call can be compressed, whatever the settings; found without communication, and
  * the same on all ranks. A process that was spawned or joined may not be preloaded; if one rank
  * sees such a process, all ranks do. */
@@ -128,13 +123,6 @@ static enum cgx_reason refuse_alone(struct cgx_comm *state)
         !cgx_world_ranks(state->comm, state->size, NULL))
         return CGX_REASON_OUTSIDE_WORLD;
     return CGX_REASON_NONE;
-}
-
-static enum cgx_reason reason_of_first(const struct cgx_comm *state, uint64_t count)
-{
-    enum cgx_reason refusal = refuse_by_settings(state);
-
-    return refusal ? refusal : cgx_tables_serve(count) ? CGX_REASON_FIRST : CGX_REASON_SMALL;
 }
 
 /* Clears what was made with other hints. */
@@ -193,7 +181,7 @@ static struct cgx_comm *make_state(cgx_mpi_comm comm)
     *made = (struct cgx_comm){.comm = comm, .work = &made->alone};
     made->terms.refusal = refuse_alone(made);
     made->terms.agreed = made->terms.final = made->terms.refusal != CGX_REASON_NONE;
-    if (keep_state(comm, made) == CGX_MPI_SUCCESS)
+    if (cgx_attribute_set(comm, made, on_comm_free) == CGX_MPI_SUCCESS)
         return made;
     free_state(made);
     return NULL;
@@ -229,7 +217,9 @@ int cgx_comm_get(cgx_mpi_comm comm, uint64_t count, unsigned type, struct cgx_co
         return CGX_MPI_SUCCESS;
     if (!cgx_tables_take_first(*state, count, type))
         return agree_terms(*state);
-    *first = reason_of_first(*state, count);
+    *first = refuse_by_settings(*state);
+    if (!*first)
+        *first = cgx_tables_serve(count) ? CGX_REASON_FIRST : CGX_REASON_SMALL;
     return CGX_MPI_SUCCESS;
 }
 
@@ -332,7 +322,7 @@ void cgx_comm_free_end(cgx_mpi_comm comm, bool is_gone)
     if (!state)
         return;
     state->removed = false;
-    if (!is_gone && keep_state(comm, state) == CGX_MPI_SUCCESS) {
+    if (!is_gone && cgx_attribute_set(comm, state, on_comm_free) == CGX_MPI_SUCCESS) {
         cgx_attribute_end();
         return;
     }

@@ -128,19 +128,15 @@ static void judge_others(struct cgx_comm *state, const struct cgx_callsite *site
     }
 }
 
-static enum cgx_ballot_kind ballot_due(struct cgx_comm *state, struct cgx_callsite *site)
-{
-    cgx_resources_suffice(state, site);
-    site->shared.looks = cgx_decide_looks(site);
-    site->shared.weighs = false;
-    return cgx_ballot_due(&state->shared, &site->shared);
-}
-
 bool cgx_decide_is_due(struct cgx_comm *state, struct cgx_callsite *site)
 {
     const struct cgx_kind *kind = cgx_comm_kind(state, site);
-    const bool due = ballot_due(state, site) != CGX_BALLOT_NONE;
+    bool due;
 
+    cgx_resources_suffice(state, site);
+    site->shared.looks = cgx_decide_looks(site);
+    site->shared.weighs = false;
+    due = cgx_ballot_due(&state->shared, &site->shared) != CGX_BALLOT_NONE;
     /* Calls that do not go from device to device any more count until they may try again. */
     site->shared.steady = !due && (kind->by_device || kind->p2p_suspended.next == 0);
     return due;
@@ -156,7 +152,7 @@ static void unsettle_sites(struct cgx_comm *state)
 
 int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_capability *capability)
 {
-    const bool renews = ballot_due(state, site) != CGX_BALLOT_SITES;
+    const bool renews = cgx_ballot_due(&state->shared, &site->shared) != CGX_BALLOT_SITES;
     struct cgx_answer all = {.vote = CGX_ABLE};
     int code;
 
@@ -190,20 +186,11 @@ int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
 
 /* ---- times ---- */
 
-static void notice_way(const struct cgx_comm *state, const struct cgx_callsite *site,
-                       const struct cgx_worth *worth, const struct cgx_verdict *verdict)
-{
-    double seconds[CGX_WAYS];
-
-    for (int way = 0; way < CGX_WAYS; way++)
-        seconds[way] = 1e-12 * (double)verdict->medians[way] * (double)site->key.count;
-    cgx_notice_way(state->comm, &site->key, worth->way, seconds, verdict->young);
-}
-
 static int weigh(struct cgx_comm *state, const struct cgx_callsite *site, struct cgx_worth *worth)
 {
     uint32_t words[CGX_WORTH_WORDS];
     struct cgx_verdict verdict;
+    double seconds[CGX_WAYS];
     int code;
 
     cgx_worth_vote(worth, (int32_t *)words);
@@ -211,8 +198,10 @@ static int weigh(struct cgx_comm *state, const struct cgx_callsite *site, struct
     if (code != CGX_MPI_SUCCESS)
         return code;
     verdict = cgx_worth_judge(worth, (int32_t *)words);
+    for (int way = 0; way < CGX_WAYS; way++)
+        seconds[way] = 1e-12 * (double)verdict.medians[way] * (double)site->key.count;
     if (state->rank == 0 && verdict.ends)
-        notice_way(state, site, worth, &verdict);
+        cgx_notice_way(state->comm, &site->key, worth->way, seconds, verdict.young);
     return code;
 }
 
@@ -228,7 +217,7 @@ int cgx_decide_way(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_w
     if (code != CGX_MPI_SUCCESS)
         return code;
     site->shared.weighs = false;
-    if (!worth->begun)
+    if (worth->longer == 0)
         neighbour = cgx_worth_neighbour(worth, cgx_worth_class(site->key.count));
     *way = cgx_worth_next(worth, neighbour, cgx_callsite_age(&state->step, site));
     return CGX_MPI_SUCCESS;

@@ -22,8 +22,8 @@ bool cgx_decide_trusts(struct cgx_comm *state, struct cgx_callsite *site);
 /* Whether ranks decide SITE's next state in this call. */
 bool cgx_decide_is_due(struct cgx_comm *state, struct cgx_callsite *site);
 
-/* Decides the site's next state. Collective on the caller's communicator. CAPABILITY is this
- * rank's, without backends yet. Returns MPI's code. */
+/* Decides the site's next state, where that is due. Collective on the caller's communicator.
+ * CAPABILITY is this rank's, without backends yet. Returns MPI's code. */
 int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site,
                struct cgx_capability *capability);
 

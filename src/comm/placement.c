@@ -13,6 +13,7 @@
 #include "mpi/world.h"
 #include "policy/cost.h"
 #include "topo/machine.h"
+#include "util/integers.h"
 #include "util/log.h"
 
 /* Bytes of fragments on slow and fast networks, and the highest speed that is slow. */
@@ -58,13 +59,6 @@ static int node_of(const struct cgx_comm *state, int by_host)
 
 /* ---- network and pace ---- */
 
-static uint32_t find_mbits(void)
-{
-    const unsigned mbits = cgx_topo_speed_here().mbits;
-
-    return mbits == 0 ? SLOW_MBITS : mbits;
-}
-
 /* The network of NODES, as fast as the slowest rank finds it. On one node devices are taken for
  * linked if payloads may go from one to another. */
 static struct cgx_network network_of(const struct cgx_nodes *nodes, uint32_t mbits)
@@ -90,7 +84,7 @@ static void place_ranks(struct cgx_comm *state, struct cgx_placing *placing)
 
     for (size_t i = 0; i < ranks; i++) {
         placing->keys[i] = placing->claims[i].node;
-        mbits = placing->claims[i].mbits < mbits ? placing->claims[i].mbits : mbits;
+        mbits = (uint32_t)cgx_smaller(mbits, placing->claims[i].mbits);
     }
     has_processors = cgx_claims_fit(placing->claims, ranks, (size_t)state->rank);
     cgx_nodes_place(placing->nodes, placing->keys);
@@ -161,10 +155,11 @@ void cgx_placement_begin(struct cgx_comm *state, struct cgx_placing *placing, ui
 
 static int find_nodes(struct cgx_comm *state, struct cgx_placing *placing, bool alone)
 {
+    /* Examining the machine's devices takes time. */
+    const unsigned mbits = alone ? 0 : cgx_topo_speed_here().mbits;
     int code;
 
-    /* Examining the machine's devices takes time. */
-    placing->mine.mbits = alone ? SLOW_MBITS : find_mbits();
+    placing->mine.mbits = mbits > 0 ? mbits : SLOW_MBITS;
     code = cgx_mpi_gather(state->comm, &placing->mine, placing->claims, sizeof placing->mine);
     if (code != CGX_MPI_SUCCESS)
         return cgx_private_fail(state, code, "MPI could not find the nodes");

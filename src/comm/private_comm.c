@@ -111,20 +111,6 @@ static void split_caller(struct cgx_comm *state, struct cgx_private_comm *made, 
     use_shared(state, made);
 }
 
-/* Reserves one, if another is allowed: *RESERVED. Returns a number that is unused in this process.
- */
-static int reserve_number(bool *reserved)
-{
-    int number;
-
-    pthread_mutex_lock(&lock);
-    *reserved = alive < most_communicators();
-    alive += *reserved;
-    number = next_number;
-    pthread_mutex_unlock(&lock);
-    return number;
-}
-
 static void cancel_reserved(void)
 {
     pthread_mutex_lock(&lock);
@@ -137,15 +123,16 @@ enum { FOUND, ROOM = 2, NUMBER };
 void cgx_private_offer(const struct cgx_comm *state, struct cgx_private_offer *offer,
                        uint32_t *words)
 {
-    int number;
-
     offer->made = create_shared(state);
     offer->found = offer->made ? find_shareable(offer->made) : NULL;
-    number = reserve_number(&offer->reserved);
+    pthread_mutex_lock(&lock);
+    offer->reserved = alive < most_communicators();
+    alive += offer->reserved;
+    words[NUMBER] = ~(uint32_t)next_number; /* the greatest number counts, unused on all ranks */
+    pthread_mutex_unlock(&lock);
     words[FOUND] = offer->found ? (uint32_t)offer->found->number : 0;
     words[FOUND + 1] = ~words[FOUND];
     words[ROOM] = offer->made && offer->reserved;
-    words[NUMBER] = ~(uint32_t)number; /* the greatest counts */
 }
 
 bool cgx_private_take(struct cgx_comm *state, struct cgx_private_offer *offer,

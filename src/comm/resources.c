@@ -39,18 +39,15 @@ enum cgx_vote cgx_resources_joint(const uint32_t *words)
 
 /* ---- what calls need ---- */
 
-/* Whether calls of KIND, which used to go from device to device, may try that again. */
-static bool may_resume_p2p(const struct cgx_kind *kind)
-{
-    return !kind->by_device && kind->p2p_suspended.next > 0 && kind->p2p_suspended.wait == 0;
-}
-
 bool cgx_resources_suffice(struct cgx_comm *state, struct cgx_callsite *site)
 {
     const struct cgx_kind *kind = cgx_comm_kind(state, site);
+    /* Calls that used to go from device to device may try that again. */
+    const bool resumes =
+        !kind->by_device && kind->p2p_suspended.next > 0 && kind->p2p_suspended.wait == 0;
 
     site->shared.served =
-        kind->agreed && !may_resume_p2p(kind) &&
+        kind->agreed && !resumes &&
         cgx_needs_fit(&cgx_callsites_schedule(state, site)->needs, &state->work->reserved);
     return site->shared.served;
 }
@@ -61,17 +58,14 @@ bool cgx_resources_suffice(struct cgx_comm *state, struct cgx_callsite *site)
 static struct cgx_needs find_needs(struct cgx_comm *state, struct cgx_callsite *site)
 {
     const struct cgx_needs *reserved = &state->work->reserved;
-    struct cgx_needs more,
-        needs = cgx_needs_most(&cgx_callsites_schedule(state, site)->needs, reserved);
+    struct cgx_needs needs = cgx_needs_most(&cgx_callsites_schedule(state, site)->needs, reserved);
 
-    if (site->shared.declined.next == 0 && site->key.position != CGX_POSITION_NONE) {
-        more = cgx_callsites_step_needs(state);
-        needs = cgx_needs_most(&needs, &more);
-    }
-    if (reserved->slots == 0 || cgx_needs_fit(&needs, reserved))
-        return needs;
-    more = cgx_callsites_needs(state, site->dtype, site->key.count + site->key.count / 2);
-    return cgx_needs_most(&needs, &more);
+    if (site->shared.declined.next == 0 && site->key.position != CGX_POSITION_NONE)
+        cgx_callsites_add_step(state, &needs);
+    if (reserved->slots > 0 && !cgx_needs_fit(&needs, reserved))
+        cgx_callsites_add_needs(state, NULL, site->dtype, site->key.count + site->key.count / 2,
+                                &needs);
+    return needs;
 }
 
 /* ---- where ranks are, and a private communicator ---- */
@@ -135,14 +129,6 @@ static void obtain_resources(struct cgx_comm *state, struct cgx_callsite *site,
     cgx_capability_get_backend(state, capability);
 }
 
-/* Some rank lacks its part of the new private communicator: all free theirs, with the memory that
- * they have for it, whose file would stay open. */
-static void give_back(struct cgx_comm *state)
-{
-    cgx_private_put(state);
-    cgx_scratch_release(&state->alone.scratch);
-}
-
 static void suspend_p2p(struct cgx_kind *kind, bool was_by_device)
 {
     if (!kind->by_device && (was_by_device || kind->p2p_suspended.next > 0))
@@ -192,8 +178,11 @@ static int meet_at_have(struct cgx_comm *state, struct cgx_callsite *site,
     if (code != CGX_MPI_SUCCESS)
         return code;
     memcpy(all->data, words + DATA, sizeof all->data);
+    /* Some rank lacks its part of the new private communicator: all free theirs, with the memory
+     * that they have for it, whose file would stay open. */
     if (!words[WHOLE]) {
-        give_back(state);
+        cgx_private_put(state);
+        cgx_scratch_release(&state->alone.scratch);
         decline(capability, CGX_REASON_COMMUNICATORS, &all->vote);
     }
     return code;

@@ -60,7 +60,6 @@ static void begin_class(struct cgx_worth *worth, const struct cgx_worth *neighbo
 {
     const uint32_t exact = worth->times[CGX_WAY_EXACT].count;
 
-    worth->begun = true;
     worth->longer = LEAST_WAIT;
     if (neighbour) {
         worth->way = neighbour->way;
@@ -70,22 +69,18 @@ static void begin_class(struct cgx_worth *worth, const struct cgx_worth *neighbo
     }
 }
 
-static void begin_try(struct cgx_worth *worth)
-{
-    worth->tries = true;
-    worth->steady = 0;
-    worth->times[other_way(worth->way)].count = 0;
-}
-
 enum cgx_way cgx_worth_next(struct cgx_worth *worth, const struct cgx_worth *neighbour,
                             uint32_t age)
 {
     enum cgx_way way;
 
-    if (!worth->begun)
+    if (worth->longer == 0)
         begin_class(worth, neighbour);
-    if (!worth->tries && worth->wait == 0)
-        begin_try(worth);
+    if (!worth->tries && worth->wait == 0) {
+        worth->tries = true;
+        worth->steady = 0;
+        worth->times[other_way(worth->way)].count = 0;
+    }
     way = worth->tries ? other_way(worth->way) : worth->way;
     make_room(&worth->times[way]);
     worth->young = way == CGX_WAY_COMPRESSED && age < CGX_STEP_YOUNG ? CGX_STEP_YOUNG - age : 0;

@@ -26,10 +26,10 @@ struct cgx_times {
 /* All zeros: nothing is known. All but the times are the same on all ranks. */
 struct cgx_worth {
     enum cgx_way way;
-    bool begun, tries;
+    bool tries;
     bool unmeasured; /* the last sum was young and belonged to no try */
     uint32_t wait;   /* number of sums until the next try */
-    uint32_t longer; /* the least wait after that one */
+    uint32_t longer; /* the least wait after that one; 0: no sum yet */
     uint32_t young;  /* how much younger than CGX_STEP_YOUNG the last sum was */
     uint32_t steady; /* number of sums of a try that were not young */
     struct cgx_times times[CGX_WAYS];
