@@ -66,7 +66,6 @@ libcgxcore_la_SOURCES = \
 	src/policy/step/pattern.c src/policy/step/pattern.h \
 	src/policy/step/periods.c \
 	src/policy/step/recurrence.c src/policy/step/recurrence.h \
-	src/policy/step/recurrence_advice.c src/policy/step/recurrence_state.h \
 	src/policy/step/sums.c src/policy/step/sums.h \
 	src/mpi/abi.h \
 	src/mpi/abi_body.h \

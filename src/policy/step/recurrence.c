@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "policy/step/recurrence_state.h"
 #include "util/hash.h"
 #include "util/integers.h"
 #include "util/pages.h"
@@ -20,6 +19,14 @@
  * 1/SEARCH_PART of the length, so that the cost of a call is constant. */
 #define SHORT_LOG 256
 #define SEARCH_PART 32
+
+/* A step set by the user is checked first after so many sums and so many steps. */
+#define FIRST_CONTRADICTED 32
+#define STEPS_CONTRADICTED 4
+
+/* An undecided period is reported from this large sum on, after so many repeats. */
+#define FIRST_UNDECIDED 16
+#define REPEATS_UNDECIDED 6
 
 _Static_assert(sizeof(struct cgx_recurrence) <= 256 * 1024, "a communicator's memory");
 
@@ -40,18 +47,6 @@ struct cgx_recurrence *cgx_recurrence_create(const struct cgx_recurrence_rule *r
 void cgx_recurrence_free(struct cgx_recurrence *recurrence)
 {
     cgx_sparse_unmap(recurrence, sizeof *recurrence);
-}
-
-void cgx_recurrence_set_step(struct cgx_recurrence *recurrence, size_t step)
-{
-    if (step == recurrence->rule.step)
-        return;
-    cgx_recurrence_learn(recurrence);
-    recurrence->expected.rest = 0;
-    recurrence->rule.step = step;
-    if (recurrence->pattern.length > 0)
-        recurrence->pattern.generation++;
-    cgx_pattern_drop(&recurrence->pattern, &recurrence->log);
 }
 
 static void establish_steps(struct cgx_recurrence *recurrence, enum cgx_evidence evidence)
@@ -200,7 +195,7 @@ static uint64_t key_at(const struct cgx_recurrence *recurrence, size_t position)
     return recurrence->log.sums[recurrence->pattern.sums[position]].key;
 }
 
-void cgx_recurrence_learn(struct cgx_recurrence *recurrence)
+static void learn_expected(struct cgx_recurrence *recurrence)
 {
     const size_t length = recurrence->pattern.length;
     struct cgx_expected come = recurrence->expected;
@@ -221,7 +216,7 @@ static bool is_expected(struct cgx_recurrence *recurrence, uint64_t key)
     struct cgx_expected *expected = &recurrence->expected;
 
     if (expected->sums > 0 && expected->sums == expected->rest)
-        cgx_recurrence_learn(recurrence);
+        learn_expected(recurrence);
     return expected->sums < expected->rest && key == key_at(recurrence, expected->position);
 }
 
@@ -250,7 +245,7 @@ struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uin
     }
     if (large && is_expected(recurrence, key))
         return take_expected(recurrence);
-    cgx_recurrence_learn(recurrence);
+    learn_expected(recurrence);
     if (large)
         return take_sum(recurrence, key);
     cgx_sum_log_add_small(&recurrence->log, count);
@@ -264,6 +259,18 @@ void cgx_recurrence_add_small(struct cgx_recurrence *recurrence, uint64_t elemen
     cgx_sum_log_add_small(&recurrence->log, elements);
 }
 
+void cgx_recurrence_set_step(struct cgx_recurrence *recurrence, size_t step)
+{
+    if (step == recurrence->rule.step)
+        return;
+    learn_expected(recurrence);
+    recurrence->expected.rest = 0;
+    recurrence->rule.step = step;
+    if (recurrence->pattern.length > 0)
+        recurrence->pattern.generation++;
+    cgx_pattern_drop(&recurrence->pattern, &recurrence->log);
+}
+
 /* ---- what ranks compare ---- */
 
 void cgx_recurrence_wait(struct cgx_recurrence *recurrence, int64_t nanoseconds)
@@ -275,11 +282,6 @@ void cgx_recurrence_wait(struct cgx_recurrence *recurrence, int64_t nanoseconds)
         cgx_sum_log_wait(&recurrence->log, pause);
     else
         *last = pause > *last ? pause : *last;
-}
-
-size_t cgx_recurrence_step(const struct cgx_recurrence *recurrence)
-{
-    return recurrence->rule.step;
 }
 
 bool cgx_recurrence_needs_pauses(const struct cgx_recurrence *recurrence)
@@ -305,7 +307,7 @@ bool cgx_recurrence_samples(const struct cgx_recurrence *recurrence)
 
 void cgx_recurrence_result(struct cgx_recurrence *recurrence, const float *values, size_t count)
 {
-    cgx_recurrence_learn(recurrence);
+    learn_expected(recurrence);
     cgx_resemblance_take(&recurrence->resemblance, values, count);
 }
 
@@ -313,7 +315,7 @@ struct cgx_burst cgx_recurrence_burst(struct cgx_recurrence *recurrence)
 {
     uint32_t length;
 
-    cgx_recurrence_learn(recurrence);
+    learn_expected(recurrence);
     length = cgx_resemblance_judge(&recurrence->resemblance, &recurrence->log);
     return length > 0 ? (struct cgx_burst){CGX_BURST_RESULTS, length, CGX_HASH_START}
                       : cgx_bursts_judge(&recurrence->log);
@@ -325,7 +327,7 @@ bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, const struct c
     const struct cgx_pattern *pattern = &recurrence->pattern;
     size_t length = burst->length;
 
-    cgx_recurrence_learn(recurrence);
+    learn_expected(recurrence);
     recurrence->expected.rest = 0;
     if (burst->kind == CGX_BURST_TOTAL && !recurrence->evidence) {
         establish_steps(recurrence, CGX_EVIDENCE_PAUSES);
@@ -347,16 +349,6 @@ bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, const struct c
 
 /* ---- queries ---- */
 
-size_t cgx_recurrence_period(const struct cgx_recurrence *recurrence)
-{
-    return recurrence->pattern.length;
-}
-
-uint64_t cgx_recurrence_generation(const struct cgx_recurrence *recurrence)
-{
-    return recurrence->pattern.generation;
-}
-
 struct cgx_callsite_key cgx_recurrence_expects(const struct cgx_recurrence *recurrence,
                                                size_t position)
 {
@@ -367,14 +359,41 @@ struct cgx_callsite_key cgx_recurrence_expects(const struct cgx_recurrence *recu
                                      .position = (uint32_t)position};
 }
 
-uint64_t cgx_recurrence_sums(const struct cgx_recurrence *recurrence)
-{
-    return recurrence->calls + recurrence->expected.sums;
-}
-
 enum cgx_evidence cgx_recurrence_evidence(const struct cgx_recurrence *recurrence, uint64_t *sums)
 {
     if (sums)
         *sums = recurrence->established;
     return recurrence->evidence;
+}
+
+/* ---- what users are told of steps ---- */
+
+size_t cgx_recurrence_undecided(struct cgx_recurrence *recurrence, size_t *times, uint64_t *counts,
+                                size_t most)
+{
+    struct cgx_sum_log *log = &recurrence->log;
+    struct cgx_period period;
+
+    learn_expected(recurrence);
+    if (recurrence->evidence || recurrence->calls < FIRST_UNDECIDED)
+        return 0;
+    period = cgx_period_find(log, 0);
+    if (period.length == 0 || period.run < REPEATS_UNDECIDED * period.length ||
+        4 * period.run < 3 * (size_t)log->length)
+        return 0;
+    *times = period.run / period.length;
+    for (size_t i = 0; i < most && i < period.length; i++)
+        counts[i] = cgx_sum_elements(log, cgx_sum_log_ago(log, period.length - 1 - i));
+    return period.length;
+}
+
+size_t cgx_recurrence_contradicts(struct cgx_recurrence *recurrence)
+{
+    uint64_t calls = recurrence->calls; /* exact, since no step is followed */
+
+    if (recurrence->rule.step == 0 || recurrence->pattern.length > 0 ||
+        calls < FIRST_CONTRADICTED || calls < STEPS_CONTRADICTED * recurrence->rule.step ||
+        (calls & (calls - 1)) != 0)
+        return 0;
+    return cgx_period_find(&recurrence->log, 0).length;
 }

@@ -21,19 +21,51 @@
 #include <stdint.h>
 
 #include "policy/step/evidence.h"
+#include "policy/step/pattern.h"
 #include "policy/step/sums.h"
 
 /* Smaller sums are losses and flags, and are ignored. */
 #define CGX_RECURRENCE_LEAST 16
 
-struct cgx_recurrence;
+/* The most sums that are learnt from together. */
+#define CGX_EXPECTED_TOGETHER 64
+
+/* The next sums that the step expects. SUMS of them have come and were not learnt from; as long as
+ * there are fewer than REST, the next one changes nothing but counts, and ranks compare nothing. */
+struct cgx_expected {
+    uint32_t sums, rest;
+    uint32_t position; /* of the next one */
+    /* Before each of those that have come but the first, and before the next one. */
+    uint16_t pauses[CGX_EXPECTED_TOGETHER + 1];
+};
+
+/* What every call touches comes first and arrays come last, so that few pages are touched early. */
+struct cgx_recurrence {
+    struct cgx_recurrence_rule rule;
+    enum cgx_evidence evidence;
+    uint32_t since_search;
+    uint64_t calls;
+    uint64_t established;
+    uint32_t paced;         /* the step's length as all ranks found it, in large sums; 0: unknown */
+    enum cgx_evidence pace; /* how all ranks found it */
+    /* The total of a step is known, but its sums differ from step to step. */
+    bool has_variable_size;
+    bool logged; /* the latest large sum is in the log */
+    struct cgx_expected expected;
+    struct cgx_resemblance resemblance; /* results of the latest sums in the log */
+    struct cgx_sum_log log;
+    struct cgx_pattern pattern;
+};
 
 /* Returns NULL if memory is short. */
 struct cgx_recurrence *cgx_recurrence_create(const struct cgx_recurrence_rule *rule);
 void cgx_recurrence_free(struct cgx_recurrence *recurrence);
 
 /* The number of large sums in a step, as the user has set it; 0: unset. */
-size_t cgx_recurrence_step(const struct cgx_recurrence *recurrence);
+static inline size_t cgx_recurrence_step(const struct cgx_recurrence *recurrence)
+{
+    return recurrence->rule.step;
+}
 
 /* Sets that number. If it differs from the previous one, positions start anew; sums that recur keep
  * doing so. */
@@ -116,14 +148,25 @@ static inline uint64_t cgx_callsite_word(uint64_t count, unsigned type)
 
 /* The length of the step that is followed, 0: none. A new generation changes the meaning of
  * positions. */
-size_t cgx_recurrence_period(const struct cgx_recurrence *recurrence);
-uint64_t cgx_recurrence_generation(const struct cgx_recurrence *recurrence);
+static inline size_t cgx_recurrence_period(const struct cgx_recurrence *recurrence)
+{
+    return recurrence->pattern.length;
+}
+
+static inline uint64_t cgx_recurrence_generation(const struct cgx_recurrence *recurrence)
+{
+    return recurrence->pattern.generation;
+}
 
 /* The key, without its rule, of the sum that is expected at POSITION, below the period. */
 struct cgx_callsite_key cgx_recurrence_expects(const struct cgx_recurrence *recurrence,
                                                size_t position);
 
-uint64_t cgx_recurrence_sums(const struct cgx_recurrence *recurrence);
+/* The number of large sums so far. */
+static inline uint64_t cgx_recurrence_sums(const struct cgx_recurrence *recurrence)
+{
+    return recurrence->calls + recurrence->expected.sums;
+}
 
 /* What established the communicator, and after how many large sums (*SUMS; may be NULL). */
 enum cgx_evidence cgx_recurrence_evidence(const struct cgx_recurrence *recurrence, uint64_t *sums);
