@@ -48,17 +48,6 @@ static void give_memory(struct cgx_comm *state)
     free(state);
 }
 
-static void free_state(struct cgx_comm *state)
-{
-    cgx_stats_end(state->stats);
-    cgx_tables_free(state);
-    cgx_override_clear(&state->terms.hints);
-    cgx_workspace_release(&state->alone, state->broken);
-    cgx_nodes_free(state->scheme.nodes);
-    cgx_nodes_free(state->scheme.flat);
-    give_memory(state);
-}
-
 static enum cgx_reason refuse_by_settings(const struct cgx_comm *state)
 {
     const struct cgx_settings *settings = cgx_config();
@@ -103,7 +92,12 @@ static void on_comm_free(void *value)
     cgx_tables_free(state);
     cgx_reserved_drop(state->trial);
     cgx_private_put(state);
-    free_state(state);
+    cgx_stats_end(state->stats);
+    cgx_override_clear(&state->terms.hints);
+    cgx_workspace_release(&state->alone, state->broken);
+    cgx_nodes_free(state->scheme.nodes);
+    cgx_nodes_free(state->scheme.flat);
+    give_memory(state);
     cgx_attribute_end();
 }
 
@@ -183,7 +177,7 @@ static struct cgx_comm *make_state(cgx_mpi_comm comm)
     made->terms.agreed = made->terms.final = made->terms.refusal != CGX_REASON_NONE;
     if (cgx_attribute_set(comm, made, on_comm_free) == CGX_MPI_SUCCESS)
         return made;
-    free_state(made);
+    give_memory(made);
     return NULL;
 }
 
