@@ -99,10 +99,8 @@ libcgxcore_la_SOURCES = \
 	src/observe/observe.c \
 	src/observe/record.h \
 	src/observe/reason.c src/observe/reason.h \
-	src/observe/size_times.c \
 	src/observe/stats.c src/observe/stats.h \
 	src/observe/stats_json.c \
-	src/observe/stats_world.c \
 	src/observe/timeline.c src/observe/timeline.h \
 	src/observe/totals.c src/observe/totals.h \
 	src/comm/agreement.c \

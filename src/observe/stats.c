@@ -3,10 +3,6 @@
 
 #include "observe/stats.h"
 
-#include <stdatomic.h>
-
-#include "util/float_state.h"
-
 /* ---- layers ---- */
 
 static bool is_same(struct cgx_callsite_key a, struct cgx_callsite_key b)
@@ -43,7 +39,7 @@ static struct cgx_stats_layer *layer_of(struct cgx_stats *stats, struct cgx_call
 
 /* ---- calls ---- */
 
-static void count_compressed(struct cgx_stats *stats, const struct cgx_record *record)
+void cgx_stats_count(struct cgx_stats *stats, const struct cgx_record *record)
 {
     const struct cgx_plan *plan = record->plan;
     const double share = 2.0 * (stats->size - 1) / stats->size;
@@ -81,34 +77,4 @@ static void count_compressed(struct cgx_stats *stats, const struct cgx_record *r
         layer->quantised++;
         layer->errors += record->quantised.noise / record->quantised.energy;
     }
-}
-
-void cgx_stats_count(struct cgx_stats *stats, const struct cgx_record *record)
-{
-    union cgx_float_state caller;
-
-    if (!record->plan)
-        return;
-    pthread_mutex_lock(&stats->lock);
-    cgx_float_enter(&caller);
-    count_compressed(stats, record);
-    cgx_float_leave(&caller);
-    pthread_mutex_unlock(&stats->lock);
-}
-
-void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurrence,
-                    bool begins_step)
-{
-    static atomic_ullong all_steps; /* of all communicators */
-    unsigned long long before;
-    bool begins;
-
-    pthread_mutex_lock(&stats->lock);
-    stats->evidence = cgx_recurrence_evidence(recurrence, &stats->established);
-    stats->step = cgx_recurrence_period(recurrence);
-    begins = begins_step || stats->step == 0;
-    pthread_mutex_unlock(&stats->lock);
-    before = begins ? atomic_fetch_add(&all_steps, 1) : 0;
-    if (before > 0 && before % (before < 100 ? 10 : 100) == 0)
-        cgx_stats_write(CGX_STATS_RUNS);
 }

@@ -3,16 +3,10 @@
 
 /* CGX_STATS: what was done with the calls of each communicator, layer by layer. cgx-stats(5)
  * explains each number. There is space for as many layers as a step can have calls. Statistics are
- * written now and then while the process runs, and when it ends. NULL is a communicator without
- * statistics, for which nothing is done. One thread uses a communicator at a time; another may be
- * writing meanwhile. */
+ * written now and then while the process runs, and when it ends. Threads take turns (observe.c). */
 #ifndef CGX_OBSERVE_STATS_H
 #define CGX_OBSERVE_STATS_H
 
-#include <pthread.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include "observe/record.h"
@@ -45,7 +39,6 @@ struct cgx_stats_layer {
 
 struct cgx_stats {
     struct cgx_stats *next;
-    pthread_mutex_t lock; /* of the following members, except those set at creation */
     char name[CGX_MPI_OBJECT_NAME_BYTES];
     int size;
     enum cgx_evidence evidence; /* that the communicator's sums are of steps ... */
@@ -62,10 +55,10 @@ struct cgx_stats {
 /* The statistics of COMM, new; NULL if none are wanted or memory is short. */
 struct cgx_stats *cgx_stats_create(cgx_mpi_comm comm, int size);
 
-/* The communicator was freed; its statistics are kept until the program ends. */
+/* The communicator was freed; its statistics, unless NULL, are kept until the program ends. */
 void cgx_stats_end(struct cgx_stats *stats);
 
-/* Counts a call. STATS is not NULL, here and below. */
+/* Counts a call that ran compressed; stats.c, for cgx_observe. */
 void cgx_stats_count(struct cgx_stats *stats, const struct cgx_record *record);
 
 /* Takes what RECURRENCE knows of the step when a call comes; BEGINS_STEP: the call begins a step.
@@ -76,21 +69,19 @@ void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurr
 
 /* ---- writing ---- */
 
-/* In the first call of the process, which is RANK of the SIZE ranks of MPI_COMM_WORLD. Nothing is
- * written before, nor by processes that are forked from this one. */
-void cgx_stats_begin(int rank, int size);
+/* In the first call of the process. Nothing is written before, nor by processes that are forked
+ * from this one. */
+void cgx_stats_begin(void);
 
 /* What the process is doing when statistics are written. */
 enum cgx_stats_when { CGX_STATS_RUNS, CGX_STATS_FINALIZES, CGX_STATS_ABORTS, CGX_STATS_EXITS };
 
 /* On every rank of MPI_COMM_WORLD: writes the statistics if CGX_STATS names a file for this rank.
- * Calls no MPI. Logs an error if writing fails. Once the end is
- * written, nothing more is. If the process aborts or exits while a thread is counting, nothing is
- * written. */
+ * Calls no MPI. Logs an error if writing fails. Once the end is written, nothing more is. If the
+ * process aborts or exits while a thread is counting for long, nothing is written. */
 void cgx_stats_write(enum cgx_stats_when when);
 
 struct cgx_stats_world {
-    int rank, size;
     int64_t begun; /* cgx_trace_clock in the first call */
     enum cgx_stats_when when;
     struct cgx_stats *communicators;

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "mpi/config.h"
+#include "mpi/world.h"
 #include "observe/json.h"
 #include "observe/notices.h"
 #include "observe/stats.h"
@@ -90,7 +91,7 @@ static void put_large(struct cgx_json *json, const char *name, const struct cgx_
     cgx_json_open(json, name, '{');
     cgx_json_count(json, "calls", sums->calls);
     cgx_json_count(json, "bytes", sums->bytes);
-    cgx_json_number(json, "seconds", sums->seconds);
+    cgx_json_number(json, "seconds", 1e-9 * (double)sums->nanoseconds);
     if (sums->plain > 0) {
         cgx_json_count(json, "sent", sums->sent);
         cgx_json_count(json, "uncompressed", sums->plain);
@@ -111,49 +112,46 @@ static void put_exact_kind(struct cgx_json *json, const struct cgx_exact_kind *k
     cgx_json_close(json, '}');
 }
 
-static void put_size_time(struct cgx_json *json, const char *name, const struct cgx_size_time *time)
+static void put_samples(struct cgx_json *json, const char *name, const struct cgx_samples *samples)
 {
     cgx_json_open(json, name, '{');
-    cgx_json_count(json, "calls", time->calls);
-    cgx_json_number(json, "median", time->median);
+    cgx_json_count(json, "calls", samples->calls);
+    cgx_json_number(json, "median", cgx_samples_median(samples));
     cgx_json_close(json, '}');
 }
 
-static void put_sizes(struct cgx_json *json)
+static void put_size(struct cgx_json *json, const struct cgx_size *size)
 {
-    struct cgx_size_times times;
-
-    cgx_json_begin(json, "sizes", '[');
-    for (size_t i = 0; cgx_size_times_get(i, &times); i++) {
-        cgx_json_begin(json, NULL, '{');
-        cgx_json_count(json, "elements", times.elements);
-        cgx_json_string(json, "datatype", cgx_type_name(times.type));
-        put_size_time(json, "exact", &times.exact);
-        put_size_time(json, "compressed", &times.compressed);
-        cgx_json_close(json, '}');
-    }
-    cgx_json_close(json, ']');
+    cgx_json_begin(json, NULL, '{');
+    cgx_json_count(json, "elements", size->elements);
+    cgx_json_string(json, "datatype", cgx_type_name(size->type));
+    put_samples(json, "exact", &size->exact);
+    put_samples(json, "compressed", &size->compressed);
+    cgx_json_close(json, '}');
 }
 
-static void put_large_sums(struct cgx_json *json, const struct cgx_totals *totals)
+static void put_large_sums(struct cgx_json *json)
 {
-    struct cgx_exact_kind kind, others = {0};
+    const struct cgx_exact_kind *others = &cgx_totals.kinds[CGX_EXACT_KINDS];
 
     cgx_json_begin(json, "large_sums", '{');
-    put_large(json, "compressed", &totals->compressed);
-    put_large(json, "exact", &totals->large_exact);
+    put_large(json, "compressed", &cgx_totals.compressed);
+    put_large(json, "exact", &cgx_totals.large[CGX_REASON_NONE]);
     if (cgx_config_observes())
-        put_large(json, "observed", &totals->observed);
+        put_large(json, "observed", &cgx_totals.observed);
     cgx_json_begin(json, "exact_kinds", '[');
-    for (size_t i = 0; i < CGX_EXACT_KINDS && cgx_totals_kind(i, &kind); i++)
-        put_exact_kind(json, &kind);
+    for (size_t i = 0; i < cgx_totals.nkinds; i++)
+        put_exact_kind(json, &cgx_totals.kinds[i]);
     cgx_json_close(json, ']');
-    cgx_totals_kind(CGX_EXACT_KINDS, &others);
     cgx_json_open(json, "exact_others", '{');
-    cgx_json_count(json, "calls", others.calls);
-    cgx_json_number(json, "seconds", 1e-9 * (double)others.nanoseconds);
+    cgx_json_count(json, "calls", others->calls);
+    cgx_json_number(json, "seconds", 1e-9 * (double)others->nanoseconds);
     cgx_json_close(json, '}');
-    put_sizes(json);
+    cgx_json_begin(json, "sizes", '[');
+    for (size_t i = 0; i < CGX_SIZES; i++)
+        if (cgx_size_compares(&cgx_totals.sizes[i]))
+            put_size(json, &cgx_totals.sizes[i]);
+    cgx_json_close(json, ']');
     cgx_json_close(json, '}');
 }
 
@@ -169,20 +167,18 @@ static void put_settings(struct cgx_json *json)
 
 static void put_process(struct cgx_json *json)
 {
-    const struct cgx_totals totals = cgx_totals();
-
     cgx_json_open(json, "process", '{');
-    cgx_json_count(json, "compressed_calls", totals.compressed.calls);
-    cgx_json_count(json, "bytes_sent", totals.compressed.sent);
-    cgx_json_count(json, "exact_calls", totals.exact[CGX_REASON_NONE].calls);
-    cgx_json_count(json, "exact_bytes", totals.exact[CGX_REASON_NONE].bytes);
+    cgx_json_count(json, "compressed_calls", cgx_totals.compressed.calls);
+    cgx_json_count(json, "bytes_sent", cgx_totals.compressed.sent);
+    cgx_json_count(json, "exact_calls", cgx_totals.exact[CGX_REASON_NONE].calls);
+    cgx_json_count(json, "exact_bytes", cgx_totals.exact[CGX_REASON_NONE].bytes);
     cgx_json_open(json, "exact", '{');
     for (unsigned i = CGX_REASON_NONE + 1; i < CGX_REASONS; i++) {
-        if (totals.exact[i].calls == 0)
+        if (cgx_totals.exact[i].calls == 0)
             continue;
         cgx_json_open(json, cgx_reasons[i].name, '{');
-        cgx_json_count(json, "calls", totals.exact[i].calls);
-        cgx_json_count(json, "bytes", totals.exact[i].bytes);
+        cgx_json_count(json, "calls", cgx_totals.exact[i].calls);
+        cgx_json_count(json, "bytes", cgx_totals.exact[i].bytes);
         cgx_json_close(json, '}');
     }
     cgx_json_close(json, '}');
@@ -191,7 +187,7 @@ static void put_process(struct cgx_json *json)
         if (cgx_notice_found(look) > 0)
             cgx_json_count(json, cgx_looks[look].name, cgx_notice_found(look));
     cgx_json_close(json, '}');
-    put_large_sums(json, &totals);
+    put_large_sums(json);
     cgx_json_close(json, '}');
 }
 
@@ -206,8 +202,8 @@ void cgx_stats_json(FILE *out, const void *all)
     cgx_json_open(&json, NULL, '{');
     cgx_json_count(&json, "cgx_stats", FORMAT_VERSION);
     cgx_json_string(&json, "version", PACKAGE_VERSION);
-    cgx_json_count(&json, "rank", (uint64_t)world->rank);
-    cgx_json_count(&json, "ranks", (uint64_t)world->size);
+    cgx_json_count(&json, "rank", (uint64_t)cgx_world_rank());
+    cgx_json_count(&json, "ranks", (uint64_t)cgx_world_size());
     cgx_json_string(&json, "end", ends[world->when]);
     cgx_json_number(&json, "seconds",
                     1e-9 * (double)(cgx_trace_clock_since(world->begun) - world->begun));

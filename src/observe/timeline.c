@@ -243,8 +243,9 @@ static void put_events(FILE *out, int rank, const struct cgx_trace_event *events
 
 /* ---- the end ---- */
 
-void cgx_timeline_write(int rank)
+void cgx_timeline_write(void)
 {
+    const int rank = cgx_world_rank();
     char path[CGX_CONFIG_PATH_BYTES];
     const struct cgx_trace_event *events;
     struct cgx_output output;

@@ -16,7 +16,7 @@ void cgx_timeline_begin(void);
 /* Records the sums of a call, compressed and exact. */
 void cgx_timeline_record(const struct cgx_record *record);
 
-/* In MPI_Finalize, on every RANK of MPI_COMM_WORLD. Logs an error if writing fails. */
-void cgx_timeline_write(int rank);
+/* In MPI_Finalize, on every rank of MPI_COMM_WORLD. Logs an error if writing fails. */
+void cgx_timeline_write(void);
 
 #endif

@@ -3,256 +3,274 @@
 
 #include "observe/totals.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "mpi/config.h"
 #include "mpi/world.h"
 #include "observe/notices.h"
+#include "util/integers.h"
 #include "util/log.h"
 
-static struct count {
-    atomic_ullong calls, bytes, ns;
-} exact[CGX_REASONS], large[CGX_REASONS], all_large;
-
-/* Sums that were compressed, or were observed: compressed besides exact ones. */
-static struct served {
-    struct count sent;
-    atomic_ullong buffers;   /* bytes of their buffers ... */
-    atomic_ullong plain;     /* ... and bytes that exact sums send */
-    atomic_ullong first_one; /* the number of the first one among large sums */
-} compressed, observed;
-
-static void add_to(atomic_ullong *count, unsigned long long value)
-{
-    atomic_fetch_add_explicit(count, value, memory_order_relaxed);
-}
-
-static void count_call(struct count *count, size_t bytes, int64_t ns)
-{
-    add_to(&count->calls, 1);
-    add_to(&count->bytes, bytes);
-    add_to(&count->ns, (unsigned long long)ns);
-}
+struct cgx_totals cgx_totals;
 
 /* ---- many large sums, none of them compressed ---- */
 
 static enum cgx_reason most_frequent(void)
 {
-    enum cgx_reason most = CGX_REASON_NONE;
+    enum cgx_reason most = CGX_REASON_NONE + 1;
 
-    for (unsigned i = 0; i < CGX_REASONS; i++)
-        if (atomic_load(&large[i].calls) > atomic_load(&large[most].calls))
+    for (unsigned i = most; i < CGX_REASONS; i++)
+        if (cgx_totals.large[i].calls > cgx_totals.large[most].calls)
             most = (enum cgx_reason)i;
     return most;
 }
 
 static void warn_of_nothing(void)
 {
-    unsigned long long calls = atomic_load(&all_large.calls), bytes = atomic_load(&all_large.bytes);
+    const struct cgx_large_sums *all = &cgx_totals.large[CGX_REASON_NONE];
     enum cgx_reason most = most_frequent();
-    static atomic_bool warned;
+    static bool warned;
 
-    if (cgx_world_rank() != 0 || !cgx_reasons[most].advice || cgx_notice_said(most) ||
-        atomic_exchange(&warned, true))
+    if (warned || cgx_world_rank() != 0 || !cgx_reasons[most].advice || cgx_notice_said(most))
         return;
+    warned = true;
     cgx_log(CGX_LOG_WARN,
             "no large sum of floats has been compressed (%llu calls, %.1f GiB); most frequent "
             "reason: %s: %s",
-            calls, (double)bytes / 0x1p30, cgx_reasons[most].text, cgx_reasons[most].advice);
+            all->calls, (double)all->bytes / 0x1p30, cgx_reasons[most].text,
+            cgx_reasons[most].advice);
+}
+
+/* ---- times by size ---- */
+
+static uint64_t calls_of(const struct cgx_size *size)
+{
+    return size->exact.calls + size->compressed.calls;
+}
+
+/* A new size takes the place of the one with the fewest calls. */
+static struct cgx_size *find_size(const struct cgx_request *request)
+{
+    const uint64_t elements = (uint64_t)request->count;
+    struct cgx_size *sizes = cgx_totals.sizes, *least = sizes;
+
+    for (size_t i = 0; i < CGX_SIZES; i++) {
+        if (sizes[i].elements == elements && sizes[i].type == request->type)
+            return &sizes[i];
+        if (calls_of(&sizes[i]) < calls_of(least))
+            least = &sizes[i];
+    }
+    *least = (struct cgx_size){.elements = elements, .type = request->type};
+    return least;
+}
+
+static void add_sample(struct cgx_samples *samples, const struct cgx_span *span)
+{
+    samples->last[samples->calls++ % CGX_SIZE_SAMPLES] = cgx_span_nanoseconds(span);
+}
+
+bool cgx_size_compares(const struct cgx_size *size)
+{
+    return size->exact.calls >= CGX_SIZE_LEAST && size->compressed.calls >= CGX_SIZE_LEAST;
+}
+
+static int compare_nanoseconds(const void *a, const void *b)
+{
+    const int64_t one = *(const int64_t *)a, other = *(const int64_t *)b;
+
+    return (one > other) - (one < other);
+}
+
+double cgx_samples_median(const struct cgx_samples *samples)
+{
+    struct cgx_samples sorted = *samples;
+    size_t count = (size_t)cgx_smaller(samples->calls, CGX_SIZE_SAMPLES);
+    size_t lower = (count - 1) / 2, upper = count / 2;
+
+    qsort(sorted.last, count, sizeof sorted.last[0], compare_nanoseconds);
+    return 5e-10 * ((double)sorted.last[lower] + (double)sorted.last[upper]);
+}
+
+/* ---- exact ones by what they are ---- */
+
+static bool is_alike(const struct cgx_exact_kind *a, const struct cgx_exact_kind *b)
+{
+    return a->elements == b->elements && a->position == b->position && a->type == b->type &&
+           a->reason == b->reason;
+}
+
+/* At most a few hundred comparisons, for a sum of at least 1024 elements. */
+static void count_kind(const struct cgx_record *record)
+{
+    const struct cgx_exact_kind kind = {.elements = (uint64_t)record->request->count,
+                                        .type = record->request->type,
+                                        .reason = record->reason,
+                                        .position = record->site ? record->site->position
+                                                                 : CGX_POSITION_NONE};
+    struct cgx_exact_kind *kinds = cgx_totals.kinds;
+    size_t i = 0;
+
+    while (i < cgx_totals.nkinds && !is_alike(&kinds[i], &kind))
+        i++;
+    if (i == cgx_totals.nkinds && i < CGX_EXACT_KINDS)
+        kinds[cgx_totals.nkinds++] = kind;
+    kinds[i].calls++;
+    kinds[i].nanoseconds += cgx_span_nanoseconds(&record->exact);
 }
 
 /* ---- counting ---- */
 
-/* Of each buffer of REQUEST, whose datatype is valid. */
-static size_t bytes_of(const struct cgx_request *request)
+static void count_large(struct cgx_large_sums *sums, size_t bytes, const struct cgx_span *span)
 {
-    int bytes = 0;
-
-    if (request->type != CGX_TYPE_OTHER)
-        return cgx_request_bytes(request);
-    /* Before MPI_Init, an MPI that serves calls may not answer this query. */
-    if (cgx_world_rank() < 0 ||
-        cgx_mpi()->Type_size(request->datatype, &bytes) != CGX_MPI_SUCCESS || bytes < 0)
-        return 0;
-    return (size_t)request->count * (size_t)bytes;
+    sums->calls++;
+    sums->bytes += bytes;
+    sums->nanoseconds += cgx_span_nanoseconds(span);
 }
 
-static void count_exact(const struct cgx_record *record)
+static void count_exact(const struct cgx_record *record, size_t bytes)
 {
-    const size_t bytes = bytes_of(record->request);
-    const int64_t nanoseconds = cgx_span_nanoseconds(&record->exact);
+    const enum cgx_reason reason = record->reason, both[] = {CGX_REASON_NONE, reason};
+    const struct cgx_large_sums *all = &cgx_totals.large[CGX_REASON_NONE];
 
-    add_to(&exact[record->reason].calls, 1);
-    add_to(&exact[record->reason].bytes, bytes);
+    for (size_t i = 0; i < 2; i++) {
+        cgx_totals.exact[both[i]].calls++;
+        cgx_totals.exact[both[i]].bytes += bytes;
+        if (record->large)
+            count_large(&cgx_totals.large[both[i]], bytes, &record->exact);
+    }
     if (!record->large)
         return;
-    count_call(&large[record->reason], bytes, nanoseconds);
-    count_call(&all_large, bytes, nanoseconds);
-    cgx_size_times_add(record);
+    if (reason == CGX_REASON_NOT_RECURRING || reason == CGX_REASON_LOOKED_AT ||
+        reason == CGX_REASON_SLOWER)
+        add_sample(&find_size(record->request)->exact, &record->exact);
     if (cgx_config()->stats_path[0] != '\0')
-        cgx_totals_count_kind(record);
-    if (atomic_load(&compressed.sent.calls) == 0 &&
-        (atomic_load(&all_large.calls) >= CGX_TOTALS_MANY_CALLS ||
-         atomic_load(&all_large.bytes) >= CGX_TOTALS_MANY_BYTES))
+        count_kind(record);
+    if (cgx_totals.compressed.calls == 0 &&
+        (all->calls >= CGX_TOTALS_MANY_CALLS || all->bytes >= CGX_TOTALS_MANY_BYTES))
         warn_of_nothing();
 }
 
-/* The sum has this NUMBER among large sums. */
-static void count_served(struct served *served, const struct cgx_record *record,
-                         unsigned long long number)
+void cgx_totals_count(const struct cgx_record *record, size_t bytes)
 {
-    const unsigned long long bytes = cgx_request_bytes(record->request);
+    const bool is_exact = record->reason != CGX_REASON_NONE;
+    struct cgx_large_sums *sums = is_exact ? &cgx_totals.observed : &cgx_totals.compressed;
     const unsigned ranks = (unsigned)record->ranks;
-    unsigned long long none = 0;
 
-    count_call(&served->sent, record->sent, cgx_span_nanoseconds(&record->run));
-    add_to(&served->buffers, bytes);
-    add_to(&served->plain, 2 * bytes * (ranks - 1) / ranks);
-    atomic_compare_exchange_strong(&served->first_one, &none, number);
-}
-
-void cgx_totals_count(const struct cgx_record *record)
-{
-    if (record->reason)
-        count_exact(record);
+    if (is_exact)
+        count_exact(record, bytes);
     if (!record->plan || record->outcome != CGX_OUTCOME_DONE)
         return;
-    if (record->reason) {
-        count_served(&observed, record, atomic_load(&all_large.calls));
-    } else {
-        count_served(&compressed, record, atomic_load(&all_large.calls) + 1);
-        cgx_size_times_add(record);
-    }
-}
-
-static struct cgx_large_sums large_sums(const struct served *served)
-{
-    return (struct cgx_large_sums){.calls = atomic_load(&served->sent.calls),
-                                   .bytes = atomic_load(&served->buffers),
-                                   .sent = atomic_load(&served->sent.bytes),
-                                   .plain = atomic_load(&served->plain),
-                                   .seconds = 1e-9 * (double)atomic_load(&served->sent.ns)};
-}
-
-struct cgx_totals cgx_totals(void)
-{
-    struct cgx_totals totals = {
-        .compressed = large_sums(&compressed),
-        .observed = large_sums(&observed),
-        .large_exact = {.calls = atomic_load(&all_large.calls),
-                        .bytes = atomic_load(&all_large.bytes),
-                        .seconds = 1e-9 * (double)atomic_load(&all_large.ns)}};
-
-    for (size_t i = 0; i < CGX_REASONS; i++) {
-        totals.exact[i].calls = atomic_load(&exact[i].calls);
-        totals.exact[i].bytes = atomic_load(&exact[i].bytes);
-        totals.exact[CGX_REASON_NONE].calls += i > 0 ? totals.exact[i].calls : 0;
-        totals.exact[CGX_REASON_NONE].bytes += i > 0 ? totals.exact[i].bytes : 0;
-    }
-    return totals;
+    if (sums->calls == 0)
+        sums->first = cgx_totals.large[CGX_REASON_NONE].calls + !is_exact;
+    count_large(sums, bytes, &record->run);
+    sums->sent += record->sent;
+    sums->plain += 2ULL * bytes * (ranks - 1) / ranks;
+    if (!is_exact)
+        add_sample(&find_size(record->request)->compressed, &record->run);
 }
 
 /* ---- the end ---- */
 
 /* BYTES as text, such as "0.75 GiB". */
-static const char *in_units(double bytes, char text[24])
+static const char *in_units(unsigned long long bytes, char text[24])
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    double number = (double)bytes;
     unsigned unit = 0;
 
-    for (; bytes >= 1024 && unit < 4; unit++)
-        bytes /= 1024;
-    snprintf(text, 24, unit == 0 ? "%.0f %s" : "%.3g %s", bytes, units[unit]);
+    for (; number >= 1024 && unit < 4; unit++)
+        number /= 1024;
+    snprintf(text, 24, unit == 0 ? "%.0f %s" : "%.3g %s", number, units[unit]);
     return text;
 }
 
-/* Sets *MOST to the size with the most compressed bytes of those that can be compared. */
-static bool most_compressed(struct cgx_size_times *most)
+/* The size with the most compressed bytes of those that can be compared; NULL: there is none. */
+static const struct cgx_size *most_compressed(void)
 {
-    struct cgx_size_times times;
+    const struct cgx_size *most = NULL;
     double bytes = 0;
 
-    for (size_t i = 0; cgx_size_times_get(i, &times); i++) {
-        double size = (double)times.compressed.calls * (double)times.elements *
-                      (double)cgx_dtype_size(cgx_type_dtype(times.type));
+    for (const struct cgx_size *size = cgx_totals.sizes; size < cgx_totals.sizes + CGX_SIZES;
+         size++) {
+        double here = (double)size->compressed.calls * (double)size->elements *
+                      (double)cgx_dtype_size(cgx_type_dtype(size->type));
 
-        if (size > bytes) {
-            bytes = size;
-            *most = times;
+        if (cgx_size_compares(size) && here > bytes) {
+            bytes = here;
+            most = size;
         }
     }
-    return bytes > 0;
+    return most;
 }
 
-static void log_large(const struct cgx_totals *totals)
+static void log_large(void)
 {
-    const struct cgx_large_sums *quick = &totals->compressed, *rest = &totals->large_exact;
+    const struct cgx_large_sums *sums = &cgx_totals.compressed;
+    const struct cgx_size *size = most_compressed();
     char sent[24], instead[24], took[128] = "";
-    struct cgx_size_times times = {0};
-    const bool left = atomic_load(&exact[CGX_REASON_SLOWER].calls) > 0;
+    const bool left = cgx_totals.exact[CGX_REASON_SLOWER].calls > 0;
 
-    if (quick->calls == 0)
+    if (sums->calls == 0)
         return;
-    if (most_compressed(&times)) {
-        const double slower = times.compressed.median / times.exact.median;
-        snprintf(took, sizeof took, "a sum of %llu elements took %.3g ms instead of %.3g%s",
-                 (unsigned long long)times.elements, 1e3 * times.compressed.median,
-                 1e3 * times.exact.median,
-                 slower <= 1 ? ""
-                 : left      ? ": sums that are faster exact were exact"
-                             : ": exact ones were faster (CGX_ENABLE=0)");
+    if (size) {
+        const double before = 1e3 * cgx_samples_median(&size->exact);
+        const double now = 1e3 * cgx_samples_median(&size->compressed);
+
+        snprintf(took, sizeof took, "; a sum of %llu elements took %.3g ms instead of %.3g%s",
+                 (unsigned long long)size->elements, now, before,
+                 now <= before ? ""
+                 : left        ? ": sums that are faster exact were exact"
+                               : ": exact ones were faster (CGX_ENABLE=0)");
     }
     cgx_log(CGX_LOG_INFO,
-            "%llu of %llu large sums compressed, from number %llu on: sent %s instead of %s%s%s",
-            (unsigned long long)quick->calls, (unsigned long long)quick->calls + rest->calls,
-            (unsigned long long)atomic_load(&compressed.first_one),
-            in_units((double)quick->sent, sent), in_units((double)quick->plain, instead),
-            took[0] ? "; " : "", took);
+            "%llu of %llu large sums compressed, from number %llu on: sent %s instead of %s%s",
+            sums->calls, sums->calls + cgx_totals.large[CGX_REASON_NONE].calls, sums->first,
+            in_units(sums->sent, sent), in_units(sums->plain, instead), took);
+}
+
+static double mean_milliseconds(const struct cgx_large_sums *sums)
+{
+    return 1e-6 * (double)sums->nanoseconds / (double)sums->calls;
 }
 
 /* Logs what compression would do to large sums; the exact sums are the same ones. */
-static void log_observed(const struct cgx_totals *totals)
+static void log_observed(void)
 {
-    const struct cgx_large_sums *sums = &totals->observed;
-    const struct count *plain = &large[CGX_REASON_OBSERVED];
-    double before = 1e-6 * (double)atomic_load(&plain->ns) / (double)atomic_load(&plain->calls);
-    double now = 1e3 * sums->seconds / (double)sums->calls;
+    const struct cgx_large_sums *sums = &cgx_totals.observed;
+    const unsigned long long all = cgx_totals.large[CGX_REASON_NONE].calls;
+    double before = mean_milliseconds(&cgx_totals.large[CGX_REASON_OBSERVED]);
+    double now = mean_milliseconds(sums);
     char sent[24], instead[24];
 
     if (sums->calls == 0)
         cgx_log(CGX_LOG_INFO,
-                "observed: nothing was compressed, and none of %llu large sums would be",
-                (unsigned long long)totals->large_exact.calls);
+                "observed: nothing was compressed, and none of %llu large sums would be", all);
     else
         cgx_log(CGX_LOG_INFO,
                 "observed: nothing was compressed; %llu of %llu large sums would be, from number "
                 "%llu on: %s instead of %s; a sum %.3g ms instead of %.3g%s",
-                (unsigned long long)sums->calls, (unsigned long long)totals->large_exact.calls,
-                (unsigned long long)atomic_load(&observed.first_one),
-                in_units((double)sums->sent, sent), in_units((double)sums->plain, instead), now,
-                before, now > before ? ": exact ones are faster here" : "");
+                sums->calls, all, sums->first, in_units(sums->sent, sent),
+                in_units(sums->plain, instead), now, before,
+                now > before ? ": exact ones are faster here" : "");
 }
 
 void cgx_totals_log(void)
 {
-    const struct cgx_totals totals = cgx_totals();
-
     if (cgx_config_observes())
-        log_observed(&totals);
+        log_observed();
     else
-        log_large(&totals);
+        log_large();
     cgx_log(CGX_LOG_INFO,
             "sent %llu bytes in %llu compressed calls; %llu exact ones, of %llu bytes",
-            (unsigned long long)totals.compressed.sent, (unsigned long long)totals.compressed.calls,
-            (unsigned long long)totals.exact[CGX_REASON_NONE].calls,
-            (unsigned long long)totals.exact[CGX_REASON_NONE].bytes);
+            cgx_totals.compressed.sent, cgx_totals.compressed.calls,
+            cgx_totals.exact[CGX_REASON_NONE].calls, cgx_totals.exact[CGX_REASON_NONE].bytes);
     for (unsigned i = CGX_REASON_NONE + 1; i < CGX_REASONS; i++) {
-        if (totals.exact[i].calls > 0)
-            cgx_log(CGX_LOG_INFO, "%llu call%s of %llu bytes %s exact: %s",
-                    (unsigned long long)totals.exact[i].calls,
-                    totals.exact[i].calls == 1 ? "" : "s",
-                    (unsigned long long)totals.exact[i].bytes,
-                    totals.exact[i].calls == 1 ? "was" : "were", cgx_reasons[i].text);
+        const unsigned long long calls = cgx_totals.exact[i].calls;
+
+        if (calls > 0)
+            cgx_log(CGX_LOG_INFO, "%llu call%s of %llu bytes %s exact: %s", calls,
+                    calls == 1 ? "" : "s", cgx_totals.exact[i].bytes, calls == 1 ? "was" : "were",
+                    cgx_reasons[i].text);
     }
 }

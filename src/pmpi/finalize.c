@@ -23,7 +23,7 @@ static void finish_process(int rank)
     cgx_notice_count();
     cgx_config_log_unused_rules();
     cgx_stats_write(CGX_STATS_FINALIZES);
-    cgx_timeline_write(rank);
+    cgx_timeline_write();
     cgx_cuda_finalize();
 }
 
@@ -37,7 +37,7 @@ void cgx_finalize_prepare(void)
     if (!cgx_world_exists())
         return;
     cgx_config();
-    cgx_stats_begin(cgx_world_rank(), cgx_world_size());
+    cgx_stats_begin();
     cgx_world_at_end(finish_process);
     atomic_store_explicit(&prepared, true, memory_order_release);
 }

@@ -73,18 +73,18 @@ static struct cgx_record run_of(enum cgx_reason reason, enum cgx_outcome outcome
 static void test_exact(void)
 {
     struct cgx_record record = record_of(CGX_REASON_LOOKED_AT);
-    struct cgx_totals totals;
+    const struct cgx_totals *totals = &cgx_totals;
 
     cgx_observe(stats, &record);
     record.ranks = 0;
     cgx_observe(stats, &record);
     record.large = false;
     cgx_observe(stats, &record);
-    totals = cgx_totals();
-    ok(totals.exact[CGX_REASON_LOOKED_AT].calls == 3 &&
-           totals.exact[CGX_REASON_NONE].bytes == 3 * 4 * COUNT,
+    ok(totals->exact[CGX_REASON_LOOKED_AT].calls == 3 &&
+           totals->exact[CGX_REASON_NONE].bytes == 3 * 4 * COUNT,
        "exact calls are counted by reason");
-    ok(totals.large_exact.calls == 2 && totals.large_exact.seconds == 1e-9 * 500,
+    ok(totals->large[CGX_REASON_NONE].calls == 2 &&
+           totals->large[CGX_REASON_NONE].nanoseconds == 500,
        "large ones with their times");
     ok(stats->nlayers == 0, "exact calls are in no layer");
 }
@@ -93,26 +93,25 @@ static void test_compressed(void)
 {
     struct cgx_record record = run_of(CGX_REASON_NONE, CGX_OUTCOME_DONE);
     const struct cgx_stats_layer *layer = &stats->layers[0];
-    struct cgx_totals totals;
+    const struct cgx_totals *totals = &cgx_totals;
 
     cgx_observe(stats, &record);
-    totals = cgx_totals();
-    ok(totals.compressed.calls == 1 && totals.compressed.sent == SENT &&
-           totals.compressed.plain == 6 * COUNT && totals.compressed.seconds == 1e-9 * 80 &&
-           totals.large_exact.calls == 2,
+    ok(totals->compressed.calls == 1 && totals->compressed.sent == SENT &&
+           totals->compressed.plain == 6 * COUNT && totals->compressed.nanoseconds == 80 &&
+           totals->large[CGX_REASON_NONE].calls == 2,
        "a compressed call is no exact one");
     ok(layer->key.position == site.position && layer->compressed == 1 &&
            layer->plain == 1.5 * 4 * COUNT && layer->errors == 0.5,
        "its position has a layer");
     record = run_of(CGX_REASON_HELD, CGX_OUTCOME_HELD);
     cgx_observe(stats, &record);
-    ok(layer->redone == 1 && cgx_totals().exact[CGX_REASON_HELD].calls == 1 &&
-           cgx_totals().compressed.calls == 1,
+    ok(layer->redone == 1 && cgx_totals.exact[CGX_REASON_HELD].calls == 1 &&
+           cgx_totals.compressed.calls == 1,
        "one that is done again is redone, and exact");
     record = run_of(CGX_REASON_NONE, CGX_OUTCOME_LOST);
     cgx_observe(stats, &record);
     ok(layer->failed == 1 && layer->compressed == 1 && layer->sent == 3 * SENT &&
-           cgx_totals().compressed.calls == 1,
+           cgx_totals.compressed.calls == 1,
        "one that fails is neither, but has sent bytes");
 }
 
@@ -120,12 +119,11 @@ static void test_observed(void)
 {
     struct cgx_record record = run_of(CGX_REASON_OBSERVED, CGX_OUTCOME_DONE);
     const struct cgx_stats_layer *layer = &stats->layers[0];
-    struct cgx_totals totals;
+    const struct cgx_totals *totals = &cgx_totals;
 
     cgx_observe(stats, &record);
-    totals = cgx_totals();
-    ok(totals.compressed.calls == 1 && totals.observed.calls == 1 &&
-           totals.exact[CGX_REASON_OBSERVED].calls == 1,
+    ok(totals->compressed.calls == 1 && totals->observed.calls == 1 &&
+           totals->exact[CGX_REASON_OBSERVED].calls == 1,
        "an observed call is exact, and observed besides");
     ok(layer->compressed == 2 && layer->compared == 1 && layer->plain_seconds == 1e-9 * 250,
        "its layer has both times and the error");
@@ -136,46 +134,55 @@ static void test_observed(void)
 static void add(unsigned calls, cgx_mpi_count elements, enum cgx_reason reason, int64_t nanoseconds)
 {
     const struct cgx_request made = {.count = elements, .type = CGX_TYPE_FLOAT32};
-    struct cgx_record record = {.request = &made, .reason = reason};
+    struct cgx_record record =
+        reason ? record_of(reason) : run_of(CGX_REASON_NONE, CGX_OUTCOME_DONE);
     struct cgx_span *span = reason ? &record.exact : &record.run;
 
+    record.request = &made;
     *span = (struct cgx_span){1, 1 + nanoseconds};
     for (unsigned i = 0; i < calls; i++)
-        cgx_size_times_add(&record);
+        cgx_observe(NULL, &record);
 }
 
-static bool is_about(double seconds, int64_t nanoseconds)
+static bool is_about(const struct cgx_samples *samples, int64_t nanoseconds)
 {
-    return fabs(seconds - 1e-9 * (double)nanoseconds) < 1e-12;
+    return fabs(cgx_samples_median(samples) - 1e-9 * (double)nanoseconds) < 1e-12;
+}
+
+/* The size of ELEMENTS, if it can be compared. */
+static const struct cgx_size *size_of(uint64_t elements)
+{
+    for (size_t i = 0; i < CGX_SIZES; i++)
+        if (cgx_totals.sizes[i].elements == elements && cgx_size_compares(&cgx_totals.sizes[i]))
+            return &cgx_totals.sizes[i];
+    return NULL;
 }
 
 static void test_sizes(void)
 {
-    struct cgx_size_times times;
+    const struct cgx_size *size;
 
     add(9, 1000, CGX_REASON_LOOKED_AT, 100);
     add(10, 1000, CGX_REASON_NONE, 70);
-    ok(!cgx_size_times_get(0, &times), "nine exact sums are too few");
+    ok(!size_of(1000), "nine exact sums are too few");
     add(10, 1000, CGX_REASON_RULE, 7777);
     add(10, 1000, CGX_REASON_FIRST, 7777);
     add(10, 2000, CGX_REASON_NOT_RECURRING, 7777);
-    ok(!cgx_size_times_get(0, &times), "sums by a rule, first ones and other sizes do not count");
+    ok(!size_of(1000), "sums by a rule, first ones and other sizes do not count");
     add(1, 1000, CGX_REASON_NOT_RECURRING, 7777);
-    ok(cgx_size_times_get(0, &times) && times.elements == 1000 && times.exact.calls == 10 &&
-           times.compressed.calls == 10,
+    size = size_of(1000);
+    ok(size && size->exact.calls == 10 && size->compressed.calls == 10,
        "with ten of each they are compared");
-    ok(is_about(times.exact.median, 100) && is_about(times.compressed.median, 70),
+    ok(size && is_about(&size->exact, 100) && is_about(&size->compressed, 70),
        "one late rank does not change the median");
-    ok(!cgx_size_times_get(1, &times), "a size without compressed sums is not there");
+    ok(!size_of(2000), "a size without compressed sums is not there");
 
     add(1000, 1000, CGX_REASON_NONE, 50);
-    ok(cgx_size_times_get(0, &times) && times.compressed.calls == 1010 &&
-           is_about(times.compressed.median, 50),
+    ok(size && size->compressed.calls == 1010 && is_about(&size->compressed, 50),
        "of many sums the median is that of the last ones");
     for (unsigned i = 0; i < 10 * CGX_SIZES; i++)
         add(1, 10000 + i, CGX_REASON_NOT_RECURRING, 1);
-    ok(cgx_size_times_get(0, &times) && times.compressed.calls == 1010,
-       "sizes that hardly occur leave it where it is");
+    ok(size_of(1000) == size, "sizes that hardly occur leave it where it is");
 }
 
 /* ---- events ---- */
@@ -250,16 +257,16 @@ static void test_events(void)
 int main(void)
 {
     test_events();
-    test_sizes();
     stats = calloc(1, sizeof *stats);
     cgx_settings_parse((char *[]){NULL}, ignore, NULL, &settings);
-    if (!stats || pthread_mutex_init(&stats->lock, NULL) != 0)
+    if (!stats)
         bail_out("no memory");
     stats->size = RANKS;
     summed = cgx_plan_of(cgx_config(), NULL, CGX_FLOAT32, COUNT);
     test_exact();
     test_compressed();
     test_observed();
+    test_sizes();
     free(stats);
     return done_testing();
 }
