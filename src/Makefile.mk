@@ -81,7 +81,6 @@ libcgxcore_la_SOURCES = \
 	src/mpi/types.c src/mpi/types.h \
 	src/mpi/world.c src/mpi/world.h \
 	src/coll/coll.h \
-	src/coll/cut.c \
 	src/coll/exchange.c src/coll/exchange.h \
 	src/coll/exchange_shared.c \
 	src/coll/messages.c \
