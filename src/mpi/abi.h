@@ -11,7 +11,7 @@ struct cgx_mpi;
 /* MPI-3 functions with the same name in the table. */
 /* clang-format off */
 #define CGX_ABI_FUNCTIONS(X)                                                              \
-    X(Initialized) X(Finalized) X(Query_thread) X(Get_library_version) X(Allreduce)       \
+    X(Initialized) X(Finalized) X(Query_thread) X(Allreduce)                              \
     X(Allgather) X(Isend) X(Irecv) X(Testsome)                                            \
     X(Get_count) X(Iprobe) X(Comm_rank) X(Comm_size) X(Comm_test_inter) X(Comm_get_name)  \
     X(Comm_split) X(Comm_free) X(Comm_group) X(Group_translate_ranks)                    \

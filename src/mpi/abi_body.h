@@ -33,7 +33,6 @@
 CALL(Initialized, (int *flag), (int *), (flag))
 CALL(Finalized, (int *flag), (int *), (flag))
 CALL(Query_thread, (int *level), (int *), (level))
-CALL(Get_library_version, (char *version, int *length), (char *, int *), (version, length))
 CALL(Allreduce,
      (const void *sendbuf, void *recvbuf, int count, cgx_mpi_datatype datatype, cgx_mpi_op op,
       cgx_mpi_comm comm),

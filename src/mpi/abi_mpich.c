@@ -39,7 +39,6 @@ static void set_types(struct cgx_mpi *table)
 
     table->DATATYPE_NULL = TYPE(0x0c000000);
     table->BYTE = TYPE(0x4c00010d);
-    table->INT = TYPE(0x4c000405);
     table->UINT32_T = TYPE(0x4c00043d);
     table->DOUBLE = TYPE(0x4c00080b);
     table->FLOAT = TYPE(0x4c00040a);
@@ -61,7 +60,6 @@ const char *cgx_abi_mpich(struct cgx_mpi *table, void *library)
     set_types(table);
     table->OP_NULL = OP(0x18000000);
     table->MIN = OP(0x58000002);
-    table->BOR = OP(0x58000008);
     table->SUM = OP(0x58000003);
     table->ERRORS_RETURN = WORD(cgx_mpi_errhandler, 0x54000001);
     table->IN_PLACE = (void *)(intptr_t)-1;
@@ -73,7 +71,6 @@ const char *cgx_abi_mpich(struct cgx_mpi *table, void *library)
     table->ERR_COUNT = 2;
     table->ERR_TYPE = 3;
     table->ERR_OTHER = 15;
-    table->ERR_INTERN = 16;
     table->ERR_NO_MEM = 34;
     table->ERR_IN_STATUS = 17;
     table->Comm_f2c = comm_f2c;

@@ -58,7 +58,6 @@ static void find_types(struct cgx_mpi *table, void *library, const char **missin
     null_type = find_object(library, "ompi_mpi_datatype_null", missing);
     table->DATATYPE_NULL = null_type;
     table->BYTE = find_object(library, "ompi_mpi_byte", missing);
-    table->INT = find_object(library, "ompi_mpi_int", missing);
     table->UINT32_T = find_object(library, "ompi_mpi_uint32_t", missing);
     table->DOUBLE = find_object(library, "ompi_mpi_double", missing);
     table->FLOAT = find_object(library, "ompi_mpi_float", missing);
@@ -100,7 +99,6 @@ const char *cgx_abi_openmpi(struct cgx_mpi *table, void *library)
     table->OP_NULL = find_object(library, "ompi_mpi_op_null", &missing);
     table->SUM = find_object(library, "ompi_mpi_op_sum", &missing);
     table->MIN = find_object(library, "ompi_mpi_op_min", &missing);
-    table->BOR = find_object(library, "ompi_mpi_op_bor", &missing);
     table->ERRORS_RETURN = find_object(library, "ompi_mpi_errors_return", &missing);
     set_constants(table);
     table->communicators = 65536;

@@ -17,6 +17,5 @@ static void set_constants(struct cgx_mpi *table)
     table->ERR_COUNT = 2;
     table->ERR_TYPE = 3;
     table->ERR_OTHER = 16;
-    table->ERR_INTERN = 17;
     table->ERR_NO_MEM = 39;
 }

@@ -34,7 +34,6 @@ const char *cgx_abi_standard(struct cgx_mpi *table, void *library)
     table->COMM_SELF = COMM(0x102);
     table->DATATYPE_NULL = TYPE(0x200);
     table->BYTE = TYPE(0x247);
-    table->INT = TYPE(0x209);
     table->UINT32_T = TYPE(0x251);
     table->DOUBLE = TYPE(0x214);
     table->FLOAT = TYPE(0x210);
@@ -45,7 +44,6 @@ const char *cgx_abi_standard(struct cgx_mpi *table, void *library)
     table->OP_NULL = OP(0x20);
     table->SUM = OP(0x21);
     table->MIN = OP(0x22);
-    table->BOR = OP(0x29);
     table->ERRORS_RETURN = WORD(cgx_mpi_errhandler, 0x143);
     set_constants(table);
     table->Comm_f2c = (__typeof__(table->Comm_f2c))dlsym(library, "PMPI_Comm_fromint");

@@ -74,13 +74,13 @@ struct cgx_mpi {
 
     cgx_mpi_comm COMM_WORLD, COMM_SELF, COMM_NULL;
     /* Half types are DATATYPE_NULL if the library lacks them. */
-    cgx_mpi_datatype DATATYPE_NULL, BYTE, INT, UINT32_T, DOUBLE, FLOAT, REAL, REAL4, C_FLOAT16,
-        REAL2, BFLOAT16;
-    cgx_mpi_op OP_NULL, SUM, MIN, BOR;
+    cgx_mpi_datatype DATATYPE_NULL, BYTE, UINT32_T, DOUBLE, FLOAT, REAL, REAL4, C_FLOAT16, REAL2,
+        BFLOAT16;
+    cgx_mpi_op OP_NULL, SUM, MIN;
     cgx_mpi_errhandler ERRORS_RETURN;
     void *IN_PLACE, *BOTTOM;
     int THREAD_MULTIPLE, ANY_SOURCE, UNDEFINED;
-    int ERR_BUFFER, ERR_COUNT, ERR_TYPE, ERR_OTHER, ERR_INTERN, ERR_NO_MEM, ERR_IN_STATUS;
+    int ERR_BUFFER, ERR_COUNT, ERR_TYPE, ERR_OTHER, ERR_NO_MEM, ERR_IN_STATUS;
     int FT;            /* the key MPI_FT of MPI_COMM_WORLD, with Comm_is_revoked */
     int communicators; /* how many communicators a process can have, at least */
     /* Sizes of a request and of a status, at most CGX_MPI_REQUEST_MOST and CGX_MPI_STATUS_MOST. */
@@ -97,7 +97,6 @@ struct cgx_mpi {
     int (*Initialized)(int *flag);
     int (*Finalized)(int *flag);
     int (*Query_thread)(int *level);
-    int (*Get_library_version)(char *version, int *length);
 
     int (*Allreduce)(const void *sendbuf, void *recvbuf, int count, cgx_mpi_datatype datatype,
                      cgx_mpi_op op, cgx_mpi_comm comm);

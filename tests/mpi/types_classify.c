@@ -27,7 +27,6 @@ static void test_handles(const struct cgx_mpi *mpi)
     HANDLE(COMM_NULL);
     HANDLE(DATATYPE_NULL);
     HANDLE(BYTE);
-    HANDLE(INT);
     HANDLE(UINT32_T);
     HANDLE(DOUBLE);
     HANDLE(FLOAT);
@@ -36,7 +35,6 @@ static void test_handles(const struct cgx_mpi *mpi)
     HANDLE(OP_NULL);
     HANDLE(SUM);
     HANDLE(MIN);
-    HANDLE(BOR);
     HANDLE(ERRORS_RETURN);
     HANDLE(IN_PLACE);
     HANDLE(BOTTOM);
@@ -68,7 +66,6 @@ static void test_numbers(const struct cgx_mpi *mpi)
     NUMBER(ERR_COUNT);
     NUMBER(ERR_TYPE);
     NUMBER(ERR_OTHER);
-    NUMBER(ERR_INTERN);
     NUMBER(ERR_NO_MEM);
     NUMBER(ERR_IN_STATUS);
 #if defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5

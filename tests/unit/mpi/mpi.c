@@ -44,6 +44,7 @@ static int fake(const char *name, char *text, int *length)
         return fake(#name, text, length);                           \
     }
 CGX_ABI_FUNCTIONS(DEFINE)
+DEFINE(Get_library_version)
 
 int fake_Abi_get_version(int *major, int *minor) __asm__("PMPI_Abi_get_version")
     __attribute__((visibility("default")));
