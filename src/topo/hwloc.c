@@ -23,8 +23,6 @@
 #define HWLOC_FUNCTIONS(X)          \
     X(get_api_version)              \
     X(topology_init)                \
-    X(topology_set_synthetic)       \
-    X(topology_set_xml)             \
     X(topology_set_components)      \
     X(topology_set_io_types_filter) \
     X(topology_load)                \
@@ -103,40 +101,37 @@ static void exclude_drivers(hwloc_topology_t topology)
                                       harmful[i]);
 }
 
-static int load_topology(hwloc_topology_t topology, enum cgx_topo_source source, const char *text,
-                         enum cgx_topo_detail detail)
+static int load_topology(hwloc_topology_t topology, enum cgx_topo_detail detail)
 {
-    if ((source == CGX_TOPO_SYNTHETIC && table.topology_set_synthetic(topology, text) != 0) ||
-        (source == CGX_TOPO_XML && table.topology_set_xml(topology, text) != 0) ||
-        (detail == CGX_TOPO_DEVICES &&
-         table.topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT) != 0))
+    if (detail == CGX_TOPO_DEVICES &&
+        table.topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT) != 0)
         return -1;
-    exclude_drivers(topology);
     return table.topology_load(topology);
 }
 
-enum cgx_status cgx_topo_load(enum cgx_topo_source source, const char *text,
-                              enum cgx_topo_detail detail, struct cgx_topo **topo)
+enum cgx_status cgx_topo_load(enum cgx_topo_detail detail, struct cgx_topo **topo)
 {
-    struct cgx_topo *new_topo;
+    struct cgx_topo made;
     enum cgx_status status = CGX_ERR_NOMEM;
 
     pthread_once(&open_once, open_hwloc);
     if (!opened)
         return CGX_ERR_INVALID;
-    new_topo = malloc(sizeof *new_topo);
-    if (!new_topo || table.topology_init(&new_topo->topology) != 0)
-        goto free_topo;
-    if (load_topology(new_topo->topology, source, text, detail) != 0) {
+    if (table.topology_init(&made.topology) != 0)
+        goto log_failure;
+    exclude_drivers(made.topology);
+    if (load_topology(made.topology, detail) != 0) {
         status = errno == ENOMEM ? CGX_ERR_NOMEM : CGX_ERR_INVALID;
         goto destroy_topology;
     }
-    *topo = new_topo;
-    return CGX_OK;
+    *topo = malloc(sizeof **topo);
+    if (*topo) {
+        **topo = made;
+        return CGX_OK;
+    }
 destroy_topology:
-    table.topology_destroy(new_topo->topology);
-free_topo:
-    free(new_topo);
+    table.topology_destroy(made.topology);
+log_failure:
     cgx_log(CGX_LOG_DEBUG, "the topology is unknown: %s",
             status == CGX_ERR_NOMEM ? "no memory" : "hwloc failed");
     return status;
@@ -162,7 +157,7 @@ enum cgx_status cgx_topo_here(enum cgx_topo_detail detail, const struct cgx_topo
 
     pthread_mutex_lock(&lock);
     if (!here[detail].queried)
-        here[detail].status = cgx_topo_load(CGX_TOPO_LIVE, NULL, detail, &here[detail].topo);
+        here[detail].status = cgx_topo_load(detail, &here[detail].topo);
     here[detail].queried = true;
     pthread_mutex_unlock(&lock);
     if (here[detail].status == CGX_OK)

@@ -90,16 +90,9 @@ struct cgx_topo_speed cgx_topo_speed_here(void);
 
 /* ---- other machines, for tests ---- */
 
-enum cgx_topo_source {
-    CGX_TOPO_LIVE,      /* this machine, or what hwloc's variables say; no text */
-    CGX_TOPO_SYNTHETIC, /* a description, as "pack:2 numa:1 core:4 pu:2"; never has devices */
-    CGX_TOPO_XML        /* a file written by hwloc's tools */
-};
-
-/* Examines a machine anew in each call. Status and cost as cgx_topo_here; CGX_ERR_INVALID also for
- * a text that hwloc does not accept. Free with cgx_topo_free. */
-enum cgx_status cgx_topo_load(enum cgx_topo_source source, const char *text,
-                              enum cgx_topo_detail detail, struct cgx_topo **topo);
+/* Examines the machine that hwloc's variables describe now. Status and cost as cgx_topo_here. Free
+ * with cgx_topo_free. */
+enum cgx_status cgx_topo_load(enum cgx_topo_detail detail, struct cgx_topo **topo);
 void cgx_topo_free(struct cgx_topo *topo);
 
 #endif

@@ -23,11 +23,8 @@ enum cgx_status cgx_topo_here(enum cgx_topo_detail detail, const struct cgx_topo
     return CGX_ERR_INVALID;
 }
 
-enum cgx_status cgx_topo_load(enum cgx_topo_source source, const char *text,
-                              enum cgx_topo_detail detail, struct cgx_topo **topo)
+enum cgx_status cgx_topo_load(enum cgx_topo_detail detail, struct cgx_topo **topo)
 {
-    (void)source;
-    (void)text;
     (void)detail;
     (void)topo;
     return CGX_ERR_INVALID;

@@ -69,7 +69,8 @@ static void load(const char *machine)
     char path[PATH_MAX];
 
     snprintf(path, sizeof path, "%s/tests/data/topo/%s.xml", source ? source : ".", machine);
-    if (cgx_topo_load(CGX_TOPO_XML, path, CGX_TOPO_DEVICES, &topo) != CGX_OK)
+    setenv("HWLOC_XMLFILE", path, 1);
+    if (cgx_topo_load(CGX_TOPO_DEVICES, &topo) != CGX_OK)
         bail_out("hwloc does not understand %s", path);
 }
 
