@@ -10,7 +10,7 @@ libcgxcore_la_LIBADD =
 libcgxcore_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden $(COVERAGE_CFLAGS)
 libcgxcore_la_SOURCES = \
 	src/util/backoff.h \
-	src/util/float_state.c src/util/float_state.h \
+	src/util/float_state.h \
 	src/util/hash.c src/util/hash.h \
 	src/util/integers.h \
 	src/util/log.c src/util/log.h \
