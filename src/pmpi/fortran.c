@@ -37,14 +37,13 @@ fortran_free cgx_export_fortran_disconnect_08 EXPORT("mpi_comm_disconnect_f08_")
 
 /* A function of this file, and what its first call has found. */
 struct entry {
-    const char *name, *pmpi_name;
+    const char *pmpi_name; /* its own name behind a "p" */
     bool has_buffers_08;
     enum { UNKNOWN, TAKEN_OVER, PASSED_ON } _Atomic way;
     _Atomic(void *) next; /* the MPI's own; or NULL */
 };
-static struct entry plain = {.name = "mpi_allreduce_", .pmpi_name = "pmpi_allreduce_"};
-static struct entry f08 = {
-    .name = "mpi_allreduce_f08_", .pmpi_name = "pmpi_allreduce_f08_", .has_buffers_08 = true};
+static struct entry plain = {.pmpi_name = "pmpi_allreduce_"};
+static struct entry f08 = {.pmpi_name = "pmpi_allreduce_f08_", .has_buffers_08 = true};
 
 /* Whether MPI's Fortran bindings call PMPI_Allreduce, with integers of 4 bytes. */
 static bool is_served(const struct cgx_mpi *mpi, const struct entry *entry)
@@ -61,7 +60,8 @@ static bool is_served(const struct cgx_mpi *mpi, const struct entry *entry)
  * are no MPI, but stand-ins that serial programs link. */
 static void look_up(struct entry *entry, const void *caller)
 {
-    void *next = dlsym(RTLD_NEXT, entry->name), *pmpi = cgx_mpi_symbol(caller, entry->pmpi_name);
+    void *next = dlsym(RTLD_NEXT, entry->pmpi_name + 1);
+    void *pmpi = cgx_mpi_symbol(caller, entry->pmpi_name);
     bool served = pmpi && is_served(cgx_mpi_find(caller), entry);
 
     atomic_store(&entry->next, next ? next : pmpi);
@@ -156,30 +156,28 @@ static void free_comm(struct entry *entry, const void *caller, int *comm, int *e
 
 void cgx_export_fortran_free(int *comm, int *error)
 {
-    static struct entry entry = {.name = "mpi_comm_free_", .pmpi_name = "pmpi_comm_free_"};
+    static struct entry entry = {.pmpi_name = "pmpi_comm_free_"};
 
     free_comm(&entry, CALLER, comm, error);
 }
 
 void cgx_export_fortran_free_08(int *comm, int *error)
 {
-    static struct entry entry = {.name = "mpi_comm_free_f08_", .pmpi_name = "pmpi_comm_free_f08_"};
+    static struct entry entry = {.pmpi_name = "pmpi_comm_free_f08_"};
 
     free_comm(&entry, CALLER, comm, error);
 }
 
 void cgx_export_fortran_disconnect(int *comm, int *error)
 {
-    static struct entry entry = {.name = "mpi_comm_disconnect_",
-                                 .pmpi_name = "pmpi_comm_disconnect_"};
+    static struct entry entry = {.pmpi_name = "pmpi_comm_disconnect_"};
 
     free_comm(&entry, CALLER, comm, error);
 }
 
 void cgx_export_fortran_disconnect_08(int *comm, int *error)
 {
-    static struct entry entry = {.name = "mpi_comm_disconnect_f08_",
-                                 .pmpi_name = "pmpi_comm_disconnect_f08_"};
+    static struct entry entry = {.pmpi_name = "pmpi_comm_disconnect_f08_"};
 
     free_comm(&entry, CALLER, comm, error);
 }
