@@ -147,7 +147,7 @@ static bool start_watch(void)
     return started;
 }
 
-/* Before a blocking call on COMM, and after it. */
+/* Before a blocking call on COMM. */
 static int enter_blocking(cgx_mpi_comm comm, cgx_mpi_errhandler *handler)
 {
     int code = cgx_errors_return(comm, handler);
@@ -178,10 +178,12 @@ static void end_wait(void)
     mine = NULL;
 }
 
-static void leave_blocking(cgx_mpi_comm comm, cgx_mpi_errhandler handler)
+/* After a blocking call on COMM that returned CODE, which it returns. */
+static int leave_blocking(cgx_mpi_comm comm, cgx_mpi_errhandler handler, int code)
 {
     end_wait();
     cgx_errors_restore(comm, handler);
+    return code;
 }
 
 void cgx_stall_sum(uint64_t number, uint64_t count, cgx_mpi_comm comm)
@@ -201,9 +203,8 @@ int cgx_mpi_reduce(cgx_mpi_comm comm, void *data, int count, cgx_mpi_datatype ty
 
     if (code != CGX_MPI_SUCCESS)
         return code;
-    code = mpi->Allreduce(mpi->IN_PLACE, data, count, type, op, comm);
-    leave_blocking(comm, handler);
-    return code;
+    return leave_blocking(comm, handler,
+                          mpi->Allreduce(mpi->IN_PLACE, data, count, type, op, comm));
 }
 
 int cgx_mpi_gather(cgx_mpi_comm comm, const void *from, void *all, int bytes)
@@ -214,9 +215,8 @@ int cgx_mpi_gather(cgx_mpi_comm comm, const void *from, void *all, int bytes)
 
     if (code != CGX_MPI_SUCCESS)
         return code;
-    code = mpi->Allgather(from, bytes, mpi->BYTE, all, bytes, mpi->BYTE, comm);
-    leave_blocking(comm, handler);
-    return code;
+    return leave_blocking(comm, handler,
+                          mpi->Allgather(from, bytes, mpi->BYTE, all, bytes, mpi->BYTE, comm));
 }
 
 int cgx_mpi_split(cgx_mpi_comm comm, int rank, cgx_mpi_comm *made)
@@ -226,7 +226,5 @@ int cgx_mpi_split(cgx_mpi_comm comm, int rank, cgx_mpi_comm *made)
 
     if (code != CGX_MPI_SUCCESS)
         return code;
-    code = cgx_mpi()->Comm_split(comm, 0, rank, made);
-    leave_blocking(comm, handler);
-    return code;
+    return leave_blocking(comm, handler, cgx_mpi()->Comm_split(comm, 0, rank, made));
 }
