@@ -19,7 +19,6 @@
 
 /* Including the terminating zero. */
 #define CGX_TOPO_BUS_ID_BYTES 24
-#define CGX_TOPO_NAME_BYTES 64
 
 /* A machine. Queries take microseconds and change nothing. */
 struct cgx_topo;
@@ -50,17 +49,6 @@ void cgx_topo_machine(const struct cgx_topo *topo, struct cgx_topo_machine *mach
  * Without CGX_TOPO_DEVICES there are no devices. */
 int cgx_topo_node_near(const struct cgx_topo *topo, const char *bus_id);
 
-/* A network interface of the kernel or an OpenFabrics device that belongs to a device of the
- * machine; not virtual. */
-struct cgx_topo_network {
-    char name[CGX_TOPO_NAME_BYTES];
-    bool fabrics;
-};
-
-/* Network interface number PLACE, from 0; without CGX_TOPO_DEVICES there are none. */
-enum cgx_status cgx_topo_network(const struct cgx_topo *topo, unsigned place,
-                                 struct cgx_topo_network *network);
-
 /* Asks the system for memory of the NUMA node with that number, for the pages of BYTES at MEMORY.
  * Call it before they are touched or pinned; touched pages stay. If the node is full another one is
  * used. Costs a system call, and once what cgx_topo_here costs for CGX_TOPO_PROCESSORS.
@@ -73,19 +61,19 @@ const char *cgx_topo_build(void);
 
 /* ---- the speed of its network (speed.c), as the system reports it ---- */
 
+#define CGX_TOPO_NAME_BYTES 64 /* with the terminating zero */
+
 struct cgx_topo_speed {
     unsigned mbits; /* Mbit/s; 0: unknown */
     char name[CGX_TOPO_NAME_BYTES];
 };
 
 /* The fastest OpenFabrics device with an active port or, without one, the fastest network interface
- * that is up. Interfaces without a speed, such as those of virtual machines, are ignored. Which
- * interface MPI uses is unknown here. FOLDER is like /sys/class; TOPO must have
- * CGX_TOPO_DEVICES. */
-struct cgx_topo_speed cgx_topo_speed(const struct cgx_topo *topo, const char *folder);
+ * that is up. Virtual interfaces are ignored, and those without a speed, such as those of virtual
+ * machines. Which interface MPI uses is unknown here. FOLDER is like /sys/class. */
+struct cgx_topo_speed cgx_topo_speed(const char *folder);
 
-/* The same for the machine that this process runs on, examined once per process; unknown without
- * hwloc. Thread-safe. */
+/* The same for the machine that this process runs on, examined once per process. Thread-safe. */
 struct cgx_topo_speed cgx_topo_speed_here(void);
 
 /* ---- other machines, for tests ---- */

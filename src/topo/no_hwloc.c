@@ -48,15 +48,6 @@ int cgx_topo_node_near(const struct cgx_topo *topo, const char *bus_id)
     return CGX_TOPO_UNKNOWN;
 }
 
-enum cgx_status cgx_topo_network(const struct cgx_topo *topo, unsigned place,
-                                 struct cgx_topo_network *network)
-{
-    (void)topo;
-    (void)place;
-    (void)network;
-    return CGX_ERR_INVALID;
-}
-
 enum cgx_status cgx_topo_bind(void *memory, size_t bytes, unsigned numa_node)
 {
     (void)memory;

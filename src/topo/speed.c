@@ -3,11 +3,13 @@
 
 #include "topo/machine.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define LINE_BYTES 64
 #define PATH_BYTES 512
@@ -72,35 +74,56 @@ static unsigned device_speed(const char *folder, const char *name)
     }
 }
 
-struct cgx_topo_speed cgx_topo_speed(const struct cgx_topo *topo, const char *folder)
+/* Sets *FASTEST to the fastest device of CLASS, whose SPEED is read, in FOLDER; of equal ones to
+ * the first by name. Virtual devices, which belong to no device of the machine, do not count. */
+static void find_fastest(const char *folder, const char *class,
+                         unsigned (*speed)(const char *folder, const char *name),
+                         struct cgx_topo_speed *fastest)
 {
-    struct cgx_topo_speed interface = {0}, device = {0};
-    struct cgx_topo_network network;
+    char path[PATH_BYTES];
+    const struct dirent *entry;
+    DIR *devices;
 
-    for (unsigned i = 0; cgx_topo_network(topo, i, &network) == CGX_OK; i++) {
-        struct cgx_topo_speed *fastest = network.fabrics ? &device : &interface;
-        unsigned mbits = network.fabrics ? device_speed(folder, network.name)
-                                         : interface_speed(folder, network.name);
+    snprintf(path, sizeof path, "%s/%s", folder, class);
+    devices = opendir(path);
+    while (devices && (entry = readdir(devices)) != NULL) {
+        unsigned mbits;
 
-        if (mbits <= fastest->mbits)
+        snprintf(path, sizeof path, "%s/%s/%s/device", folder, class, entry->d_name);
+        if (entry->d_name[0] == '.' || access(path, F_OK) != 0)
+            continue;
+        mbits = speed(folder, entry->d_name);
+        if (mbits < fastest->mbits || mbits == 0 ||
+            (mbits == fastest->mbits && strcmp(entry->d_name, fastest->name) > 0))
             continue;
         fastest->mbits = mbits;
-        memcpy(fastest->name, network.name, sizeof fastest->name);
+        snprintf(fastest->name, sizeof fastest->name, "%.63s", entry->d_name);
     }
-    return device.mbits > 0 ? device : interface;
+    if (devices)
+        closedir(devices);
+}
+
+struct cgx_topo_speed cgx_topo_speed(const char *folder)
+{
+    struct cgx_topo_speed fastest = {0};
+
+    find_fastest(folder, "infiniband", device_speed, &fastest);
+    if (fastest.mbits == 0)
+        find_fastest(folder, "net", interface_speed, &fastest);
+    return fastest;
+}
+
+static struct cgx_topo_speed here;
+
+static void find_here(void)
+{
+    here = cgx_topo_speed("/sys/class");
 }
 
 struct cgx_topo_speed cgx_topo_speed_here(void)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static struct cgx_topo_speed here;
-    static bool queried;
-    const struct cgx_topo *topo;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    pthread_mutex_lock(&lock);
-    if (!queried && cgx_topo_here(CGX_TOPO_DEVICES, &topo) == CGX_OK)
-        here = cgx_topo_speed(topo, "/sys/class");
-    queried = true;
-    pthread_mutex_unlock(&lock);
+    pthread_once(&once, find_here);
     return here;
 }
