@@ -100,7 +100,7 @@ libcgxcore_la_SOURCES = \
 	src/observe/reason.c src/observe/reason.h \
 	src/observe/stats.c src/observe/stats.h \
 	src/observe/stats_json.c \
-	src/observe/timeline.c src/observe/timeline.h \
+	src/observe/timeline.c \
 	src/observe/totals.c src/observe/totals.h \
 	src/comm/agreement.c \
 	src/comm/attribute.c src/comm/attribute.h \

@@ -10,7 +10,7 @@
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "mpi/stall.h"
-#include "observe/timeline.h"
+#include "observe/record.h"
 #include "util/hash.h"
 #include "util/log.h"
 

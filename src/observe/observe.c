@@ -16,12 +16,12 @@
 #include "mpi/world.h"
 #include "observe/notices.h"
 #include "observe/stats.h"
-#include "observe/timeline.h"
 #include "observe/totals.h"
 #include "util/float_state.h"
 #include "util/log.h"
 #include "util/output.h"
 #include "util/pages.h"
+#include "util/trace.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cgx_stats_world world;

@@ -6,9 +6,6 @@
 #ifndef CGX_OBSERVE_RECORD_H
 #define CGX_OBSERVE_RECORD_H
 
-#include <stddef.h>
-#include <string.h>
-
 #include "mpi/request.h"
 #include "observe/reason.h"
 #include "policy/look.h"
@@ -33,7 +30,7 @@ struct cgx_record {
     struct cgx_span exact;
     unsigned looks; /* at data so far, in the call after which rank 0 says so; otherwise 0 */
     const struct cgx_plan *plan; /* NULL: the call did not run compressed */
-    /* Set if it did, whether or not the caller has that result: */
+    /* If it did, whether or not the caller has that result: */
     enum cgx_outcome outcome;
     struct cgx_span run;
     unsigned slices;
@@ -43,12 +40,6 @@ struct cgx_record {
     bool compared;                  /* with the exact sum; sums of squares: */
     double square, norm;            /* of errors and of exact sums */
 };
-
-static inline void cgx_record_begin(struct cgx_record *record, const struct cgx_request *request)
-{
-    memset(record, 0, offsetof(struct cgx_record, outcome));
-    record->request = request;
-}
 
 static inline int64_t cgx_span_nanoseconds(const struct cgx_span *span)
 {
@@ -60,5 +51,20 @@ struct cgx_stats;
 /* Takes RECORD, of a call that has ended without an error, or is about to fail because of
  * compression. STATS are its communicator's; NULL: it has none. */
 void cgx_observe(struct cgx_stats *stats, const struct cgx_record *record);
+
+/* ---- CGX_TRACE (timeline.c) ----
+ *
+ * The timeline of this rank, which it writes in MPI_Finalize into a file of its own: the setting's
+ * name with the rank for "%r" or, without that, behind it. cgx-report(1) merges the files.
+ * util/trace.h has the events. */
+
+/* Records events from now on, if CGX_TRACE is set. */
+void cgx_timeline_begin(void);
+
+/* Records the sums of a call, compressed and exact; for cgx_observe. */
+void cgx_timeline_record(const struct cgx_record *record);
+
+/* In MPI_Finalize, on every rank of MPI_COMM_WORLD. Logs an error if writing fails. */
+void cgx_timeline_write(void);
 
 #endif

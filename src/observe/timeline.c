@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "observe/timeline.h"
+#include "observe/record.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,6 +16,7 @@
 #include "observe/json.h"
 #include "util/log.h"
 #include "util/output.h"
+#include "util/trace.h"
 
 /* Of an event's bits, besides widths. */
 #define SEVERAL 255
@@ -64,13 +65,13 @@ static bool is_wanted(void)
     return cgx_config()->trace_path[0] != '\0';
 }
 
-static void name_file(int rank, char path[CGX_CONFIG_PATH_BYTES])
+static void name_file(char path[CGX_CONFIG_PATH_BYTES])
 {
     const char *set = cgx_config()->trace_path;
     char each[CGX_CONFIG_PATH_BYTES];
 
     snprintf(each, sizeof each, "%s%s", set, strstr(set, "%r") ? "" : ".%r");
-    cgx_config_name_file(each, rank, path);
+    cgx_config_name_file(each, cgx_world_rank(), path);
 }
 
 /* Finds out now, and not after hours, whether the file can be written. */
@@ -79,7 +80,7 @@ static void begin_timeline(void)
     char path[CGX_CONFIG_PATH_BYTES];
     int file;
 
-    name_file(cgx_world_rank(), path);
+    name_file(path);
     file = cgx_output_open(path);
     refused = file < 0;
     if (refused) {
@@ -228,15 +229,25 @@ static void put_event(FILE *out, int rank, const struct cgx_trace_event *event)
     fputs("}}", out);
 }
 
-static void put_events(FILE *out, int rank, const struct cgx_trace_event *events, size_t count,
-                       uint64_t dropped)
+struct timeline {
+    const struct cgx_trace_event *events;
+    size_t count;
+    uint64_t dropped;
+};
+
+static void put_timeline(FILE *out, const void *state)
 {
-    put_head(out, rank, count, dropped);
+    const struct timeline *timeline = state;
+    const int rank = cgx_world_rank();
+
+    put_head(out, rank, timeline->count, timeline->dropped);
     put_process(out, rank);
-    for (size_t i = 0; i < count; i++) {
-        if (i == 0 || tid_of(&events[i]) != tid_of(&events[i - 1]))
-            put_row(out, rank, &events[i]);
-        put_event(out, rank, &events[i]);
+    for (size_t i = 0; i < timeline->count; i++) {
+        const struct cgx_trace_event *event = &timeline->events[i];
+
+        if (i == 0 || tid_of(event) != tid_of(event - 1))
+            put_row(out, rank, event);
+        put_event(out, rank, event);
     }
     fputs("\n]}\n", out);
 }
@@ -245,22 +256,13 @@ static void put_events(FILE *out, int rank, const struct cgx_trace_event *events
 
 void cgx_timeline_write(void)
 {
-    const int rank = cgx_world_rank();
     char path[CGX_CONFIG_PATH_BYTES];
-    const struct cgx_trace_event *events;
-    struct cgx_output output;
-    uint64_t dropped;
-    size_t count;
-    bool written = false;
+    struct timeline timeline;
 
     if (!is_wanted() || refused)
         return;
-    events = cgx_trace_end(&count, &dropped);
-    name_file(rank, path);
-    if (cgx_output_begin(&output, path)) {
-        put_events(output.stream, rank, events, count, dropped);
-        written = cgx_output_end(&output);
-    }
-    if (!written)
+    timeline.events = cgx_trace_end(&timeline.count, &timeline.dropped);
+    name_file(path);
+    if (!cgx_output_replace(path, put_timeline, &timeline))
         cgx_log(CGX_LOG_ERROR, "CGX_TRACE: %s was not written: %s", path, strerror(errno));
 }

@@ -12,7 +12,6 @@
 #include "mpi/world.h"
 #include "observe/notices.h"
 #include "observe/stats.h"
-#include "observe/timeline.h"
 #include "observe/totals.h"
 #include "util/log.h"
 

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -62,6 +63,12 @@ int cgx_output_open(const char *path)
 
 /* ---- streams ---- */
 
+struct output {
+    FILE *stream;
+    sigset_t mask; /* the thread's signal mask, without SIGXFSZ */
+    bool was_pending;
+};
+
 static sigset_t file_size_signal(void)
 {
     sigset_t signals;
@@ -71,7 +78,7 @@ static sigset_t file_size_signal(void)
     return signals;
 }
 
-static void block_signal(struct cgx_output *output)
+static void block_signal(struct output *output)
 {
     sigset_t signals = file_size_signal(), pending;
 
@@ -80,7 +87,7 @@ static void block_signal(struct cgx_output *output)
 }
 
 /* Consumes a SIGXFSZ that writing raised, unless one was pending before. */
-static void release_signal(const struct cgx_output *output)
+static void release_signal(const struct output *output)
 {
     static const struct timespec at_once = {0, 0};
     sigset_t signals = file_size_signal();
@@ -91,7 +98,7 @@ static void release_signal(const struct cgx_output *output)
 }
 
 /* Takes over FILE, which is negative if opening it failed. On failure FILE is closed. */
-static bool begin_file(struct cgx_output *output, int file)
+static bool begin_file(struct output *output, int file)
 {
     output->stream = file >= 0 ? fdopen(file, "w") : NULL;
     if (output->stream)
@@ -101,7 +108,8 @@ static bool begin_file(struct cgx_output *output, int file)
     return output->stream != NULL;
 }
 
-bool cgx_output_begin(struct cgx_output *output, const char *path)
+/* Opens the file as cgx_output_open does and empties it. */
+static bool begin_there(struct output *output, const char *path)
 {
     int file = cgx_output_open(path);
     struct stat about;
@@ -114,12 +122,16 @@ bool cgx_output_begin(struct cgx_output *output, const char *path)
     return begin_file(output, file);
 }
 
-bool cgx_output_end(struct cgx_output *output)
+/* Lets WRITE write and closes the file. False with errno if not everything was written. */
+static bool write_to(struct output *output, cgx_output_writer *write, const void *state)
 {
-    bool failed = ferror(output->stream) != 0;
-    bool closed = fclose(output->stream) == 0;
-    int saved = errno;
+    bool failed, closed;
+    int saved;
 
+    write(output->stream, state);
+    failed = ferror(output->stream) != 0;
+    closed = fclose(output->stream) == 0;
+    saved = errno;
     release_signal(output);
     errno = saved;
     return !failed && closed;
@@ -136,7 +148,7 @@ static bool is_replaceable(const char *path)
 
 /* Creates a file beside PATH under a name that nobody can guess or occupy. The caller frees *NAME
  * in any case. */
-static bool begin_beside(struct cgx_output *output, const char *path, char **name)
+static bool begin_beside(struct output *output, const char *path, char **name)
 {
     size_t bytes = strlen(path) + sizeof ".0123456789abcdef";
 
@@ -147,15 +159,9 @@ static bool begin_beside(struct cgx_output *output, const char *path, char **nam
     return begin_file(output, open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, PERMISSIONS));
 }
 
-static bool write_to(struct cgx_output *output, cgx_output_writer *write, const void *state)
-{
-    write(output->stream, state);
-    return cgx_output_end(output);
-}
-
 bool cgx_output_replace(const char *path, cgx_output_writer *write, const void *state)
 {
-    struct cgx_output output;
+    struct output output;
     char *beside = NULL;
     bool written;
     int saved;
@@ -166,7 +172,7 @@ bool cgx_output_replace(const char *path, cgx_output_writer *write, const void *
         if (!written)
             unlink(beside);
     } else {
-        written = cgx_output_begin(&output, path) && write_to(&output, write, state);
+        written = begin_there(&output, path) && write_to(&output, write, state);
         saved = errno;
     }
     free(beside);

@@ -6,7 +6,6 @@
 #ifndef CGX_UTIL_OUTPUT_H
 #define CGX_UTIL_OUTPUT_H
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -15,23 +14,10 @@
  * are followed; devices and FIFOs are opened as they are. */
 int cgx_output_open(const char *path);
 
-/* A file that one thread writes from its beginning. At the user's file size limit writing fails
- * with EFBIG, and the signal that would end the program is suppressed. */
-struct cgx_output {
-    FILE *stream;
-    sigset_t mask; /* the thread's signal mask, without SIGXFSZ */
-    bool was_pending;
-};
-
-/* Opens the file as cgx_output_open does and empties it. False with errno. */
-bool cgx_output_begin(struct cgx_output *output, const char *path);
-
-/* Closes the file. False with errno if not everything was written. */
-bool cgx_output_end(struct cgx_output *output);
-
 /* Lets WRITE, given STATE, write a new file, which replaces that at PATH when complete. Devices,
- * FIFOs and links are written to directly, as are files in folders that take no new ones. False
- * with errno. */
+ * FIFOs and links are written to directly, as are files in folders that take no new ones. At the
+ * user's file size limit writing fails with EFBIG, and the signal that would end the program is
+ * suppressed. False with errno. */
 typedef void cgx_output_writer(FILE *file, const void *state);
 bool cgx_output_replace(const char *path, cgx_output_writer *write, const void *state);
 

@@ -41,16 +41,14 @@ static void ignore(void *context, int level, const char *message)
 /* A call of a rank that says nothing. */
 static struct cgx_record record_of(enum cgx_reason reason)
 {
-    struct cgx_record record;
-
-    cgx_record_begin(&record, &request);
-    record.rank = 1;
-    record.ranks = RANKS;
-    record.site = &site;
-    record.recurs = record.large = true;
-    record.reason = reason;
-    record.exact = (struct cgx_span){.begun = 100, .ended = reason ? 350 : 100};
-    return record;
+    return (struct cgx_record){.request = &request,
+                               .rank = 1,
+                               .ranks = RANKS,
+                               .site = &site,
+                               .recurs = true,
+                               .large = true,
+                               .reason = reason,
+                               .exact = {.begun = 100, .ended = reason ? 350 : 100}};
 }
 
 /* One that ran compressed. */
