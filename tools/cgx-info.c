@@ -137,7 +137,7 @@ static int print_settings(bool all)
 {
     unsigned problems = 0;
 
-    cgx_settings_print(stdout, environ, all);
+    info_print_settings(all);
     return check_settings(print_problem, &problems) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

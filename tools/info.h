@@ -12,6 +12,10 @@
 #include "coll/program.h"
 #include "util/settings.h"
 
+/* --settings: the settings that the environment changes, each with its default and documentation;
+ * ALL: the whole table. */
+void info_print_settings(bool all);
+
 /* --data: which data the library sees is no gradient, and how a user says so. */
 void info_print_data(void);
 

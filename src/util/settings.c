@@ -224,54 +224,10 @@ const char *cgx_settings_slot_name(size_t slot)
     return NULL;
 }
 
-/* ---- printing ---- */
-
-static const char *shown_default(const char *initial)
+bool cgx_settings_text(size_t index, char *const environment[], const char **text)
 {
-    return *initial == '\0' ? "unset" : initial;
-}
-
-static void print_row(FILE *out, const struct cgx_key *row, const char *text)
-{
-    const char *initial = shown_default(row->about.initial);
-    char copy[CGX_PRINTABLE_BYTES];
     struct cgx_settings tried;
 
-    fprintf(out, "%s\n    %s\n    values: %s; default: %s", row->about.name, row->about.meaning,
-            row->about.values, initial);
-    if (text)
-        fprintf(out, "\n    now: \"%s\"%s\n", cgx_printable(text, copy),
-                cgx_key_read(row, text, &tried) ? "" : " (refused)");
-    else
-        fprintf(out, "\n    now: %s (the default)\n", initial);
-}
-
-/* Prints ROW if TEXT sets it to something other than the default, and returns whether it did. */
-static bool print_change(FILE *out, const struct cgx_key *row, const char *text)
-{
-    char copy[CGX_PRINTABLE_BYTES];
-    struct cgx_settings tried;
-
-    if (!text || strcmp(text, row->about.initial) == 0)
-        return false;
-    fprintf(out, "%s=\"%s\" (%sdefault: %s)\n    %s\n", row->about.name, cgx_printable(text, copy),
-            cgx_key_read(row, text, &tried) ? "" : "refused; ", shown_default(row->about.initial),
-            row->about.meaning);
-    return true;
-}
-
-void cgx_settings_print(FILE *out, char *const environment[], bool all)
-{
-    bool changed = false;
-
-    for (size_t i = 0; i < NROWS; i++) {
-        const char *text = find_text(&rows[i], environment);
-
-        if (all)
-            print_row(out, &rows[i], text);
-        else
-            changed = print_change(out, &rows[i], text) || changed;
-    }
-    if (!all && !changed)
-        fprintf(out, "all settings have their defaults: cgx-info --settings --all prints them\n");
+    *text = find_text(&rows[index], environment);
+    return !*text || cgx_key_read(&rows[index], *text, &tried);
 }

@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "util/settings_values.h"
 
@@ -92,10 +91,9 @@ void cgx_settings_words(const struct cgx_settings *settings, uint32_t words[CGX_
 /* The variable in SLOT, or NULL; for slot 0 a phrase. */
 const char *cgx_settings_slot_name(size_t slot);
 
-/* Prints the settings that ENVIRONMENT changes from their defaults, each with its default and
- * documentation. ALL: prints the whole table, with values, defaults, documentation and present
- * values. */
-void cgx_settings_print(FILE *out, char *const environment[], bool all);
+/* Sets *TEXT to what ENVIRONMENT, not NULL, has for the row of INDEX; NULL: nothing. False: that is
+ * refused. */
+bool cgx_settings_text(size_t index, char *const environment[], const char **text);
 
 /* ---- CGX_ variables that are no settings, and retired values (names.c) ----
  *
