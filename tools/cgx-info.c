@@ -35,7 +35,6 @@ extern char **environ;
 #define MPI_FAMILY "MPICH"
 #endif
 
-#define INTERFACES "/sys/class/net"
 #define EXIT_USAGE 2
 #define EXIT_REFUSED 2 /* of --check: a sanitizer that ends the program has 1 */
 #define LATENCY_US 50  /* of a round of messages, as over Ethernet and TCP */
@@ -172,25 +171,29 @@ static int print_topology(void)
 static int print_measure(const char *link, double latency)
 {
     struct cgx_settings settings;
-    char name[INFO_LINK_NAME_BYTES] = "given";
+    struct cgx_topo_speed fastest = {.name = "given"};
     double bytes_per_second;
 
     if (link != NULL && !info_link_parse(link, &bytes_per_second)) {
         fprintf(stderr, "cgx-info: --measure %s: " INFO_LINK_ALLOWED "\n", link);
         return EXIT_USAGE;
     }
-    if (link == NULL && !info_link_find(INTERFACES, name, &bytes_per_second)) {
-        fprintf(stderr,
-                "cgx-info: no network interface that is up tells its speed: give one, as in "
-                "cgx-info --measure 10gbit\n");
-        return EXIT_FAILURE;
+    if (link == NULL) {
+        fastest = cgx_topo_speed_here();
+        bytes_per_second = fastest.mbits * 1e6 / 8;
+        if (fastest.mbits == 0) {
+            fprintf(stderr,
+                    "cgx-info: no network interface that is up tells its speed: give one, as in "
+                    "cgx-info --measure 10gbit\n");
+            return EXIT_FAILURE;
+        }
     }
     cgx_settings_parse(environ, ignore_problem, NULL, &settings);
     if (!settings.valid) {
         fprintf(stderr, "cgx-info: a setting is refused: see cgx-info --settings\n");
         return EXIT_FAILURE;
     }
-    if (!info_measure(&settings, name, bytes_per_second, latency)) {
+    if (!info_measure(&settings, fastest.name, bytes_per_second, latency)) {
         fprintf(stderr, "cgx-info: no memory\n");
         return EXIT_FAILURE;
     }

@@ -3,12 +3,10 @@
 
 #include "info.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "util/parse.h"
 
@@ -68,62 +66,4 @@ bool info_link_parse(const char *text, double *bytes_per_second)
         return false;
     *bytes_per_second = amount * bytes;
     return true;
-}
-
-/* The first line of a file; false if it cannot be read, as the speed of what has none. */
-static bool read_line(const char *folder, const char *interface, const char *file, char line[32])
-{
-    char path[4096];
-    FILE *stream;
-    bool had;
-
-    snprintf(path, sizeof path, "%s/%s/%s", folder, interface, file);
-    stream = fopen(path, "r");
-    if (stream == NULL)
-        return false;
-    had = fgets(line, 32, stream) != NULL;
-    fclose(stream);
-    return had;
-}
-
-static bool has(const char *folder, const char *interface, const char *file)
-{
-    char path[4096];
-
-    snprintf(path, sizeof path, "%s/%s/%s", folder, interface, file);
-    return access(path, F_OK) == 0;
-}
-
-/* In Mbit/s; 0: unknown, or it is nothing that leaves the machine, as lo, veth and bridges. */
-static long speed_of(const char *folder, const char *interface)
-{
-    char line[32];
-
-    if (!has(folder, interface, "device") && !has(folder, interface, "bonding"))
-        return 0;
-    if (!read_line(folder, interface, "operstate", line) || strcmp(line, "up\n") != 0 ||
-        !read_line(folder, interface, "speed", line))
-        return 0;
-    return strtol(line, NULL, 10);
-}
-
-bool info_link_find(const char *folder, char name[INFO_LINK_NAME_BYTES], double *bytes_per_second)
-{
-    DIR *interfaces = opendir(folder);
-    const struct dirent *entry;
-    long speed, fastest = 0;
-
-    if (interfaces == NULL)
-        return false;
-    while ((entry = readdir(interfaces)) != NULL) {
-        speed = entry->d_name[0] == '.' ? 0 : speed_of(folder, entry->d_name);
-        if (speed <= fastest)
-            continue;
-        fastest = speed;
-        snprintf(name, INFO_LINK_NAME_BYTES, "%s", entry->d_name);
-    }
-    closedir(interfaces);
-    if (fastest > 0)
-        *bytes_per_second = (double)fastest * 1e6 / 8;
-    return fastest > 0;
 }

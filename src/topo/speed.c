@@ -74,8 +74,18 @@ static unsigned device_speed(const char *folder, const char *name)
     }
 }
 
-/* Sets *FASTEST to the fastest device of CLASS, whose SPEED is read, in FOLDER; of equal ones to
- * the first by name. Virtual devices, which belong to no device of the machine, do not count. */
+/* Whether a device of the machine, or a bond of some, is behind NAME; bridges have neither. */
+static bool leaves_machine(const char *folder, const char *class, const char *name)
+{
+    char device[PATH_BYTES], bonding[PATH_BYTES];
+
+    snprintf(device, sizeof device, "%s/%s/%s/device", folder, class, name);
+    snprintf(bonding, sizeof bonding, "%s/%s/%s/bonding", folder, class, name);
+    return name[0] != '.' && (access(device, F_OK) == 0 || access(bonding, F_OK) == 0);
+}
+
+/* Sets *FASTEST to the fastest device of CLASS in FOLDER, whose speed SPEED reads; of equal ones to
+ * the first by name. */
 static void find_fastest(const char *folder, const char *class,
                          unsigned (*speed)(const char *folder, const char *name),
                          struct cgx_topo_speed *fastest)
@@ -87,12 +97,9 @@ static void find_fastest(const char *folder, const char *class,
     snprintf(path, sizeof path, "%s/%s", folder, class);
     devices = opendir(path);
     while (devices && (entry = readdir(devices)) != NULL) {
-        unsigned mbits;
+        unsigned mbits =
+            leaves_machine(folder, class, entry->d_name) ? speed(folder, entry->d_name) : 0;
 
-        snprintf(path, sizeof path, "%s/%s/%s/device", folder, class, entry->d_name);
-        if (entry->d_name[0] == '.' || access(path, F_OK) != 0)
-            continue;
-        mbits = speed(folder, entry->d_name);
         if (mbits < fastest->mbits || mbits == 0 ||
             (mbits == fastest->mbits && strcmp(entry->d_name, fastest->name) > 0))
             continue;

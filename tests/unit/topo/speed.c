@@ -69,8 +69,8 @@ static void test_interfaces(void)
     put_interface("eth0", "up\n", "-1\n");
     put_interface("ib1", "up\n", "4294967295\n");
     put_interface("ib2", "down\n", "56000\n");
-    put("net/bond0/operstate", "up\n");
-    put("net/bond0/speed", "400000\n");
+    put("net/br0/operstate", "up\n");
+    put("net/br0/speed", "400000\n");
     ok(finds("", 0), "nor has one whose interfaces are down, tell none, or are virtual");
     put_interface("eth0", "up\n", "1000\n");
     ok(finds("eth0", 1000), "one that is up and tells its speed has it");
@@ -78,6 +78,10 @@ static void test_interfaces(void)
     put_interface("ib0", "up\n", "10000\n");
     put_interface("ib4", "up\n", "25000\n");
     ok(finds("ib3", 25000), "the fastest counts, of equal ones the first by name");
+    put("net/bond0/bonding/slaves", "ib3 ib4\n");
+    put("net/bond0/operstate", "up\n");
+    put("net/bond0/speed", "50000\n");
+    ok(finds("bond0", 50000), "a bond counts");
 }
 
 static void test_ports(void)
@@ -86,7 +90,7 @@ static void test_ports(void)
     put_port("mlx5_1", 1, "2: INIT\n", "100 Gb/sec (4X EDR)\n");
     put("infiniband/rxe0/ports/1/state", "4: ACTIVE\n");
     put("infiniband/rxe0/ports/1/rate", "400 Gb/sec (4X NDR)\n");
-    ok(finds("ib3", 25000), "ports that are not active, or virtual, have none");
+    ok(finds("bond0", 50000), "ports that are not active, or virtual, have none");
     put_port("mlx5_2", 1, "4: ACTIVE\n", "2.5 Gb/sec (1X SDR)\n");
     ok(finds("mlx5_2", 2500), "an active port counts before faster interfaces");
     put_port("mlx5_1", 2, "4: ACTIVE\n", "10 Gb/sec (4X SDR)\n");
