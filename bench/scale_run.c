@@ -36,7 +36,7 @@ static unsigned char part_of(unsigned rank)
 {
     enum { CHUNK = 1, UNITS = 2, COLUMN_UNITS = 4 };
     const struct cgx_program program = cgx_program_of(&scale_world.schedule.program.shape, rank);
-    unsigned chunk, rows = program.shape.grid.rows;
+    unsigned chunk, rows = program.shape.rows;
     unsigned char part = CHUNK;
 
     if (!program.owns)
@@ -237,7 +237,7 @@ static void most(uint64_t *value, uint64_t other)
 static bool gather(struct scale_result *result)
 {
     *result = (struct scale_result){.slices = scale_world.schedule.slices,
-                                    .rows = scale_world.schedule.program.shape.grid.rows,
+                                    .rows = scale_world.schedule.program.shape.rows,
                                     .staging = scale_world.schedule.needs.slots *
                                                scale_world.schedule.needs.staging};
     for (unsigned i = 0; i < scale_world.nrun; i++) {

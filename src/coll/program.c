@@ -24,13 +24,13 @@ static unsigned item_at(unsigned place, unsigned own, unsigned count)
 
 uint32_t cgx_program_chunk(const struct cgx_program *program, uint32_t place)
 {
-    const struct cgx_node_grid *grid = &program->shape.grid;
-    unsigned row = item_at(place % grid->rows, program->row, grid->rows);
-    unsigned column = item_at(place / grid->rows % grid->columns, program->column, grid->columns);
-    unsigned shard =
-        item_at(place / grid->rows / grid->columns, program->local, program->shape.shards);
+    const struct cgx_shape *shape = &program->shape;
+    unsigned row = item_at(place % shape->rows, program->row, shape->rows);
+    unsigned column =
+        item_at(place / shape->rows % shape->columns, program->column, shape->columns);
+    unsigned shard = item_at(place / shape->rows / shape->columns, program->local, shape->shards);
 
-    return (shard * grid->columns + column) * grid->rows + row;
+    return (shard * shape->columns + column) * shape->rows + row;
 }
 
 static struct cgx_block block_of(const struct cgx_level *level, unsigned member)
@@ -49,12 +49,12 @@ static unsigned rank_of(const struct cgx_program *program, const struct cgx_leve
                         unsigned member)
 {
     const struct cgx_nodes *nodes = program->shape.nodes;
-    const struct cgx_node_grid *grid = &program->shape.grid;
+    const struct cgx_shape *shape = &program->shape;
 
     if (level->kind == CGX_LEVEL_NODE)
         return nodes->members[nodes->first[program->node] + member];
-    member = level->kind == CGX_LEVEL_ROW ? cgx_node_grid_first(grid, program->row) + member
-                                          : cgx_node_grid_first(grid, member) + program->column;
+    member = level->kind == CGX_LEVEL_ROW ? cgx_shape_first(shape, program->row) + member
+                                          : cgx_shape_first(shape, member) + program->column;
     return nodes->members[nodes->first[member] + program->local];
 }
 
@@ -74,11 +74,10 @@ static void add_level(struct cgx_program *program, bool uses, bool takes_part,
 struct cgx_program cgx_program_of(const struct cgx_shape *shape, unsigned rank)
 {
     const struct cgx_nodes *nodes = shape->nodes;
-    const struct cgx_node_grid *grid = &shape->grid;
     unsigned node = nodes->node[rank], local = nodes->local[rank];
-    unsigned row = cgx_node_grid_row(grid, node), column = node - cgx_node_grid_first(grid, row);
-    uint32_t parts = cgx_shape_chunks(shape), in_shard = grid->columns * grid->rows;
-    bool has_shard = local < shape->shards, owns = has_shard && column < grid->columns;
+    unsigned row = cgx_shape_row(shape, node), column = node - cgx_shape_first(shape, row);
+    uint32_t parts = cgx_shape_chunks(shape), in_shard = shape->columns * shape->rows;
+    bool has_shard = local < shape->shards, owns = has_shard && column < shape->columns;
     struct cgx_program program = {.shape = *shape,
                                   .node = node,
                                   .local = local,
@@ -91,12 +90,12 @@ struct cgx_program cgx_program_of(const struct cgx_shape *shape, unsigned rank)
     add_level(&program, nodes->most > 1, true,
               (struct cgx_level){nodes->first[node + 1] - nodes->first[node], local, shape->shards,
                                  0, in_shard, CGX_LEVEL_NODE});
-    add_level(&program, cgx_node_grid_longest(grid) > 1, has_shard,
-              (struct cgx_level){cgx_node_grid_length(grid, row), column, grid->columns,
-                                 parts - in_shard, grid->rows, CGX_LEVEL_ROW});
-    add_level(
-        &program, grid->rows > 1, owns,
-        (struct cgx_level){grid->rows, row, grid->rows, parts - grid->rows, 1, CGX_LEVEL_COLUMN});
+    add_level(&program, cgx_shape_longest(shape) > 1, has_shard,
+              (struct cgx_level){cgx_shape_length(shape, row), column, shape->columns,
+                                 parts - in_shard, shape->rows, CGX_LEVEL_ROW});
+    add_level(&program, shape->rows > 1, owns,
+              (struct cgx_level){shape->rows, row, shape->rows, parts - shape->rows, 1,
+                                 CGX_LEVEL_COLUMN});
     program.rounds = program.levels > 0 ? 2 * program.levels : 1;
     return program;
 }

@@ -32,50 +32,39 @@
 
 #include "topo/nodes.h"
 
-/* An arrangement of nodes in rows whose lengths differ by at most one. In a row that is longer than
- * others the last node has no column. With one row there is no grid. */
-struct cgx_node_grid {
-    unsigned nodes, rows;
-    unsigned columns; /* nodes that every row has, so columns */
-};
-
-/* Arranges NODES in ROWS, each of at least one node. */
-static inline struct cgx_node_grid cgx_node_grid_of(unsigned nodes, unsigned rows)
-{
-    return (struct cgx_node_grid){nodes, rows, nodes / rows};
-}
-
-/* The first node of ROW; for ROW = rows, the number of nodes. */
-static inline unsigned cgx_node_grid_first(const struct cgx_node_grid *grid, unsigned row)
-{
-    return (unsigned)((uint64_t)row * grid->nodes / grid->rows);
-}
-
-static inline unsigned cgx_node_grid_length(const struct cgx_node_grid *grid, unsigned row)
-{
-    return cgx_node_grid_first(grid, row + 1) - cgx_node_grid_first(grid, row);
-}
-
-static inline unsigned cgx_node_grid_longest(const struct cgx_node_grid *grid)
-{
-    return (grid->nodes + grid->rows - 1) / grid->rows;
-}
-
-static inline unsigned cgx_node_grid_row(const struct cgx_node_grid *grid, unsigned node)
-{
-    return (unsigned)((((uint64_t)node + 1) * grid->rows - 1) / grid->nodes);
-}
-
-/* How a communicator's sums are arranged. */
+/* How a communicator's sums are arranged. Nodes stand in rows whose lengths differ by at most one;
+ * in a row that is longer than others the last node has no column. With one row there is no grid.
+ */
 struct cgx_shape {
     const struct cgx_nodes *nodes;
-    struct cgx_node_grid grid;
+    unsigned rows, columns; /* as many columns as every row has nodes */
     unsigned shards;
 };
 
+/* The first node of ROW; for ROW = rows, the number of nodes. */
+static inline unsigned cgx_shape_first(const struct cgx_shape *shape, unsigned row)
+{
+    return (unsigned)((uint64_t)row * shape->nodes->nodes / shape->rows);
+}
+
+static inline unsigned cgx_shape_length(const struct cgx_shape *shape, unsigned row)
+{
+    return cgx_shape_first(shape, row + 1) - cgx_shape_first(shape, row);
+}
+
+static inline unsigned cgx_shape_longest(const struct cgx_shape *shape)
+{
+    return (shape->nodes->nodes + shape->rows - 1) / shape->rows;
+}
+
+static inline unsigned cgx_shape_row(const struct cgx_shape *shape, unsigned node)
+{
+    return (unsigned)((((uint64_t)node + 1) * shape->rows - 1) / shape->nodes->nodes);
+}
+
 static inline unsigned cgx_shape_chunks(const struct cgx_shape *shape)
 {
-    return shape->shards * shape->grid.columns * shape->grid.rows;
+    return shape->shards * shape->columns * shape->rows;
 }
 
 /* ---- programs ---- */

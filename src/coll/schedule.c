@@ -38,24 +38,23 @@ static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t sli
 {
     enum { ROUNDING = 128 };
     const struct cgx_plan *plan = &schedule->plan;
-    const struct cgx_node_grid *grid = &schedule->program.shape.grid;
-    size_t longest = cgx_node_grid_longest(grid), members = schedule->program.shape.nodes->most;
-    size_t chunks = cgx_shape_chunks(&schedule->program.shape),
-           in_shard = (size_t)grid->columns * grid->rows;
+    const struct cgx_shape *shape = &schedule->program.shape;
+    size_t longest = cgx_shape_longest(shape), members = shape->nodes->most;
+    size_t chunks = cgx_shape_chunks(shape), in_shard = (size_t)shape->columns * shape->rows;
     size_t share = plan->bytes / (chunks * slices) + 1;
     size_t pieces = cgx_smaller(share / plan->least + 2, plan->nsegments);
     size_t part = CGX_MESSAGE_HEADER_BYTES + share + plan->widest + pieces * ROUNDING;
 
     return (struct cgx_needs){.slots = slices > 1 ? CGX_SLOTS : 1,
-                              .staging = part * (chunks + (longest - 1) * grid->rows + grid->rows -
-                                                 1 + (members - 1) * in_shard),
+                              .staging = part * (chunks + (longest - 1) * shape->rows +
+                                                 shape->rows - 1 + (members - 1) * in_shard),
                               /* Twice, since a sum lists the pieces of its block again. */
                               .pieces = 2 * (plan->nsegments + chunks),
                               .parts = chunks + 1,
-                              .sources = longest + grid->rows + members,
+                              .sources = longest + shape->rows + members,
                               .packed = part * chunks,
                               .transfers =
-                                  2 * cgx_larger(cgx_larger(longest, grid->rows), members)};
+                                  2 * cgx_larger(cgx_larger(longest, shape->rows), members)};
 }
 
 /* ---- the number of slices ---- */
@@ -64,13 +63,13 @@ static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t sli
  * each other take longer than slices save (bench/results/lab.md). */
 static size_t enough_staging(const struct cgx_schedule *schedule)
 {
-    const struct cgx_nodes *nodes = schedule->program.shape.nodes;
-    const struct cgx_node_grid *grid = &schedule->program.shape.grid;
+    const struct cgx_shape *shape = &schedule->program.shape;
+    const struct cgx_nodes *nodes = shape->nodes;
     bool two_stages = nodes->nodes > 1 && nodes->most > 1;
     const size_t least = (size_t)(two_stages ? 2 : 4) << 20;
     const size_t rank = (size_t)(two_stages ? 512 : 128) << 10;
     size_t peers =
-        grid->rows == 1 ? nodes->ranks : (cgx_node_grid_longest(grid) + grid->rows) * nodes->most;
+        shape->rows == 1 ? nodes->ranks : (cgx_shape_longest(shape) + shape->rows) * nodes->most;
 
     return cgx_larger(needs_of(schedule, 1).staging / 4, cgx_larger(least, peers * rank));
 }
@@ -87,10 +86,9 @@ static struct cgx_volume volume_of(const struct cgx_plan *plan, size_t slices)
 static void choose_slices(struct cgx_schedule *schedule, size_t staging)
 {
     const struct cgx_volume volume = volume_of(&schedule->plan, 1);
-    const struct cgx_arrangement arrangement = {schedule->program.shape.nodes->nodes,
-                                                schedule->program.shape.shards,
-                                                schedule->program.shape.grid.rows};
-    size_t units = 2 * schedule->plan.widest * cgx_shape_chunks(&schedule->program.shape);
+    const struct cgx_shape *shape = &schedule->program.shape;
+    const struct cgx_arrangement arrangement = {shape->nodes->nodes, shape->shards, shape->rows};
+    size_t units = 2 * schedule->plan.widest * cgx_shape_chunks(shape);
     size_t most = cgx_larger(schedule->plan.bytes / cgx_larger(units, 1), 1);
     size_t slices = cgx_larger(cgx_cost_slices(&schedule->network, &volume, &arrangement), 1);
 
@@ -113,8 +111,8 @@ void cgx_schedule_payloads(const struct cgx_schedule *schedule,
     const struct cgx_shape *shape = &schedule->program.shape;
 
     payloads[CGX_LEVEL_NODE] = shape->nodes->ranks - shape->nodes->nodes;
-    payloads[CGX_LEVEL_ROW] = shape->nodes->nodes - shape->grid.rows;
-    payloads[CGX_LEVEL_COLUMN] = shape->grid.rows - 1;
+    payloads[CGX_LEVEL_ROW] = shape->nodes->nodes - shape->rows;
+    payloads[CGX_LEVEL_COLUMN] = shape->rows - 1;
     payloads[CGX_LEVEL_RESULT] = 1;
 }
 
@@ -122,7 +120,7 @@ static uint32_t hash_schedule(const struct cgx_schedule *schedule)
 {
     const struct cgx_shape *shape = &schedule->program.shape;
     const uint64_t words[] = {schedule->plan.hash, shape->nodes->hash, shape->nodes->ranks,
-                              shape->shards,       shape->grid.rows,   schedule->slices};
+                              shape->shards,       shape->rows,        schedule->slices};
 
     return cgx_hash(CGX_HASH_START, words, sizeof words);
 }
@@ -166,8 +164,8 @@ struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct 
     struct cgx_schedule schedule = {
         .plan = *plan, .network = scheme->network, .serial = 1 + atomic_fetch_add(&serials, 1)};
 
-    shape.grid =
-        cgx_node_grid_of(nodes->nodes, at_once ? 1 : rows_for(plan, &shape, scheme, staging));
+    shape.rows = at_once ? 1 : rows_for(plan, &shape, scheme, staging);
+    shape.columns = nodes->nodes / shape.rows;
     schedule.program = cgx_program_of(&shape, scheme->rank);
     choose_slices(&schedule, staging);
     schedule.hash = hash_schedule(&schedule);

@@ -68,8 +68,8 @@ static void log_compressed(struct cgx_comm *state, struct cgx_callsite *site,
         return;
     if (!capability->backend)
         cgx_capability_get_backend(state, capability);
-    if (schedule->program.shape.grid.rows > 1)
-        snprintf(rows, sizeof rows, ", in %u rows of nodes", schedule->program.shape.grid.rows);
+    if (schedule->program.shape.rows > 1)
+        snprintf(rows, sizeof rows, ", in %u rows of nodes", schedule->program.shape.rows);
     cgx_log(CGX_LOG_DEBUG, "calls of %llu elements on %d ranks: %s, %u slice%s%s%s",
             (unsigned long long)site->key.count, state->size,
             cgx_config()->enable == CGX_ENABLE_OBSERVE ? "observed" : "compressed",

@@ -101,14 +101,13 @@ static bool is_owner(const struct rank *self, const struct cgx_shape *shape, uns
 {
     const struct cgx_block own = cgx_program_sum(&self->program, self->program.levels);
     const unsigned node = shape->nodes->node[rank], local = shape->nodes->local[rank];
-    const unsigned row = cgx_node_grid_row(&shape->grid, node);
-    const unsigned column = node - cgx_node_grid_first(&shape->grid, row);
+    const unsigned row = cgx_shape_row(shape, node);
+    const unsigned column = node - cgx_shape_first(shape, row);
 
-    if (local >= shape->shards || column >= shape->grid.columns)
+    if (local >= shape->shards || column >= shape->columns)
         return cgx_block_is_empty(own);
     return own.first + 1 == own.end && own.end == self->program.parts &&
-           self->part[own.first].chunk ==
-               (local * shape->grid.columns + column) * shape->grid.rows + row;
+           self->part[own.first].chunk == (local * shape->columns + column) * shape->rows + row;
 }
 
 static bool is_right(const struct cgx_shape *shape)
@@ -163,7 +162,7 @@ static void test_all(void)
                 struct cgx_nodes *nodes = nodes_of(ranks, division, way & 1);
 
                 for (unsigned rows = 1; rows <= nodes->nodes; rows++) {
-                    const struct cgx_shape shape = {nodes, cgx_node_grid_of(nodes->nodes, rows),
+                    const struct cgx_shape shape = {nodes, rows, nodes->nodes / rows,
                                                     way & 2 && nodes->nodes > 1 ? 1 : nodes->least};
 
                     shapes++;
@@ -200,7 +199,7 @@ static bool has_program(const char *keys, unsigned rows, unsigned rank, const ch
     nodes = cgx_nodes_create(node, ranks);
     if (!out || !nodes)
         bail_out("memory is short");
-    shape = (struct cgx_shape){nodes, cgx_node_grid_of(nodes->nodes, rows), nodes->least};
+    shape = (struct cgx_shape){nodes, rows, nodes->nodes / rows, nodes->least};
     program = cgx_program_of(&shape, rank);
     info_print_program(out, &program);
     fclose(out);
