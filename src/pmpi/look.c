@@ -117,34 +117,30 @@ static bool is_symmetric(const struct elements *elements)
 
 /* What is read of this rank's input of an exact call. */
 struct input {
-    double size;                   /* 0: unknown */
-    float firsts[CGX_LOOK_PLACES]; /* the first element at each place */
+    double size; /* 0: unknown, and so is ... */
+    struct cgx_sample sample;
 };
 
 static void see_input(const struct elements *elements, struct input *input)
 {
-    struct cgx_sample sample;
-
-    if (!read_sample(elements, CGX_LOOK_INPUT_RUN, &sample))
-        return;
-    input->size = cgx_sample_size(&sample);
-    for (size_t i = 0; i < CGX_LOOK_PLACES; i++)
-        input->firsts[i] = sample.values[i * sample.run];
+    if (read_sample(elements, CGX_LOOK_INPUT_RUN, &input->sample))
+        input->size = cgx_sample_size(&input->sample);
 }
 
 /* Whether INPUT, if it is known, has the signs of what the other ranks bring to SUM. */
 static bool is_alike(const struct input *input, const struct cgx_sample *sum)
 {
-    struct cgx_sample own = {.run = 1}, others = {.run = 1};
-    struct cgx_sketch sketches[2];
+    const struct cgx_sample *sample = &input->sample;
+    struct cgx_sample others = {.run = 1};
+    struct cgx_sketch own, rest;
 
-    for (size_t i = 0; i < CGX_LOOK_PLACES; i++) {
-        own.values[i] = input->firsts[i];
-        others.values[i] = sum->values[i * sum->run] - input->firsts[i];
-    }
-    sketches[0] = cgx_sketch_of(&own);
-    sketches[1] = cgx_sketch_of(&others);
-    return cgx_sketch_agrees(&sketches[0], sketches[1].signs);
+    if (input->size == 0)
+        return false;
+    for (size_t i = 0; i < CGX_LOOK_PLACES; i++)
+        others.values[i] = sum->values[i * sum->run] - sample->values[i * sample->run];
+    own = cgx_sketch_of(sample);
+    rest = cgx_sketch_of(&others);
+    return cgx_sketch_agrees(&own, rest.signs);
 }
 
 static void look_at_sum(const struct elements *sum, const struct input *input,
@@ -177,11 +173,12 @@ int cgx_look_exact(struct cgx_record *record, struct cgx_comm *state, enum cgx_r
     const bool in_place = request->in_place;
     const struct elements sum = sum_of(request, site->dtype);
     const struct elements own = input_of(request, site->dtype);
-    struct input input = {.size = 0};
+    struct input input;
     union cgx_float_state caller;
     int64_t begun;
     int code;
 
+    input.size = 0;
     if (site->window.looks == 0)
         site->window.told = cgx_recurrence_step(state->stream.recurrence) > 0;
     cgx_float_enter(&caller);
