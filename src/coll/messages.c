@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "mpi/types.h"
 #include "util/log.h"
 
 /* ---- packed messages ---- */
@@ -198,7 +199,6 @@ static bool is_other_sum(const struct cgx_slice *slice, const struct cgx_message
 static void log_unexpected(const struct cgx_slice *slice, const struct cgx_transfer *transfer,
                            const struct cgx_message *header)
 {
-    static const char *const types[] = {"float32", "float16", "bfloat16"};
     const struct cgx_plan *plan = &slice->coll->schedule->plan;
     char both[192] = "";
 
@@ -208,7 +208,8 @@ static void log_unexpected(const struct cgx_slice *slice, const struct cgx_trans
                  "with %u%s elements of %s, this rank with %zu of %s: ",
                  transfer->peer, (unsigned)header->elements,
                  header->elements == CGX_MESSAGE_ELEMENTS_MOST ? " or more" : "",
-                 types[header->dtype], plan->count, types[plan->dtype]);
+                 cgx_type_name(cgx_type_of(header->dtype)), plan->count,
+                 cgx_type_name(cgx_type_of(plan->dtype)));
     cgx_log(CGX_LOG_ERROR,
             "%sa message of rank %d of the communicator is not what the plan says (%zu of %zu "
             "bytes, number %u for %u, plan %08x for %08x)",

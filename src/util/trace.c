@@ -13,13 +13,8 @@ static atomic_ullong came;
 
 bool cgx_trace_begin(void)
 {
-    struct cgx_trace_event *none = NULL, *events;
-
-    if (atomic_load(&cgx_trace_events))
-        return true;
-    events = calloc(CGX_TRACE_EVENTS, sizeof *events);
-    if (events && !atomic_compare_exchange_strong(&cgx_trace_events, &none, events))
-        free(events);
+    if (!cgx_trace_is_on())
+        atomic_store(&cgx_trace_events, calloc(CGX_TRACE_EVENTS, sizeof(struct cgx_trace_event)));
     return atomic_load(&cgx_trace_events) != NULL;
 }
 

@@ -45,7 +45,7 @@ struct cgx_trace_event {
 /* The events; NULL: no timeline. */
 extern _Atomic(struct cgx_trace_event *) cgx_trace_events;
 
-/* Allocates the events, once; false if memory is short. */
+/* Allocates the events, once, by one thread; false if memory is short. */
 bool cgx_trace_begin(void);
 
 /* The recorded events, by thread, row and time, an event before those within it, valid for the life
