@@ -3,23 +3,19 @@
 
 /* Without hwloc no machine can be examined. */
 
-#include <pthread.h>
+#include <stdatomic.h>
 
 #include "topo/machine.h"
 #include "util/log.h"
 
-static void log_no_hwloc(void)
-{
-    cgx_log(CGX_LOG_DEBUG, "the topology is unknown: this was built without hwloc");
-}
-
 enum cgx_status cgx_topo_here(enum cgx_topo_detail detail, const struct cgx_topo **topo)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static atomic_flag logged = ATOMIC_FLAG_INIT;
 
     (void)detail;
     (void)topo;
-    pthread_once(&once, log_no_hwloc);
+    if (!atomic_flag_test_and_set(&logged))
+        cgx_log(CGX_LOG_DEBUG, "the topology is unknown: this was built without hwloc");
     return CGX_ERR_INVALID;
 }
 
