@@ -5,7 +5,7 @@
 #ifndef CGX_BENCH_SCALE_WORLD_H
 #define CGX_BENCH_SCALE_WORLD_H
 
-#include "coll/scratch.h"
+#include "coll/slice.h"
 #include "scale.h"
 
 /* A fragment of a message. KEY is the distance from its sender to its receiver among the members of

@@ -89,7 +89,7 @@ libcgxcore_la_SOURCES = \
 	src/coll/rounds.c \
 	src/coll/run.c \
 	src/coll/schedule.c src/coll/schedule.h \
-	src/coll/scratch.c src/coll/scratch.h \
+	src/coll/scratch.c \
 	src/coll/shm.c src/coll/shm.h \
 	src/coll/slice.h \
 	src/coll/work.c \

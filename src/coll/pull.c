@@ -9,7 +9,6 @@
  * next sum of the slot overwrites it. For that sum the owner needs this rank's contribution, which
  * this rank's device encodes after it has decoded. Nothing else is written there (cgx_cut_slice).
  * At the end of the call this rank releases the last sums and the owner waits for that (run.c). */
-#include "coll/shm.h"
 #include "coll/slice.h"
 
 #include <string.h>

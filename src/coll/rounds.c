@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "coll/scratch.h"
+#include "coll/slice.h"
 
 #include "util/trace.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "coll/scratch.h"
+#include "coll/slice.h"
 #include "util/float_state.h"
 #include "util/hash.h"
 #include "util/trace.h"

@@ -10,6 +10,7 @@
 #include "codec/backend.h"
 #include "codec/packing.h"
 #include "coll/coll.h"
+#include "coll/shm.h"
 
 /* The packed messages of an exchange, in the scratch memory's space for them. */
 struct cgx_packed {
@@ -147,5 +148,33 @@ struct cgx_taker cgx_slice_taker(struct cgx_slice *slice);
 /* Before local peers read this rank's shard: copies to the device the parts of the shard that it
  * lacks. If that fails and peers copy from the device, neither this rank nor they have a result. */
 void cgx_slice_publish(struct cgx_slice *slice);
+
+/* ---- the memory that a call works in (scratch.c) ----
+ *
+ * It is reserved before ranks agree to compress, so that no call runs out of memory half-way. */
+
+/* Holds nothing when zero-initialised. Serves one call at a time. */
+struct cgx_scratch {
+    /* Set by the caller: the number of ranks of the node that may share staging memory; below 2,
+     * none may. */
+    unsigned local_peers;
+    struct cgx_shared shared; /* the segment with the staging memory, if memory can be shared */
+    struct cgx_needs reserved;
+    struct cgx_slot slots[CGX_SLOTS];
+    struct cgx_slice slices[CGX_SLOTS]; /* in progress, by slot */
+    struct cgx_transfer *transfers;
+    const unsigned char **sources;
+    unsigned char *packed; /* packed messages of the current exchange */
+    struct cgx_exchange *exchange;
+    struct cgx_cuda_backends *devices; /* backends that were made for this staging memory */
+};
+
+/* Grows SCRATCH to at least NEEDS; memory that grows loses its device backends. CGX_ERR_NOMEM:
+ * SCRATCH is unchanged. */
+enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cgx_needs *needs);
+
+struct cgx_area cgx_scratch_area(const struct cgx_scratch *scratch);
+
+void cgx_scratch_release(struct cgx_scratch *scratch);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "coll/scratch.h"
+#include "coll/slice.h"
 #include "comm/callsite.h"
 #include "mpi/types.h"
 #include "observe/reason.h"

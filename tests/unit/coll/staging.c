@@ -3,7 +3,7 @@
 
 /* Staging memory is had when ranks agree: slices of plans with many widths are laid out here, as
  * calls lay them out, and held to it. */
-#include "coll/scratch.h"
+#include "coll/slice.h"
 #include "lib/tap.h"
 #include "util/integers.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll/scratch.h"
+#include "coll/slice.h"
 #include "lib/tap.h"
 #include "unit/lib/codec_data.h"
 

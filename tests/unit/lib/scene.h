@@ -8,7 +8,7 @@
 
 #include "coll/coll.h"
 #include "coll/exchange.h"
-#include "coll/scratch.h"
+#include "coll/slice.h"
 
 /* ---- ranks: loopback.c ---- */
 
