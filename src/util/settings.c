@@ -196,22 +196,18 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
             report(context, CGX_LOG_WARN, message);
 }
 
-static void put_word(const struct cgx_key *row, const struct cgx_settings *settings,
-                     uint32_t words[CGX_SETTINGS_WORDS])
-{
-    uint64_t value = load_value(row, settings);
-
-    if (row->about.slot != 0)
-        words[row->about.slot] =
-            value <= UINT32_MAX ? (uint32_t)value : cgx_hash(CGX_HASH_START, &value, sizeof value);
-}
-
 void cgx_settings_words(const struct cgx_settings *settings, uint32_t words[CGX_SETTINGS_WORDS])
 {
     memset(words, 0, CGX_SETTINGS_WORDS * sizeof words[0]);
     words[0] = !settings->valid;
-    for (size_t i = 0; i < NROWS; i++)
-        put_word(&rows[i], settings, words);
+    for (size_t i = 0; i < NROWS; i++) {
+        uint64_t value = load_value(&rows[i], settings);
+
+        if (rows[i].about.slot != 0)
+            words[rows[i].about.slot] = value <= UINT32_MAX
+                                            ? (uint32_t)value
+                                            : cgx_hash(CGX_HASH_START, &value, sizeof value);
+    }
 }
 
 const char *cgx_settings_slot_name(size_t slot)
