@@ -69,9 +69,8 @@ struct cgx_topo_speed {
 };
 
 /* The fastest OpenFabrics device with an active port or, without one, the fastest network interface
- * that is up. Interfaces without a speed, such as those of virtual machines, are ignored, and
- * virtual ones but for bonds. Which interface MPI uses is unknown here. FOLDER is like /sys/class.
- */
+ * that is up. Virtual ones, but for bonds, are ignored, and those that tell no speed, as in virtual
+ * machines. Which interface MPI uses is unknown here. FOLDER is like /sys/class. */
 struct cgx_topo_speed cgx_topo_speed(const char *folder);
 
 /* The same for the machine that this process runs on, examined once per process. Thread-safe. */
