@@ -153,6 +153,7 @@ static enum cgx_status wait_for_mark(const struct cgx_cuda_mark *mark, CUstream 
 static enum cgx_status wait_for_slot(const struct cgx_cuda_work *work, struct cgx_cuda_slot *slot)
 {
     enum cgx_status status = cgx_cuda_work_enter(work);
+    bool bad_header = false;
 
     if (status != CGX_OK)
         return status;
@@ -163,8 +164,12 @@ static enum cgx_status wait_for_slot(const struct cgx_cuda_work *work, struct cg
         mark->pending = false;
         status = status == CGX_OK ? settled : status;
     }
+    for (int i = 0; status == CGX_OK && i < CGX_OPERATIONS; i++) {
+        bad_header |= *slot->tables[i].status != 0;
+        *slot->tables[i].status = 0;
+    }
     cgx_cuda_leave();
-    return status;
+    return bad_header ? CGX_ERR_FORMAT : status;
 }
 
 static enum cgx_status device_wait(struct cgx_backend *backend, unsigned number)
@@ -178,11 +183,6 @@ static enum cgx_status device_wait(struct cgx_backend *backend, unsigned number)
         pending |= slot->marks[i].pending;
     if (pending)
         status = wait_for_slot(work, slot);
-    for (int i = 0; i < CGX_OPERATIONS; i++) {
-        if (*slot->tables[i].status != 0 && status == CGX_OK)
-            status = CGX_ERR_FORMAT;
-        *slot->tables[i].status = 0;
-    }
     if (slot->store_failed && status == CGX_OK)
         status = CGX_ERR_DEVICE;
     slot->store_failed = false;

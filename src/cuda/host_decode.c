@@ -115,8 +115,6 @@ enum cgx_status cgx_cuda_decode_on_host(struct cgx_cuda_work *work, unsigned num
 
     if (status != CGX_OK)
         return status;
-    if (launched != 0)
-        status = CGX_CUDA_CALL(cuStreamSynchronize, work->streams[CGX_STREAM_COMPUTE]);
     for (size_t i = 0; status == CGX_OK && i < request->npieces; i++) {
         const struct cgx_piece *piece = &request->pieces[i];
 

@@ -233,7 +233,7 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot
     struct cgx_cuda_table *table = &slot->tables[request->operation];
     struct group groups[CGX_FAMILIES];
     uint64_t tiles = 0;
-    enum cgx_status status = CGX_OK;
+    enum cgx_status status = CGX_OK, recorded;
     bool failed = slot->store_failed;
     size_t changed;
 
@@ -265,7 +265,7 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot
         if (status == CGX_OK)
             *launched |= 1u << i;
     }
-    if (status == CGX_OK)
-        status = cgx_cuda_record(work, slot, CGX_STREAM_COMPUTE);
-    return status;
+    /* Also if a kernel was refused, since others are queued. */
+    recorded = cgx_cuda_record(work, slot, CGX_STREAM_COMPUTE);
+    return status == CGX_OK ? recorded : status;
 }

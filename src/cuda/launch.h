@@ -39,8 +39,8 @@ static inline CUdeviceptr cgx_cuda_mirrored(const struct cgx_cuda_slot *slot,
 CUdeviceptr cgx_cuda_find(const struct cgx_cuda_slot *slot, const unsigned char *data,
                           const struct cgx_cuda_borrowed **last);
 
-/* Decodes on the processor the pieces that no kernel of LAUNCHED decodes. Otherwise this rank alone
- * would lack a result, and kernels that have run have changed the history. */
+/* Decodes on the processor the pieces that no kernel of LAUNCHED has decoded, which must be done.
+ * Otherwise this rank alone would lack a result, and these kernels have changed the history. */
 enum cgx_status cgx_cuda_decode_on_host(struct cgx_cuda_work *work, unsigned slot,
                                         const struct cgx_work *request, unsigned launched);
 

@@ -21,7 +21,9 @@ const char cgx_cuda_backend_name[] = "cuda";
 
 enum cgx_status cgx_cuda_work_enter(const struct cgx_cuda_work *work)
 {
-    if (!work->begun && work->memory && !cgx_exported_is_there(work->memory))
+    bool may_be_used = work->begun && !work->control_allocated;
+
+    if (!may_be_used && work->memory && !cgx_exported_is_there(work->memory))
         return CGX_ERR_DEVICE;
     return cgx_cuda_push(work->context);
 }

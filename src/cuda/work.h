@@ -95,7 +95,8 @@ enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *a
                                      struct cgx_cuda_work *work);
 
 /* After CGX_OK the context is current; leave with cgx_cuda_leave. CGX_ERR_DEVICE: the context is
- * gone or broken. */
+ * gone or broken. A context that a call has entered is not looked for again, but if CONTROL would
+ * have gone with it: only between enter and leave is CONTROL sure to exist. */
 enum cgx_status cgx_cuda_work_enter(const struct cgx_cuda_work *work);
 
 /* Copies RUNS of a caller's buffer to TO, one behind the other, by one kernel, when the queued work

@@ -292,6 +292,34 @@ static void test_context_of_offer(void)
     ok(!is_same_memory(&first, &second), "what has gone with its context is not used again");
 }
 
+/* ---- what the driver has allocated, as it refuses to pin other memory, goes with the context */
+
+static void test_gone_in_call(void)
+{
+    const float elements[64] = {0};
+    const struct cgx_coding coding = {.dtype = CGX_FLOAT32};
+    const struct cgx_piece piece = {.count = 64, .bits = 4};
+    struct cgx_work work = {.coding = &coding, .pieces = &piece, .npieces = 1, .in = elements};
+    const struct cgx_backend_ops *ops;
+    struct one one;
+
+    device_fail(SOFTCUDA_PIN, 1, true);
+    one = create((struct cgx_area){.bytes = STAGING});
+    device_fail(SOFTCUDA_PIN, 0, false);
+    ops = one.backend->ops;
+    work.out = one.staging;
+    if (ops->begin(one.backend) != CGX_OK ||
+        ops->fetch(one.backend, 0, one.staging, STAGING) != CGX_OK)
+        bail_out("the backend does not work");
+    device_reset(0);
+    ok(ops->wait(one.backend, 0) == CGX_ERR_DEVICE &&
+           ops->run(one.backend, 0, &work) == CGX_ERR_DEVICE,
+       "if its context goes within a call, status and tables are not looked for");
+    ops->end(one.backend);
+    destroy(&one);
+    device_open(0);
+}
+
 int main(void)
 {
     test_host();
@@ -316,6 +344,7 @@ int main(void)
     test_withdrawn();
     test_never_offered();
     test_context_of_offer();
+    test_gone_in_call();
     cgx_cuda_finalize();
     return done_testing();
 }
