@@ -28,7 +28,6 @@ libcgxcore_la_SOURCES = \
 	src/codec/format.c src/codec/format.h \
 	src/codec/history.h \
 	src/codec/host_backend.c \
-	src/codec/host_history.c \
 	src/codec/host_kernels.h \
 	src/codec/host_kernels_body.h \
 	src/codec/host_operations.c \
@@ -39,8 +38,6 @@ libcgxcore_la_SOURCES = \
 	src/codec/maxmin/host_maxmin.c \
 	src/codec/uniform/host_uniform.c \
 	src/codec/uniform/uniform.h \
-	src/codec/uniform/uniform_kernels.h \
-	src/codec/uniform/uniform_bits.h \
 	src/codec/uniform/uniform_decode.h \
 	src/codec/uniform/uniform_encode.h \
 	src/codec/uniform/uniform_special.h \

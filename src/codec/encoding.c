@@ -29,11 +29,11 @@ struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, enum cgx_dty
         return layout;
     }
     layout.bytes = cgx_round_up(layout.buckets * CGX_BUCKET_HEADER_BYTES, CGX_PIECE_ALIGNMENT);
-    layout.plane[0] = layout.bytes;
     for (int i = 0; i < CGX_PLANES; i++) {
         layout.plane[i] = layout.bytes;
-        layout.bytes += cgx_round_up(layout.elements / 8 * cgx_encoding_plane(encoding, i),
-                                     CGX_PIECE_ALIGNMENT);
+        layout.bytes +=
+            cgx_round_up(layout.elements / 8 * cgx_plane_width(cgx_encoding_width(encoding), i),
+                         CGX_PIECE_ALIGNMENT);
     }
     return layout;
 }

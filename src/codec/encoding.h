@@ -58,14 +58,6 @@ static inline unsigned cgx_encoding_width(unsigned encoding)
     return encoding - cgx_encoding_quantiser(encoding)->first;
 }
 
-/* Bits per element in plane I (format.h) of a piece; 0: no such plane. */
-static inline unsigned cgx_encoding_plane(unsigned encoding, int i)
-{
-    unsigned width = cgx_encoding_width(encoding);
-
-    return cgx_encoding_quantiser(encoding)->has_variable_size ? 0 : cgx_plane_width(width, i);
-}
-
 /* The layout of COUNT elements in ENCODING. For CGX_BITS_EXACT only bytes is meaningful; for pieces
  * of variable size it is an upper limit. */
 struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, enum cgx_dtype dtype);

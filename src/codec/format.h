@@ -5,9 +5,10 @@
  *
  * A message is a header of 48 bytes and a payload; a payload is a sequence of pieces, each at a
  * multiple of 16 bytes. A piece covers whole buckets of one encoding (encoding.h); the last bucket
- * of a buffer may be incomplete. A quantised piece holds one 32-bit header per bucket, then the
- * codes: as bit planes of 4, 2 and 1 bits (8 bits: one plane of bytes), or bucket by bucket
- * (encoding.h). A piece of width 32 holds the elements as they are in the buffer. */
+ * of a buffer may be incomplete. A piece of max-min quantisation holds one 32-bit header per
+ * bucket, then the codes, as bit planes of 4, 2 and 1 bits (8 bits: one plane of bytes); one of
+ * uniform quantisation what uniform/uniform.h says; one of width 32 the elements as they are in the
+ * buffer. */
 #ifndef CGX_CODEC_FORMAT_H
 #define CGX_CODEC_FORMAT_H
 
@@ -120,8 +121,7 @@ static inline size_t cgx_codes_padded(size_t count)
 struct cgx_layout {
     size_t buckets;
     size_t elements; /* the padded number of codes */
-    /* the planes of 4 (8 at 8 bits), 2 and 1 bits, lowest bits of a code first; if codes lie bucket
-     * by bucket, plane 0 is where they begin */
+    /* the planes of 4 (8 at 8 bits), 2 and 1 bits, lowest bits of a code first */
     size_t plane[CGX_PLANES];
     size_t bytes; /* size of the whole piece, a multiple of 16 */
 };

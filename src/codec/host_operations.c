@@ -68,7 +68,7 @@ static void begin_piece(struct cgx_walk *walk, const struct cgx_piece *piece)
     walk->layout = cgx_piece_layout(piece->count, piece->bits, walk->coding->dtype);
     walk->size = cgx_encoding_quantiser(piece->bits)->bucket;
     for (int i = 0; i < CGX_PLANES; i++)
-        walk->plane[i] = cgx_encoding_plane(piece->bits, i);
+        walk->plane[i] = cgx_plane_width(cgx_encoding_width(piece->bits), i);
 }
 
 /* Counts COUNT elements as done, and polls WORK's meanwhile when that is due. */

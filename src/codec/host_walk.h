@@ -15,7 +15,7 @@ struct cgx_walk {
     const struct cgx_piece *piece;
     struct cgx_layout layout;
     size_t size;                /* elements of a bucket */
-    unsigned plane[CGX_PLANES]; /* bits per element */
+    unsigned plane[CGX_PLANES]; /* bits per element, of max-min quantisation */
     uint32_t key;               /* the key of the call (cgx_call_key) */
     float *values, *addend;     /* space for the elements of one bucket each */
     /* While a uniform piece is encoded: space for CGX_UNIFORM_SUMS sums, and for the mean square of
@@ -38,8 +38,6 @@ struct cgx_bucket {
 typedef enum cgx_status cgx_bucket_operation(const struct cgx_walk *walk,
                                              const struct cgx_work *work,
                                              const struct cgx_bucket *bucket);
-
-typedef float cgx_bucket_values[CGX_BUCKET_MOST] __attribute__((aligned(64)));
 
 /* Returns bucket INDEX of the piece, which is not exact. */
 static inline struct cgx_bucket cgx_walk_bucket(const struct cgx_walk *walk, size_t index)
@@ -99,19 +97,6 @@ static inline void cgx_walk_add(const struct cgx_walk *walk, const void *element
         kernels->add(walk->addend, count, walk->values);
     }
 }
-
-/* ---- history scaling of one bucket with the float32 VALUES (host_history.c) ---- */
-
-/* Returns the ELEMENTS of a complete bucket as float32, divided by their scales if there is a
- * history, with zeros behind those that exist: in place, or in ROOM. */
-const cgx_float32 *cgx_history_widened(const struct cgx_walk *walk, const struct cgx_work *work,
-                                       const struct cgx_bucket *bucket,
-                                       const unsigned char *elements, float *room);
-
-/* Multiplies the decoded VALUES by their scales and, if the bucket learns from this call, updates
- * the history with them. */
-void cgx_history_restore(const struct cgx_walk *walk, const struct cgx_work *work,
-                         const struct cgx_bucket *bucket, cgx_float32 *values);
 
 /* ---- the operations of each family, by enum cgx_operation ---- */
 

@@ -76,14 +76,6 @@ static void clear_bucket(const struct cgx_walk *walk, const struct cgx_bucket *b
         memset(payload + bucket->codes[i], 0, padded / 8 * walk->plane[i]);
 }
 
-static void encode_constant(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                            float value, unsigned char *payload)
-{
-    value += 0.0f;
-    clear_bucket(walk, bucket, CGX_BUCKET_CONSTANT, payload);
-    memcpy(payload + bucket->constant, &value, sizeof value);
-}
-
 static void write_bucket(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                          const cgx_float32 *values, unsigned char *payload)
 {
@@ -96,7 +88,10 @@ static void write_bucket(const struct cgx_walk *walk, const struct cgx_bucket *b
     if (range.poison) {
         clear_bucket(walk, bucket, CGX_BUCKET_POISON, payload);
     } else if (range.min == range.max) {
-        encode_constant(walk, bucket, range.min, payload);
+        const float constant = range.min + 0.0f; /* -0 becomes +0 */
+
+        clear_bucket(walk, bucket, CGX_BUCKET_CONSTANT, payload);
+        memcpy(payload + bucket->constant, &constant, sizeof constant);
     } else {
         struct cgx_grid grid = cgx_grid_over(range.min, range.max, bits);
 

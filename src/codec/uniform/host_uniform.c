@@ -9,22 +9,14 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/uniform/uniform.h"
-#include "codec/uniform/uniform_kernels.h"
 
 _Static_assert(sizeof(struct cgx_uniform_head) == 32, "it is part of the format");
-
-static const struct cgx_uniform_kernels *kernels_of(const struct cgx_walk *walk)
-{
-    return walk->kernels->uniform;
-}
 
 /* Where a group is. Offsets are from the start of the payload area. */
 struct place {
     struct cgx_uniform_layout layout;
     size_t index, piece;
-    /* Offsets of what the piece stores of the group: its end, exponent and kinds. */
-    size_t end, exponent, kinds;
+    size_t ends, exponent, kinds; /* of all ends, and of the group's exponent and kinds */
     unsigned blocks;
 };
 
@@ -35,7 +27,7 @@ static struct place place_of(const struct cgx_walk *walk, const struct cgx_bucke
                           .index = (bucket->first - piece->first) / CGX_UNIFORM_GROUP,
                           .piece = piece->offset};
 
-    place.end = place.piece + place.layout.ends + place.index * sizeof(uint32_t);
+    place.ends = place.piece + place.layout.ends;
     place.exponent = place.piece + place.layout.exponents + place.index;
     place.kinds = place.piece + place.layout.kinds + place.index * sizeof(uint64_t);
     place.blocks = (unsigned)cgx_bucket_count(bucket->count, CGX_UNIFORM_BLOCK);
@@ -47,18 +39,14 @@ static size_t word_at(const struct place *place, size_t number)
     return place->piece + place->layout.words + number * sizeof(uint64_t);
 }
 
-/* The number of the piece's words up to the end of the group, or up to its beginning. */
-static uint32_t end_of(const struct place *place, const unsigned char *payload)
+/* The number of words in the first GROUPS groups of the piece. */
+static size_t words_in(const struct place *place, const unsigned char *payload, size_t groups)
 {
-    uint32_t end;
+    uint32_t end = 0;
 
-    memcpy(&end, payload + place->end, sizeof end);
+    if (groups > 0)
+        memcpy(&end, payload + place->ends + (groups - 1) * sizeof end, sizeof end);
     return end;
-}
-
-static uint32_t begin_of(const struct place *place, const unsigned char *payload)
-{
-    return place->index > 0 ? end_of(place, payload - sizeof(uint32_t)) : 0;
 }
 
 static struct cgx_uniform_group group_of(const struct cgx_bucket *bucket, const struct place *place,
@@ -73,19 +61,39 @@ static struct cgx_uniform_group group_of(const struct cgx_bucket *bucket, const 
 
 /* ---- elements ---- */
 
+/* Returns the ELEMENTS of a group as float32, divided by their scales if there is a history, with
+ * zeros behind those that exist: in place, or in ROOM. */
+static const cgx_float32 *widen_elements(const struct cgx_walk *walk, const struct cgx_work *work,
+                                         const struct cgx_bucket *bucket,
+                                         const unsigned char *elements, float *room)
+{
+    enum cgx_dtype dtype = walk->coding->dtype;
+    const cgx_float32 *values = (const cgx_float32 *)elements;
+    bool has_history = work->history.scales != NULL;
+
+    if (dtype == CGX_FLOAT32 && bucket->count == walk->size && !has_history)
+        return values;
+    if (dtype != CGX_FLOAT32 || !has_history) {
+        walk->kernels->widen[dtype](elements, bucket->count, room);
+        values = room;
+    }
+    if (has_history)
+        walk->kernels->divide(work->history.scales + bucket->first, values, bucket->count, room);
+    memset(room + bucket->count, 0, (walk->size - bucket->count) * sizeof *room);
+    return room;
+}
+
 /* How often STEP must be doubled so that all finite VALUES have a code of 8 bits. */
 static int32_t most_exponent(const cgx_float32 *values, float step)
 {
-    float most = 0, inverse = 1.0f / step;
+    float most = 0;
     int32_t exponent = 0;
 
     for (size_t i = 0; i < CGX_UNIFORM_GROUP; i++)
         if (fabsf(values[i]) < INFINITY && fabsf(values[i]) > most)
             most = fabsf(values[i]);
-    while (!(most * inverse <= CGX_UNIFORM_MOST_CODE)) {
+    while (!(most * (1.0f / cgx_uniform_scaled(step, exponent)) <= CGX_UNIFORM_MOST_CODE))
         exponent++;
-        inverse = 1.0f / cgx_uniform_scaled(step, exponent);
-    }
     return exponent;
 }
 
@@ -136,14 +144,14 @@ static struct cgx_uniform_head new_head(const struct cgx_walk *walk, const struc
 static double squares_of(const struct cgx_walk *walk, const struct cgx_work *work,
                          const unsigned char *elements)
 {
-    cgx_uniform_values room;
+    cgx_bucket_values room;
 
     memset(walk->sums, 0, CGX_UNIFORM_SUMS * sizeof *walk->sums);
     for (size_t i = 0; i < walk->layout.buckets; i++) {
         const struct cgx_bucket bucket = cgx_walk_bucket(walk, i);
         size_t at = (bucket.first - walk->piece->first) * cgx_dtype_size(walk->coding->dtype);
         float squares =
-            walk->kernels->norm(cgx_history_widened(walk, work, &bucket, elements + at, room));
+            walk->kernels->norm(widen_elements(walk, work, &bucket, elements + at, room));
 
         walk->sums[i % CGX_UNIFORM_SUMS] += squares < INFINITY ? (double)squares : 0;
     }
@@ -199,7 +207,7 @@ static size_t encode_group(const struct cgx_walk *walk, const struct cgx_bucket 
     uint64_t *words = (uint64_t *)(void *)(payload + word_at(place, head->words));
     struct cgx_uniform_group group =
         group_of(bucket, place, head, cgx_uniform_scaled(head->step, least));
-    size_t count = kernels_of(walk)->encode(&group, values, false, is_sum, kinds, words);
+    size_t count = walk->kernels->uniform->encode(&group, values, false, is_sum, kinds, words);
     int32_t exponent = least, next = 0, most = 0;
 
     if (count == CGX_UNIFORM_TOO_MANY)
@@ -208,7 +216,7 @@ static size_t encode_group(const struct cgx_walk *walk, const struct cgx_bucket 
         exponent = next < most ? next : most;
         next = next == 0 ? 1 : 2 * next;
         group = group_of(bucket, place, head, cgx_uniform_scaled(head->step, exponent));
-        count = kernels_of(walk)->encode(&group, values, true, is_sum, kinds, words);
+        count = walk->kernels->uniform->encode(&group, values, true, is_sum, kinds, words);
     }
     payload[place->exponent] = (unsigned char)(exponent - CGX_UNIFORM_LEAST_EXPONENT);
     return count;
@@ -240,7 +248,7 @@ static void quantise_group(const struct cgx_walk *walk, const struct cgx_bucket 
     if (isnan(head.energy))
         head.energy = (double)NAN; /* the sign of a NaN differs between processors */
     end = (uint32_t)head.words;
-    memcpy(payload + place->end, &end, sizeof end);
+    memcpy(payload + place->ends + place->index * sizeof end, &end, sizeof end);
     memcpy(payload + place->kinds, &kinds, sizeof kinds);
     memcpy(payload + place->piece, &head, sizeof head);
 }
@@ -250,13 +258,13 @@ static enum cgx_status encode_elements(const struct cgx_walk *walk, const struct
 {
     const unsigned char *elements = cgx_walk_element(walk, work->in, bucket->first);
     const struct place place = place_of(walk, bucket);
-    cgx_uniform_values room;
+    cgx_bucket_values room;
 
     if (place.index == 0 && begin_piece(walk, work, &place) != CGX_OK)
         return CGX_ERR_INVALID;
     cgx_walk_prefetch(elements, bucket->count * cgx_dtype_size(walk->coding->dtype));
-    quantise_group(walk, bucket, &place, cgx_history_widened(walk, work, bucket, elements, room),
-                   false, work->out);
+    quantise_group(walk, bucket, &place, widen_elements(walk, work, bucket, elements, room), false,
+                   work->out);
     return CGX_OK;
 }
 
@@ -268,7 +276,8 @@ static enum cgx_status restore_group(const struct cgx_walk *walk, const struct c
                                      enum cgx_uniform_use use, cgx_float32 *values)
 {
     struct cgx_uniform_head head = cgx_uniform_head_of(payload + place->piece);
-    size_t begin = begin_of(place, payload), end = end_of(place, payload);
+    size_t begin = words_in(place, payload, place->index),
+           end = words_in(place, payload, place->index + 1);
     size_t most = cgx_uniform_most_words(walk->piece->count);
     struct cgx_uniform_group group;
     uint64_t kinds;
@@ -280,11 +289,42 @@ static enum cgx_status restore_group(const struct cgx_walk *walk, const struct c
         group_of(bucket, place, &head, cgx_uniform_group_step(head.step, payload[place->exponent]));
     memcpy(&kinds, payload + place->kinds, sizeof kinds);
     if (!cgx_uniform_is_group_step(group.step) ||
-        !kernels_of(walk)->decode(&group, kinds,
-                                  (const uint64_t *)(const void *)(payload + word_at(place, begin)),
-                                  end - begin, use, values))
+        !walk->kernels->uniform->decode(
+            &group, kinds, (const uint64_t *)(const void *)(payload + word_at(place, begin)),
+            end - begin, use, values))
         return CGX_ERR_FORMAT;
     return CGX_OK;
+}
+
+/* Multiplies the decoded VALUES by their scales and, if the group learns from this call, updates
+ * the history with them. */
+static void restore_scales(const struct cgx_walk *walk, const struct cgx_work *work,
+                           const struct cgx_bucket *bucket, cgx_float32 *values)
+{
+    const struct cgx_host_kernels *kernels = walk->kernels;
+    float *fit = work->history.fits + bucket->first / CGX_BUCKET_MOST;
+    uint8_t *scales = work->history.scales + bucket->first;
+    const cgx_float32 *results = values;
+    struct cgx_history_lesson lesson;
+    cgx_bucket_values room;
+    float squares;
+
+    kernels->multiply(scales, bucket->count, values);
+    if (!cgx_history_is_due(walk->key, (uint32_t)bucket->first, *fit, work->history.age))
+        return;
+    if (bucket->count < walk->size) {
+        memcpy(room, values, bucket->count * sizeof *room);
+        memset(room + bucket->count, 0, (walk->size - bucket->count) * sizeof *room);
+        results = room;
+    }
+    squares = kernels->norm(results);
+    if (!cgx_history_is_known(squares))
+        return;
+    kernels->divide(scales, values, bucket->count, room);
+    lesson = cgx_history_lesson(*fit, work->history.age, squares, kernels->norm(room),
+                                (float)bucket->count);
+    *fit = lesson.fit;
+    kernels->learn(lesson, values, walk->key, bucket->first, bucket->count, scales);
 }
 
 static enum cgx_status decode_group(const struct cgx_walk *walk, const struct cgx_work *work,
@@ -295,14 +335,14 @@ static enum cgx_status decode_group(const struct cgx_walk *walk, const struct cg
     unsigned char *elements = (unsigned char *)work->out + bucket->first * size;
     bool in_place = dtype == CGX_FLOAT32 && bucket->count % CGX_UNIFORM_BLOCK == 0;
     const struct place place = place_of(walk, bucket);
-    cgx_uniform_values room;
+    cgx_bucket_values room;
     cgx_float32 *values = in_place ? (cgx_float32 *)elements : room;
 
     cgx_walk_prefetch(elements, bucket->count * size);
     if (restore_group(walk, bucket, &place, work->in, CGX_UNIFORM_RESULT, values) != CGX_OK)
         return CGX_ERR_FORMAT;
     if (work->history.scales)
-        cgx_history_restore(walk, work, bucket, values);
+        restore_scales(walk, work, bucket, values);
     if (!in_place)
         walk->kernels->narrow[dtype](room, bucket->count, elements);
     return CGX_OK;
@@ -316,8 +356,8 @@ static void add_elements(const struct cgx_walk *walk, const struct cgx_work *wor
                          const struct cgx_bucket *bucket, const unsigned char *elements,
                          bool is_first, float *sum)
 {
-    cgx_uniform_values room;
-    const cgx_float32 *values = cgx_history_widened(walk, work, bucket, elements, room);
+    cgx_bucket_values room;
+    const cgx_float32 *values = widen_elements(walk, work, bucket, elements, room);
     const cgx_uint32 *from = (const cgx_uint32 *)values;
     cgx_uint32 *to = (cgx_uint32 *)(is_first ? sum : room);
 
@@ -331,7 +371,7 @@ static enum cgx_status reduce_group(const struct cgx_walk *walk, const struct cg
                                     const struct cgx_bucket *bucket)
 {
     const struct place place = place_of(walk, bucket);
-    cgx_uniform_values sum;
+    cgx_bucket_values sum;
 
     if (place.index == 0 && begin_piece(walk, work, &place) != CGX_OK)
         return CGX_ERR_INVALID;

@@ -7,7 +7,7 @@
 #include <immintrin.h>
 #include <string.h>
 
-#include "codec/uniform/uniform_kernels.h"
+#include "codec/host_kernels.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -291,8 +291,6 @@ INLINE uint64_t deposit(uint64_t value, uint64_t mask)
 #define CGX_UNIFORM_SET cgx_uniform_avx2
 
 #endif
-
-#include "codec/uniform/uniform_bits.h"
 
 #include "codec/uniform/uniform_encode.h"
 

@@ -104,15 +104,10 @@ static __attribute__((noinline)) void put_escapes(struct writer *writer, unsigne
 
 /* ---- groups ---- */
 
-/* The elements of block B that have codes. */
-INLINE uint64_t elements_of(unsigned b, const struct encoded *all)
-{
-    return (all->special >> b & 1) != 0 ? all->specials[b].of : ALL;
-}
-
+/* The first mask of block B, of the elements that have codes. */
 INLINE uint64_t first_of(unsigned b, const struct encoded *all)
 {
-    return extract(all->levels[1][b], elements_of(b, all));
+    return extract(all->levels[1][b], (all->special >> b & 1) != 0 ? all->specials[b].of : ALL);
 }
 
 /* Chooses the blocks whose first mask takes fewer bits in two levels. */

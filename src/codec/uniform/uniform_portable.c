@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "codec/uniform/uniform_kernels.h"
+#include "codec/host_kernels.h"
 
 #define INLINE static inline
 
@@ -189,8 +189,6 @@ INLINE uint64_t lowest(uint64_t value, unsigned count)
 }
 
 #define CGX_UNIFORM_SET cgx_uniform_portable
-#include "codec/uniform/uniform_bits.h"
-
 #include "codec/uniform/uniform_encode.h"
 
 #include "codec/uniform/uniform_decode.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "codec/encoding.h"
-#include "codec/uniform/uniform_kernels.h"
+#include "codec/host_kernels.h"
 #include "lib/tap.h"
 #include "unit/lib/codec_data.h"
 #include "unit/lib/uniform_reference.h"
