@@ -140,8 +140,8 @@ cuda_headers = src/cuda/context.h src/cuda/driver.h src/cuda/exported.h src/cuda
 	src/cuda/launch.h src/cuda/module.h src/cuda/work.h
 kernel_sources = src/cuda/kernels.cu src/cuda/codes.cuh src/cuda/elements.cuh \
 	src/cuda/encode.cuh \
-	src/cuda/row_history.cuh src/cuda/rows.cuh \
-	src/cuda/sums.cuh src/cuda/tile.cuh \
+	src/cuda/row_history.cuh \
+	src/cuda/tile.cuh \
 	src/cuda/uniform.cuh src/cuda/uniform_bits.cuh src/cuda/uniform_codes.cuh src/cuda/uniform_heads.cuh \
 	src/cuda/uniform_levels.cuh src/cuda/uniform_tile.cuh src/cuda/uniform_words.cuh
 EXTRA_DIST += $(cuda_headers) $(kernel_sources)

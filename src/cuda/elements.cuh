@@ -143,19 +143,10 @@ template <class Type> CGX_DEVICE void narrow_sums(const float *values, uint32_t 
 
 /* ---- the buffer ---- */
 
-/* The alignment of the buffer, which is the same for all buckets. */
-struct cgx_alignment {
-    bool whole;    /* a group begins at a multiple of 16 bytes */
-    bool elements; /* an element begins at a multiple of its size */
-};
-
-template <class Type> CGX_DEVICE struct cgx_alignment alignment_of(int64_t address)
+/* Whether elements at AT are aligned to their size. */
+template <class Type> CGX_DEVICE bool is_aligned(const void *at)
 {
-    struct cgx_alignment alignment;
-
-    alignment.whole = (address & 15) == 0;
-    alignment.elements = (address & (int64_t)(sizeof(typename Type::element) - 1)) == 0;
-    return alignment;
+    return ((int64_t)at & (int64_t)(sizeof(typename Type::element) - 1)) == 0;
 }
 
 CGX_DEVICE void load_16(const unsigned char *at, uint32_t *words)
@@ -171,21 +162,6 @@ CGX_DEVICE void load_16(const unsigned char *at, uint32_t *words)
 CGX_DEVICE void store_16(unsigned char *at, const uint32_t *words)
 {
     *(uint4 *)at = make_uint4(words[0], words[1], words[2], words[3]);
-}
-
-/* Loads a whole group from a multiple of 16 bytes. */
-template <class Type> CGX_DEVICE void load_whole(const unsigned char *at, uint32_t *words)
-{
-#pragma unroll
-    for (int i = 0; i < Type::WORDS; i += 4)
-        load_16(at + 4 * i, words + i);
-}
-
-template <class Type> CGX_DEVICE void store_whole(unsigned char *at, const uint32_t *words)
-{
-#pragma unroll
-    for (int i = 0; i < Type::WORDS; i += 4)
-        store_16(at + 4 * i, words + i);
 }
 
 /* The bits of one element; it may be misaligned unless ALIGNED. */

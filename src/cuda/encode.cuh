@@ -29,14 +29,7 @@ CGX_DEVICE float min_or_nan(float x, float y)
 
 CGX_DEVICE float max_or_nan(float x, float y)
 {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    float greatest;
-
-    asm("max.NaN.f32 %0, %1, %2;" : "=f"(greatest) : "f"(x), "f"(y));
-    return greatest;
-#else
-    return y > x || y != y ? y : x;
-#endif
+    return -min_or_nan(-x, -y);
 }
 
 CGX_DEVICE struct cgx_range range_with(struct cgx_range range, struct cgx_range other)
@@ -112,31 +105,6 @@ CGX_DEVICE struct cgx_codes codes_of(const uint32_t *biased, uint32_t zero)
     return codes;
 }
 
-/* What becomes of a bucket: a grid, a constant, or poison. */
-struct cgx_fate {
-    bool is_grid;
-    struct cgx_grid grid;
-    uint32_t header;
-    float constant; /* the value of a bucket without a grid; 0 if it is poisoned */
-};
-
-CGX_DEVICE struct cgx_fate decide_fate(struct cgx_range range, uint32_t bits)
-{
-    struct cgx_fate fate = {false, {0, 0, 0}, CGX_BUCKET_POISON, 0};
-
-    if (!(range.max < 0x1p125f && range.min > -0x1p125f))
-        return fate;
-    if (range.min == range.max) {
-        fate.header = CGX_BUCKET_CONSTANT;
-        fate.constant = range.min + 0.0f; /* -0 becomes +0 */
-        return fate;
-    }
-    fate.is_grid = true;
-    fate.grid = cgx_grid_over(range.min, range.max, bits);
-    fate.header = cgx_grid_header(fate.grid);
-    return fate;
-}
-
 /* Sets PARTS to the codes of the thread's groups; MAX is the bucket's greatest value. */
 CGX_DEVICE void encode_groups(const struct cgx_tile *tile, const struct cgx_place *place,
                               struct cgx_grid grid, float max, const cgx_values values,
@@ -174,24 +142,29 @@ CGX_DEVICE void encode_groups(const struct cgx_tile *tile, const struct cgx_plac
     pack_codes(codes, bits, parts);
 }
 
-/* Writes the bucket whose values the threads hold. */
+/* Writes the bucket whose values, in RANGE, the threads hold: a grid, a constant, or poison. */
 CGX_DEVICE void encode_bucket(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
                               const struct cgx_place *place, struct cgx_range range,
                               const cgx_values values)
 {
-    struct cgx_fate fate = decide_fate(range, tile->bits);
+    const bool is_poison = !(range.max < 0x1p125f && range.min > -0x1p125f);
+    uint32_t header = is_poison ? CGX_BUCKET_POISON : CGX_BUCKET_CONSTANT;
     struct cgx_parts parts[CGX_GROUPS] = {};
 
-    if (place->thread == 0 && place->count > 0)
-        *header_of(tile, place, args.payload) = fate.header;
-    if (fate.is_grid)
-        encode_groups(tile, place, fate.grid, range.max, values, parts);
-    else {
+    if (!is_poison && range.min != range.max) {
+        const struct cgx_grid grid = cgx_grid_over(range.min, range.max, tile->bits);
+
+        header = cgx_grid_header(grid);
+        encode_groups(tile, place, grid, range.max, values, parts);
+    } else {
+        const float constant = is_poison ? 0 : range.min + 0.0f; /* -0 becomes +0 */
+
 #pragma unroll
         for (uint32_t i = 0; i < CGX_GROUPS; i++)
-            parts[i] =
-                constant_parts(fate.constant, place->thread + i * place->threads, tile->bits);
+            parts[i] = constant_parts(constant, place->thread + i * place->threads, tile->bits);
     }
+    if (place->thread == 0 && place->count > 0)
+        *header_of(tile, place, args.payload) = header;
     store_parts(tile, place, args.payload, tile->bits, parts);
 }
 

@@ -7,7 +7,7 @@
 #define CGX_CUDA_ROW_HISTORY_CUH
 
 #include "codec/history.h"
-#include "cuda/rows.cuh"
+#include "cuda/uniform_tile.cuh"
 
 /* The first element of the lane's quad K, counted in the bucket. */
 CGX_DEVICE uint32_t quad_at(const struct cgx_row_place *place, int k)
@@ -15,20 +15,21 @@ CGX_DEVICE uint32_t quad_at(const struct cgx_row_place *place, int k)
     return k * CGX_STRIDE + place->lane * CGX_QUAD;
 }
 
-CGX_DEVICE uint32_t *scales_at(const struct cgx_kernel_args &args, const struct cgx_rows *rows,
+CGX_DEVICE uint32_t *scales_at(const struct cgx_kernel_args &args,
+                               const struct cgx_uniform_tile *tile,
                                const struct cgx_row_place *place, int k)
 {
-    return (uint32_t *)(args.scales + bucket_at(rows, place) + quad_at(place, k));
+    return (uint32_t *)(args.scales + first_of(tile, place) + quad_at(place, k));
 }
 
-CGX_DEVICE void load_scales(const struct cgx_kernel_args &args, const struct cgx_rows *rows,
+CGX_DEVICE void load_scales(const struct cgx_kernel_args &args, const struct cgx_uniform_tile *tile,
                             const struct cgx_row_place *place, uint32_t *scales)
 {
 #pragma unroll
     for (int k = 0; k < CGX_QUADS; k++) {
         scales[k] = 0;
         if (quad_at(place, k) < place->count)
-            scales[k] = *scales_at(args, rows, place, k);
+            scales[k] = *scales_at(args, tile, place, k);
     }
 }
 
@@ -52,10 +53,27 @@ CGX_DEVICE void multiply_by_scales(const uint32_t *scales, float *values)
         values[i] *= cgx_history_scale(scale_of(scales, i));
 }
 
+/* Loads this lane's quads of the warp's group in the buffer, divided by their scales if there is
+ * history. */
+template <class Type, enum kept KEPT>
+CGX_DEVICE void load_values(const struct cgx_kernel_args &args, const struct cgx_uniform_tile *tile,
+                            const struct cgx_row_place *place, float *values)
+{
+    struct cgx_quads<Type> quads;
+    uint32_t scales[CGX_QUADS];
+
+    load_lane<Type>(row_elements<Type>(args, tile, place), place, &quads);
+    if (KEPT == HISTORY)
+        load_scales(args, tile, place, scales);
+    widen_quads<Type>(&quads, values);
+    if (KEPT == HISTORY)
+        divide_by_scales(scales, values);
+}
+
 /* Sets missing elements to zero. */
 CGX_DEVICE void clear_missing(const struct cgx_row_place *place, float *values)
 {
-    if (place->count == CGX_ROWS)
+    if (place->count == CGX_UNIFORM_GROUP)
         return;
     CGX_BRANCH;
 #pragma unroll
@@ -103,10 +121,11 @@ CGX_DEVICE uint32_t pack_scales(const float *squares, uint32_t key, uint32_t fir
 
 /* Updates the history with the sums VALUES, which are overwritten, if the bucket learns from the
  * call. Scales are loaded again, rather than kept in registers. */
-CGX_DEVICE void enter_history(const struct cgx_kernel_args &args, const struct cgx_rows *rows,
+CGX_DEVICE void enter_history(const struct cgx_kernel_args &args,
+                              const struct cgx_uniform_tile *tile,
                               const struct cgx_row_place *place, float *values)
 {
-    const uint64_t first = bucket_at(rows, place);
+    const uint64_t first = first_of(tile, place);
     float *const fit = args.fits + first / CGX_BUCKET_MOST;
     uint32_t scales[CGX_QUADS];
     struct cgx_history_lesson lesson;
@@ -118,7 +137,7 @@ CGX_DEVICE void enter_history(const struct cgx_kernel_args &args, const struct c
     squares = bucket_norm(values);
     if (!cgx_history_is_known(squares))
         return;
-    load_scales(args, rows, place, scales);
+    load_scales(args, tile, place, scales);
 #pragma unroll
     for (int i = 0; i < CGX_LANE; i++)
         quotients[i] = values[i];
@@ -135,7 +154,7 @@ CGX_DEVICE void enter_history(const struct cgx_kernel_args &args, const struct c
 #pragma unroll
     for (int k = 0; k < CGX_QUADS; k++)
         if (quad_at(place, k) < place->count)
-            *scales_at(args, rows, place, k) =
+            *scales_at(args, tile, place, k) =
                 pack_scales(values + k * CGX_QUAD, args.key, (uint32_t)first + quad_at(place, k));
 }
 

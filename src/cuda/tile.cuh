@@ -168,39 +168,53 @@ CGX_DEVICE unsigned char *elements_of(const struct cgx_kernel_args &args,
            (tile->first + place->at) * sizeof(typename Type::element);
 }
 
+/* Whether all groups of the place are whole, at multiples of 16 bytes in the buffer. */
+CGX_DEVICE bool has_words(const struct cgx_kernel_args &args, const struct cgx_place *place)
+{
+    return ((int64_t)args.buffer & 15) == 0 && place->is_whole;
+}
+
 template <class Type>
-CGX_DEVICE void load_elements(const struct cgx_place *place, const unsigned char *elements,
-                              struct cgx_alignment alignment,
+CGX_DEVICE void load_elements(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
+                              const struct cgx_place *place,
                               uint32_t words[CGX_GROUPS][Type::WORDS])
 {
     const uint32_t stride = place->stride * sizeof(typename Type::element);
+    const unsigned char *elements = elements_of<Type>(args, tile, place);
 
-    if (alignment.whole && place->is_whole) {
+    if (has_words(args, place)) {
 #pragma unroll
-        for (int i = 0; i < CGX_GROUPS; i++)
-            load_whole<Type>(elements + i * stride, words[i]);
+        for (int i = 0; i < CGX_GROUPS * Type::WORDS; i += 4)
+            load_16(elements + i / Type::WORDS * stride + i % Type::WORDS * 4,
+                    words[i / Type::WORDS] + i % Type::WORDS);
     } else {
+        const bool aligned = is_aligned<Type>(args.buffer);
+
 #pragma unroll
         for (int i = 0; i < CGX_GROUPS; i++)
-            load_part<Type>(elements + i * stride, alignment.elements, place->counts[i], words[i]);
+            load_part<Type>(elements + i * stride, aligned, place->counts[i], words[i]);
     }
 }
 
 template <class Type>
-CGX_DEVICE void store_elements(const struct cgx_place *place, unsigned char *elements,
-                               struct cgx_alignment alignment,
+CGX_DEVICE void store_elements(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
+                               const struct cgx_place *place,
                                const uint32_t words[CGX_GROUPS][Type::WORDS])
 {
     const uint32_t stride = place->stride * sizeof(typename Type::element);
+    unsigned char *elements = elements_of<Type>(args, tile, place);
 
-    if (alignment.whole && place->is_whole) {
+    if (has_words(args, place)) {
 #pragma unroll
-        for (int i = 0; i < CGX_GROUPS; i++)
-            store_whole<Type>(elements + i * stride, words[i]);
+        for (int i = 0; i < CGX_GROUPS * Type::WORDS; i += 4)
+            store_16(elements + i / Type::WORDS * stride + i % Type::WORDS * 4,
+                     words[i / Type::WORDS] + i % Type::WORDS);
     } else {
+        const bool aligned = is_aligned<Type>(args.buffer);
+
 #pragma unroll
         for (int i = 0; i < CGX_GROUPS; i++)
-            store_part<Type>(elements + i * stride, alignment.elements, place->counts[i], words[i]);
+            store_part<Type>(elements + i * stride, aligned, place->counts[i], words[i]);
     }
 }
 

@@ -194,7 +194,7 @@ CGX_DEVICE float leave_squares(const struct cgx_row_place *place, const float *v
     const float squares = bucket_norm(values);
 
     if (place->lane == 0)
-        mark->squares[place->bucket] = squares;
+        mark->squares[place->group] = squares;
     return squares;
 }
 
@@ -203,12 +203,12 @@ CGX_DEVICE void encode_uniform(const struct cgx_kernel_args &args)
 {
     const uint32_t number = take_tile(args);
     const struct cgx_uniform_tile *tile = find_uniform_tile(args, number);
-    const struct cgx_row_place place = find_row_place(&tile->rows);
+    const struct cgx_row_place place = find_row_place(tile);
     struct cgx_kernel_mark *mark = args.marks + 1 + number;
     float values[CGX_LANE] = {}, squares = 0;
 
     if (place.count > 0) {
-        load_values<Type, KEPT>(args, &tile->rows, &place, values);
+        load_values<Type, KEPT>(args, tile, &place, values);
         squares = leave_squares(&place, values, mark);
         transpose<true>(values);
     }
@@ -221,7 +221,7 @@ template <class Type, enum kept KEPT>
 CGX_DEVICE void decode_uniform(const struct cgx_kernel_args &args)
 {
     const struct cgx_uniform_tile *tile = find_uniform_tile(args, blockIdx.x);
-    const struct cgx_row_place place = find_row_place(&tile->rows);
+    const struct cgx_row_place place = find_row_place(tile);
     const int64_t address = (int64_t)args.payload;
     const struct cgx_uniform_source *found = find_sources(tile, &address, 1);
     struct cgx_quads<Type> quads;
@@ -230,48 +230,40 @@ CGX_DEVICE void decode_uniform(const struct cgx_kernel_args &args)
 
     if (place.count == 0)
         return;
-    read_row<false>(args, &found[place.bucket], &place, block_of(tile, &place), values);
+    read_row<false>(args, &found[place.group], &place, block_of(tile, &place), values);
     transpose<false>(values);
     if (KEPT == HISTORY) {
-        load_scales(args, &tile->rows, &place, scales);
+        load_scales(args, tile, &place, scales);
         multiply_by_scales(scales, values);
     }
 #pragma unroll
     for (int i = 0; i < CGX_LANE / CGX_GROUP; i++)
         narrow_sums<Type>(values + i * CGX_GROUP, &quads.words[0][0] + i * Type::WORDS);
-    store_lane<Type>(row_elements<Type>(args, &tile->rows, &place), &place, &quads);
+    store_lane<Type>(row_elements<Type>(args, tile, &place), &place, &quads);
     if (KEPT == HISTORY)
-        enter_history(args, &tile->rows, &place, values);
+        enter_history(args, tile, &place, values);
 }
 
 /* ---- reduce ---- */
 
-/* Adds this lane's row of the buffer to SUMS, its zeros as -0. */
+/* Adds this lane's row of a source to SUMS, its zeros as -0: of the buffer, if ADDRESS is 0, or of
+ * FOUND, a payload. */
 template <class Type, enum kept KEPT>
-CGX_DEVICE void add_unquantised(const struct cgx_kernel_args &args,
-                                const struct cgx_uniform_tile *tile,
-                                const struct cgx_row_place *place, float *sums)
+CGX_DEVICE void add_source(const struct cgx_kernel_args &args, const struct cgx_uniform_tile *tile,
+                           const struct cgx_row_place *place, int64_t address,
+                           const struct cgx_uniform_source *found, float *sums)
 {
     float values[CGX_LANE];
 
-    load_values<Type, KEPT>(args, &tile->rows, place, values);
-    transpose<true>(values);
+    if (address != 0) {
+        read_row<true>(args, found, place, block_of(tile, place), values);
+    } else {
+        load_values<Type, KEPT>(args, tile, place, values);
+        transpose<true>(values);
+    }
 #pragma unroll
     for (int i = 0; i < CGX_LANE; i++)
         sums[i] += values[i] == 0 ? -0.0f : values[i];
-}
-
-CGX_DEVICE void add_payload(const struct cgx_kernel_args &args,
-                            const struct cgx_uniform_source *source,
-                            const struct cgx_uniform_tile *tile, const struct cgx_row_place *place,
-                            float *sums)
-{
-    float levels[CGX_LANE];
-
-    read_row<true>(args, source, place, block_of(tile, place), levels);
-#pragma unroll
-    for (int i = 0; i < CGX_LANE; i++)
-        sums[i] += levels[i];
 }
 
 /* Adds up to CGX_UNIFORM_SOURCES sources from FIRST on. All threads of the block must call it. */
@@ -285,12 +277,9 @@ CGX_DEVICE void add_sources(const struct cgx_kernel_args &args, const struct cgx
     if (place->count == 0)
         return;
 #pragma unroll 1
-    for (uint32_t s = 0; s < count; s++) {
-        if (args.sources[first + s] != 0)
-            add_payload(args, &found[s * CGX_KERNEL_GROUPS + place->bucket], tile, place, sums);
-        else
-            add_unquantised<Type, KEPT>(args, tile, place, sums);
-    }
+    for (uint32_t s = 0; s < count; s++)
+        add_source<Type, KEPT>(args, tile, place, args.sources[first + s],
+                               &found[s * CGX_KERNEL_GROUPS + place->group], sums);
 }
 
 template <class Type, enum kept KEPT>
@@ -298,7 +287,7 @@ CGX_DEVICE void reduce_uniform(const struct cgx_kernel_args &args)
 {
     const uint32_t number = take_tile(args);
     const struct cgx_uniform_tile *tile = find_uniform_tile(args, number);
-    const struct cgx_row_place place = find_row_place(&tile->rows);
+    const struct cgx_row_place place = find_row_place(tile);
     struct cgx_kernel_mark *mark = args.marks + 1 + number;
     float sums[CGX_LANE], quads[CGX_LANE], squares = 0;
 

@@ -6,7 +6,7 @@
 #ifndef CGX_CUDA_UNIFORM_BITS_CUH
 #define CGX_CUDA_UNIFORM_BITS_CUH
 
-#include "cuda/uniform_tile.cuh"
+#include "cuda/row_history.cuh"
 
 #define CGX_ALL 0xFFFFFFFFu
 #define CGX_MASKS 8 /* one for each bit of a code of 8 bits */

@@ -25,6 +25,29 @@ CGX_DEVICE double total_of(double sum)
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
+/* The sum of the squares of the groups of PIECE, as they are in its marks, without those of errors
+ * whose mean square is NOISE. FINITE: groups whose squares are not finite do not count. All threads
+ * of the block must call this. */
+template <bool FINITE>
+CGX_DEVICE double squares_of(const struct cgx_kernel_args &args,
+                             const struct cgx_kernel_piece *piece, double noise)
+{
+    const uint32_t groups = (uint32_t)cgx_uniform_layout_of(piece->count).groups;
+    const struct cgx_kernel_mark *marks = args.marks + 1 + piece->tile;
+    double sum = 0;
+
+#pragma unroll 8
+    for (uint32_t i = threadIdx.x; i < groups; i += CGX_UNIFORM_SUMS) {
+        const uint32_t count =
+            count_within(i * CGX_UNIFORM_GROUP, (uint32_t)piece->count, CGX_UNIFORM_GROUP);
+        const float squares = marks[i / CGX_KERNEL_GROUPS].squares[i % CGX_KERNEL_GROUPS];
+        const double energy = (double)squares - (double)count * noise;
+
+        sum += energy < 0 || (FINITE && !(squares < INFINITY)) ? 0 : energy;
+    }
+    return total_of(sum);
+}
+
 /* ---- begin ---- */
 
 /* Writes the sums of squares of the groups of the block's tile, as they are in the buffer, to the
@@ -33,31 +56,13 @@ template <class Type, enum kept KEPT>
 CGX_DEVICE void squares_uniform(const struct cgx_kernel_args &args)
 {
     const struct cgx_uniform_tile *tile = find_uniform_tile(args, blockIdx.x);
-    const struct cgx_row_place place = find_row_place(&tile->rows);
+    const struct cgx_row_place place = find_row_place(tile);
     float values[CGX_LANE];
 
     if (place.count == 0)
         return;
-    load_values<Type, KEPT>(args, &tile->rows, &place, values);
+    load_values<Type, KEPT>(args, tile, &place, values);
     leave_squares(&place, values, args.marks + 1 + blockIdx.x);
-}
-
-/* The sum of the squares of the groups of PIECE in the buffer; those that are not finite do not
- * count. All threads of the block must call it. */
-CGX_DEVICE double squares_of(const struct cgx_kernel_args &args,
-                             const struct cgx_kernel_piece *piece)
-{
-    const uint32_t groups = (uint32_t)cgx_uniform_layout_of(piece->count).groups;
-    const struct cgx_kernel_mark *marks = args.marks + 1 + piece->tile;
-    double sum = 0;
-
-#pragma unroll 8
-    for (uint32_t i = threadIdx.x; i < groups; i += CGX_UNIFORM_SUMS) {
-        const float squares = marks[i / CGX_KERNEL_GROUPS].squares[i % CGX_KERNEL_GROUPS];
-
-        sum += squares < INFINITY ? (double)squares : 0;
-    }
-    return total_of(sum);
 }
 
 CGX_DEVICE void write_step(const struct cgx_kernel_args &args)
@@ -71,7 +76,7 @@ CGX_DEVICE void write_step(const struct cgx_kernel_args &args)
         float step;
 
         if (source == 0) {
-            energy += squares_of(args, piece);
+            energy += squares_of<true>(args, piece, 0);
             continue;
         }
         step = *(const float *)(global_memory(source) + piece->offset);
@@ -96,42 +101,22 @@ CGX_DEVICE void add_heads(const struct cgx_kernel_args &args, const struct cgx_k
 {
     const uint32_t s = first + threadIdx.x % 32;
     const int64_t source = s < args.nsources ? args.sources[s] : 0;
-    double energy = 0, noise = 0;
-    uint64_t elements = 0;
+    struct cgx_uniform_quantised mine = {};
 
     if (source > 0) {
-        const unsigned char *head = global_memory(source) + piece->offset;
-        const double step = (double)*(const float *)head;
+        const struct cgx_uniform_head *head =
+            (const struct cgx_uniform_head *)(global_memory(source) + piece->offset);
+        const double step = (double)head->step;
 
-        energy = *(const double *)(head + 16);
-        elements = *(const uint64_t *)(head + 24);
-        noise = step * step * (double)elements / (12 * (double)piece->count);
+        mine.energy = head->energy;
+        mine.elements = head->elements;
+        mine.noise = step * step * (double)head->elements / (12 * (double)piece->count);
     }
     for (uint32_t i = 0; i < 32 && first + i < args.nsources; i++) {
-        all->energy += __shfl_sync(CGX_WARP, energy, (int)i);
-        all->noise += __shfl_sync(CGX_WARP, noise, (int)i);
-        all->elements += __shfl_sync(CGX_WARP, elements, (int)i);
+        all->energy += __shfl_sync(CGX_WARP, mine.energy, (int)i);
+        all->noise += __shfl_sync(CGX_WARP, mine.noise, (int)i);
+        all->elements += __shfl_sync(CGX_WARP, mine.elements, (int)i);
     }
-}
-
-/* The sum of the squares of the groups of PIECE. NOISE is the mean square of the errors that their
- * values have. All threads of the block must call this. */
-CGX_DEVICE double add_squares(const struct cgx_kernel_args &args,
-                              const struct cgx_kernel_piece *piece, uint32_t groups, double noise)
-{
-    const struct cgx_kernel_mark *marks = args.marks + 1 + piece->tile;
-    double sum = 0;
-
-#pragma unroll 8
-    for (uint32_t i = threadIdx.x; i < groups; i += CGX_UNIFORM_SUMS) {
-        const uint32_t count =
-            count_within(i * CGX_UNIFORM_GROUP, (uint32_t)piece->count, CGX_UNIFORM_GROUP);
-        const double energy = (double)marks[i / CGX_KERNEL_GROUPS].squares[i % CGX_KERNEL_GROUPS] -
-                              (double)count * noise;
-
-        sum += energy < 0 ? 0 : energy;
-    }
-    return total_of(sum);
 }
 
 /* Sets the marks of PIECE, and the count of tiles, to what the next operation must find. */
@@ -202,7 +187,7 @@ CGX_DEVICE void write_heads(const struct cgx_kernel_args &args)
     all.elements = piece->count;
     for (uint32_t first = 0; first < args.nsources; first += 32)
         add_heads(args, piece, first, &all);
-    all.energy += add_squares(args, piece, (uint32_t)layout.groups, all.noise);
+    all.energy += squares_of<false>(args, piece, all.noise);
     clear_marks(args, piece, (uint32_t)layout.groups);
     if (threadIdx.x < 32)
         write_head(args, at, &layout, &all, words, key);

@@ -71,8 +71,7 @@ CGX_DEVICE const struct cgx_uniform_source *find_sources(const struct cgx_unifor
 {
     __shared__ struct cgx_uniform_source found[CGX_UNIFORM_SOURCES * CGX_KERNEL_GROUPS];
     const uint32_t s = threadIdx.x / CGX_KERNEL_GROUPS, bucket = threadIdx.x % CGX_KERNEL_GROUPS;
-    const uint32_t left =
-        count_within(bucket * CGX_UNIFORM_GROUP, tile->rows.count, CGX_UNIFORM_GROUP);
+    const uint32_t left = count_within(bucket * CGX_UNIFORM_GROUP, tile->count, CGX_UNIFORM_GROUP);
 
     __syncthreads(); /* so that all have read what was found before */
     if (s < count && left > 0 && addresses[s] != 0)

@@ -30,18 +30,6 @@ CGX_DEVICE void put_words(uint32_t *room, const struct cgx_uniform_row *row, con
     }
 }
 
-/* Writes the masks of this lane's codes of 16 bits, COUNT of which are in the block, from bit AT
- * on. */
-CGX_DEVICE void put_wide(uint32_t *room, const struct cgx_uniform_row *row,
-                         const struct cgx_moves *moves, const uint32_t *wide, uint32_t at,
-                         uint32_t count)
-{
-#pragma unroll
-    for (uint32_t i = 0; i < CGX_UNIFORM_FORMS - CGX_UNIFORM_WIDE_FORM - 1; i++)
-        if (row->form >= CGX_UNIFORM_WIDE_FORM && i < row->form - CGX_UNIFORM_WIDE_FORM)
-            put_bits(room, at + i * count, extract(wide[i], moves));
-}
-
 /* Writes forms, masks and nibbles. The group was quantised with INVERSE, KEY and BLOCK. */
 CGX_DEVICE void put_specials(uint32_t *room, const struct cgx_uniform_row *row, const float *values,
                              float inverse, uint32_t key, uint32_t block)
@@ -55,7 +43,10 @@ CGX_DEVICE void put_specials(uint32_t *room, const struct cgx_uniform_row *row, 
 
     if (__ballot_sync(CGX_WARP, row->form >= CGX_UNIFORM_WIDE_FORM) != 0) {
         find_codes<CGX_WIDE_MASKS>(values, inverse, key, block, wide);
-        put_wide(room, row, &moves, wide, at, count);
+#pragma unroll
+        for (uint32_t i = 0; i < CGX_UNIFORM_FORMS - CGX_UNIFORM_WIDE_FORM - 1; i++)
+            if (row->form >= CGX_UNIFORM_WIDE_FORM && i < masks)
+                put_bits(room, at + i * count, extract(wide[i], &moves));
     }
     if (!is_special(row))
         return;
