@@ -23,27 +23,22 @@ static const struct cgx_piece pieces[] = {{.count = 512, .bits = 4},
 #define PIECES (sizeof pieces / sizeof *pieces)
 
 struct outcome {
-    unsigned char payload[BYTES], sum[BYTES], decoded[4 * COUNT];
+    unsigned char payload[BYTES] __attribute__((aligned(16))), sum[BYTES], decoded[4 * COUNT];
 };
 
 /* Encodes ELEMENTS, adds them to that, decodes the sum. */
 static void run(const struct cgx_codec *codec, const struct cgx_coding *coding,
                 const void *elements, struct outcome *outcome)
 {
-    unsigned char payload[BYTES] __attribute__((aligned(16)));
-    unsigned char sum[BYTES] __attribute__((aligned(16)));
-    const unsigned char *sources[] = {payload, NULL};
+    const unsigned char *sources[] = {outcome->payload, NULL};
 
-    memset(payload, 0, sizeof payload);
-    memset(sum, 0, sizeof sum);
+    memset(outcome, 0, sizeof *outcome);
     cgx_codec_run(codec, &(struct cgx_work){CGX_ENCODE, coding, pieces, PIECES, .in = elements,
-                                            .out = payload});
+                                            .out = outcome->payload});
     cgx_codec_run(codec, &(struct cgx_work){CGX_REDUCE, coding, pieces, PIECES, sources, 2,
-                                            .in = elements, .out = sum});
-    cgx_codec_run(codec, &(struct cgx_work){CGX_DECODE, coding, pieces, PIECES, .in = sum,
+                                            .in = elements, .out = outcome->sum});
+    cgx_codec_run(codec, &(struct cgx_work){CGX_DECODE, coding, pieces, PIECES, .in = outcome->sum,
                                             .out = outcome->decoded});
-    memcpy(outcome->payload, payload, sizeof payload);
-    memcpy(outcome->sum, sum, sizeof sum);
 }
 
 #ifdef __SSE2__
