@@ -10,7 +10,7 @@
 #include "codec/quant.h"
 #include "codec/uniform/uniform.h"
 #include "cuda/kernels.h"
-#include "cuda/launch.h"
+#include "cuda/work.h"
 
 #define TABLE_BYTES 256  /* the piece, then the sources */
 #define TABLE_SOURCES 64 /* where the sources are in a table, behind the piece */

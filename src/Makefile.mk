@@ -49,7 +49,6 @@ libcgxcore_la_SOURCES = \
 	src/cuda/device_backend.h \
 	src/cuda/kernels.h \
 	src/cuda/memory.h \
-	src/cuda/peers.h \
 	src/cuda/pinned_pool.h \
 	src/policy/cost.c src/policy/cost.h \
 	src/policy/plan.c src/policy/plan.h \
@@ -133,11 +132,10 @@ libcgxcore_la_SOURCES += src/topo/no_hwloc.c
 unbuilt += src/topo/hwloc.c
 endif
 cuda_sources = src/cuda/device_backend.c src/cuda/backends.c src/cuda/context.c src/cuda/driver.c src/cuda/exported.c \
-	src/cuda/host_decode.c src/cuda/host_memory.c src/cuda/launch.c src/cuda/memory.c \
+	src/cuda/launch.c src/cuda/memory.c \
 	src/cuda/module.c src/cuda/peers.c \
 	src/cuda/pinned_pool.c src/cuda/work.c
-cuda_headers = src/cuda/context.h src/cuda/driver.h src/cuda/exported.h src/cuda/host_memory.h \
-	src/cuda/launch.h src/cuda/module.h src/cuda/work.h
+cuda_headers = src/cuda/context.h src/cuda/driver.h src/cuda/exported.h src/cuda/module.h src/cuda/work.h
 kernel_sources = src/cuda/kernels.cu src/cuda/codes.cuh src/cuda/elements.cuh \
 	src/cuda/encode.cuh \
 	src/cuda/row_history.cuh \

@@ -85,8 +85,8 @@ struct cgx_backend_ops {
                   size_t bytes);
 
     /* Like store, but copies BYTES from OFFSET of the staging memory of PEER, or of its mirror, as
-     * connected (cuda/peers.h), to the mirror of DATA. The source must not change until wait, which
-     * returns the error if this fails. */
+     * connected (cuda/device_backend.h), to the mirror of DATA. The source must not change until
+     * wait, which returns the error if this fails. */
     void (*pull)(struct cgx_backend *backend, unsigned slot, unsigned peer, size_t offset,
                  const unsigned char *data, size_t bytes);
 

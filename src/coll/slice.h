@@ -166,7 +166,7 @@ struct cgx_scratch {
     const unsigned char **sources;
     unsigned char *packed; /* packed messages of the current exchange */
     struct cgx_exchange *exchange;
-    struct cgx_cuda_backends *devices; /* backends that were made for this staging memory */
+    struct cgx_cuda_work *devices; /* backends that were made for this staging memory */
 };
 
 /* Grows SCRATCH to at least NEEDS; memory that grows loses its device backends. CGX_ERR_NOMEM:

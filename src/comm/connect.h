@@ -6,7 +6,7 @@
 #define CGX_COMM_CONNECT_H
 
 #include "comm/state.h"
-#include "cuda/peers.h"
+#include "cuda/device_backend.h"
 #include "mpi/request.h"
 
 /* ---- this rank ---- */

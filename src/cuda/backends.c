@@ -2,59 +2,28 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The list of backends of one staging memory. A backend exists from the first buffer in its context
- * until the staging memory or the context goes. The operations of backends are in device_backend.c.
- */
-#include <stdlib.h>
-
+ * until the staging memory or the context goes. */
 #include "cuda/device_backend.h"
 #include "cuda/work.h"
 
-static enum cgx_status create_backends(struct cgx_cuda_backends **all, CUcontext context,
-                                       const struct cgx_area *area)
+static bool free_backend(struct cgx_cuda_work *backend)
 {
-    struct cgx_cuda_backends *made = calloc(1, sizeof *made);
-    enum cgx_status status;
-
-    if (!made)
-        return CGX_ERR_NOMEM;
-    status = cgx_cuda_push(context);
-    if (status == CGX_OK) {
-        status = cgx_cuda_work_create(context, area, &made->work);
-        cgx_cuda_leave();
-    }
-    if (status != CGX_OK) {
-        free(made);
-        return status;
-    }
-    made->base.ops = &cgx_cuda_ops;
-    made->next = *all;
-    *all = made;
-    return CGX_OK;
+    cgx_cuda_work_disconnect(backend);
+    return cgx_cuda_work_free(backend);
 }
 
-/* Local peers' memory must be closed before the rest is released. */
-static bool release_backends(struct cgx_cuda_backends *backend)
+/* Returns the backend of CONTEXT or NULL. On the way, frees backends whose contexts are gone. */
+static struct cgx_cuda_work *find_work(struct cgx_cuda_work **all, CUcontext context)
 {
-    bool unpinned;
-
-    cgx_cuda_work_disconnect(&backend->work);
-    unpinned = cgx_cuda_work_release(&backend->work);
-    free(backend);
-    return unpinned;
-}
-
-/* Returns the backend of CONTEXT or NULL. On the way, releases backends whose contexts are gone. */
-static struct cgx_cuda_backends *find_backends(struct cgx_cuda_backends **all, CUcontext context)
-{
-    struct cgx_cuda_backends **link = all;
+    struct cgx_cuda_work **link = all;
 
     while (*link) {
-        struct cgx_cuda_backends *found = *link;
+        struct cgx_cuda_work *found = *link;
 
-        if (cgx_exported_is_gone(found->work.memory)) {
+        if (cgx_exported_is_gone(found->memory)) {
             *link = found->next;
-            release_backends(found);
-        } else if (found->work.context == context) {
+            free_backend(found);
+        } else if (found->context == context) {
             return found;
         } else {
             link = &found->next;
@@ -63,33 +32,36 @@ static struct cgx_cuda_backends *find_backends(struct cgx_cuda_backends **all, C
     return NULL;
 }
 
-enum cgx_status cgx_cuda_backend(struct cgx_cuda_backends **all, const struct cgx_pointer *buffer,
+enum cgx_status cgx_cuda_backend(struct cgx_cuda_work **all, const struct cgx_pointer *buffer,
                                  const struct cgx_area *area, struct cgx_backend **backend)
 {
-    struct cgx_cuda_backends *found;
+    struct cgx_cuda_work *found;
     CUcontext context;
     enum cgx_status status = cgx_cuda_context(buffer, &context);
 
     if (status != CGX_OK)
         return status;
-    found = find_backends(all, context);
+    found = find_work(all, context);
     if (!found) {
-        status = create_backends(all, context, area);
-        found = *all;
+        status = cgx_cuda_work_create(context, area, &found);
+        if (status != CGX_OK)
+            return status;
+        found->base.ops = &cgx_cuda_ops;
+        found->next = *all;
+        *all = found;
     }
-    if (status == CGX_OK)
-        *backend = &found->base;
-    return status;
+    *backend = &found->base;
+    return CGX_OK;
 }
 
-bool cgx_cuda_backends_free(struct cgx_cuda_backends *all)
+bool cgx_cuda_backends_free(struct cgx_cuda_work *all)
 {
     bool unpinned = true;
 
     while (all) {
-        struct cgx_cuda_backends *next = all->next;
+        struct cgx_cuda_work *next = all->next;
 
-        unpinned &= release_backends(all);
+        unpinned &= free_backend(all);
         all = next;
     }
     return unpinned;

@@ -156,6 +156,14 @@ enum cgx_status cgx_cuda_enter(const struct cgx_pointer *pointer)
     return status == CGX_OK ? cgx_cuda_push(context) : status;
 }
 
+bool cgx_cuda_bus_id(char *bus_id, int size)
+{
+    CUdevice device;
+
+    return CGX_CUDA_CALL(cuCtxGetDevice, &device) == CGX_OK &&
+           CGX_CUDA_CALL(cuDeviceGetPCIBusId, bus_id, size, device) == CGX_OK;
+}
+
 /* ---- green contexts ---- */
 
 static __thread struct {

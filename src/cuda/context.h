@@ -18,6 +18,9 @@ enum cgx_status cgx_cuda_push(CUcontext context);
  * know the memory, or has no such context. */
 enum cgx_status cgx_cuda_context(const struct cgx_pointer *pointer, CUcontext *context);
 
+/* Sets BUS_ID, of SIZE bytes, to that of the current context's device. False: it is unknown. */
+bool cgx_cuda_bus_id(char *bus_id, int size);
+
 /* ---- green contexts ---- */
 
 /* Green contexts (CUDA 12.4) are partitions of a device's processors that share the memory of its

@@ -3,18 +3,21 @@
 
 /* Callers wait for a slot before its payloads are sent or overwritten. So kernels have read an
  * operation's table before the next operation of its kind on the slot fills the table. */
-#include "cuda/device_backend.h"
+#include "cuda/work.h"
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "cuda/launch.h"
+#include "util/integers.h"
 
-static struct cgx_cuda_backends *backends_of(struct cgx_backend *backend)
+#define WORD sizeof(uint32_t)
+
+static struct cgx_cuda_work *work_of(struct cgx_backend *backend)
 {
-    return (struct cgx_cuda_backends *)(void *)backend;
+    return (struct cgx_cuda_work *)(void *)backend;
 }
 
 static void leave_device(void)
@@ -25,26 +28,26 @@ static void leave_device(void)
 
 static enum cgx_status device_begin(struct cgx_backend *backend)
 {
-    struct cgx_cuda_backends *mine = backends_of(backend);
-    CUstream compute = mine->work.streams[CGX_STREAM_COMPUTE];
+    struct cgx_cuda_work *work = work_of(backend);
+    CUstream compute = work->streams[CGX_STREAM_COMPUTE];
     enum cgx_status status;
 
     cgx_green_begin();
-    status = cgx_cuda_work_enter(&mine->work);
+    status = cgx_cuda_work_enter(work);
     if (status != CGX_OK) {
         cgx_green_end();
         return status;
     }
-    status = CGX_CUDA_CALL(cuEventRecord, mine->work.caller, CU_STREAM_LEGACY);
+    status = CGX_CUDA_CALL(cuEventRecord, work->caller, CU_STREAM_LEGACY);
     if (status == CGX_OK)
-        status = CGX_CUDA_CALL(cuStreamWaitEvent, compute, mine->work.caller, 0);
+        status = CGX_CUDA_CALL(cuStreamWaitEvent, compute, work->caller, 0);
     if (status == CGX_OK)
         status = cgx_green_order(compute);
     for (unsigned i = 0; i < CGX_SLOTS; i++) {
-        mine->work.slots[i].pulled = false;
-        mine->work.slots[i].nborrowed = 0;
+        work->slots[i].pulled = false;
+        work->slots[i].nborrowed = 0;
     }
-    mine->work.begun = status == CGX_OK;
+    work->begun = status == CGX_OK;
     if (status != CGX_OK)
         leave_device();
     return status;
@@ -52,7 +55,7 @@ static enum cgx_status device_begin(struct cgx_backend *backend)
 
 static void device_end(struct cgx_backend *backend)
 {
-    backends_of(backend)->work.begun = false;
+    work_of(backend)->begun = false;
     leave_device();
 }
 
@@ -61,7 +64,7 @@ static void device_end(struct cgx_backend *backend)
 static enum cgx_status device_fetch(struct cgx_backend *backend, unsigned number,
                                     unsigned char *data, size_t bytes)
 {
-    struct cgx_cuda_work *work = &backends_of(backend)->work;
+    struct cgx_cuda_work *work = work_of(backend);
     struct cgx_cuda_slot *slot = &work->slots[number];
     enum cgx_status status;
 
@@ -103,7 +106,7 @@ static void queue_copy(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
 static void device_store(struct cgx_backend *backend, unsigned number, const unsigned char *data,
                          size_t bytes)
 {
-    struct cgx_cuda_work *work = &backends_of(backend)->work;
+    struct cgx_cuda_work *work = work_of(backend);
 
     if (bytes > 0)
         queue_copy(work, &work->slots[number], &(struct cgx_cuda_place){.host = data}, data, bytes);
@@ -112,7 +115,7 @@ static void device_store(struct cgx_backend *backend, unsigned number, const uns
 static void device_pull(struct cgx_backend *backend, unsigned number, unsigned peer, size_t offset,
                         const unsigned char *data, size_t bytes)
 {
-    struct cgx_cuda_work *work = &backends_of(backend)->work;
+    struct cgx_cuda_work *work = work_of(backend);
     struct cgx_cuda_slot *slot = &work->slots[number];
     struct cgx_cuda_place from;
 
@@ -126,7 +129,7 @@ static void device_pull(struct cgx_backend *backend, unsigned number, unsigned p
 static bool device_borrow(struct cgx_backend *backend, unsigned number, unsigned peer,
                           size_t offset, const unsigned char *data, size_t bytes)
 {
-    struct cgx_cuda_work *work = &backends_of(backend)->work;
+    struct cgx_cuda_work *work = work_of(backend);
     struct cgx_cuda_slot *slot = &work->slots[number];
     struct cgx_cuda_place from;
     size_t i = 0;
@@ -174,7 +177,7 @@ static enum cgx_status wait_for_slot(const struct cgx_cuda_work *work, struct cg
 
 static enum cgx_status device_wait(struct cgx_backend *backend, unsigned number)
 {
-    struct cgx_cuda_work *work = &backends_of(backend)->work;
+    struct cgx_cuda_work *work = work_of(backend);
     struct cgx_cuda_slot *slot = &work->slots[number];
     enum cgx_status status = CGX_OK;
     bool pending = false;
@@ -191,7 +194,7 @@ static enum cgx_status device_wait(struct cgx_backend *backend, unsigned number)
 
 static bool device_lost(struct cgx_backend *backend)
 {
-    struct cgx_cuda_work *work = &backends_of(backend)->work;
+    struct cgx_cuda_work *work = work_of(backend);
     bool alive = cgx_cuda_work_enter(work) == CGX_OK;
 
     if (alive) {
@@ -201,15 +204,38 @@ static bool device_lost(struct cgx_backend *backend)
     return !alive;
 }
 
+/* Copies runs, by one kernel, when the queued work is done. */
 static enum cgx_status read_runs(struct cgx_backend *backend, const struct cgx_strided *runs,
                                  unsigned char *to)
 {
-    const struct cgx_cuda_work *work = &backends_of(backend)->work;
-    enum cgx_status status = cgx_cuda_work_enter(work);
+    const struct cgx_cuda_work *work = work_of(backend);
+    const size_t shift = (uintptr_t)runs->at % WORD,
+                 words = cgx_divide_up(shift + runs->bytes, WORD);
+    struct cgx_cuda_picked *picked = work->picked;
+    struct cgx_kernel_args args = {
+        .payload = (unsigned char *)(uintptr_t)runs->at - shift,
+        .buffer = (void *)(uintptr_t)(work->picked_there + offsetof(struct cgx_cuda_picked, words)),
+        .ranges = (const void *)(uintptr_t)work->picked_there,
+        .nranges = (uint32_t)runs->count};
+    enum cgx_status status;
 
+    if (runs->count > CGX_READ_RUNS || runs->bytes > CGX_READ_BYTES)
+        return CGX_ERR_INVALID;
+    status = cgx_cuda_work_enter(work);
     if (status != CGX_OK)
         return status;
-    status = cgx_cuda_read(work, runs, to);
+    /* A range has one tile. */
+    for (size_t i = 0; i < runs->count; i++)
+        picked->ranges[i] = (struct cgx_kernel_range){.offset = i * runs->stride,
+                                                      .to = i * words * WORD,
+                                                      .words = (uint32_t)words,
+                                                      .tile = (uint32_t)i};
+    status = cgx_cuda_launch_kernel(work, work->module->ranges, args.nranges, &args);
+    if (status == CGX_OK)
+        status = CGX_CUDA_CALL(cuStreamSynchronize, work->streams[CGX_STREAM_COMPUTE]);
+    for (size_t i = 0; status == CGX_OK && i < runs->count; i++)
+        memcpy(to + i * runs->bytes, (unsigned char *)&picked->words[i * words] + shift,
+               runs->bytes);
     cgx_cuda_leave();
     return status;
 }
@@ -235,7 +261,7 @@ static enum cgx_status fetch_shown(struct cgx_backend *backend, unsigned slot,
 static enum cgx_status device_run(struct cgx_backend *backend, unsigned slot,
                                   const struct cgx_work *request)
 {
-    struct cgx_cuda_work *work = &backends_of(backend)->work;
+    struct cgx_cuda_work *work = work_of(backend);
     enum cgx_status status = cgx_cuda_work_enter(work);
     unsigned launched = 0;
 
@@ -285,23 +311,13 @@ static bool has_reserved(struct cgx_backend *backend, const struct cgx_reserved 
 {
     const struct device_reserved *mine = (const struct device_reserved *)(const void *)reserved;
 
-    return reserved->drop == drop_reserved &&
-           mine->memory->context == backends_of(backend)->work.context &&
+    return reserved->drop == drop_reserved && mine->memory->context == work_of(backend)->context &&
            cgx_exported_is_there(mine->memory);
-}
-
-/* Sets memory to zero and waits, since another backend may use it next, on streams of its own. */
-static enum cgx_status set_to_zero(const struct cgx_cuda_work *work, CUdeviceptr at, size_t bytes)
-{
-    CUstream compute = work->streams[CGX_STREAM_COMPUTE];
-    enum cgx_status status = CGX_CUDA_CALL(cuMemsetD8Async, at, 0, bytes, compute);
-
-    return status == CGX_OK ? CGX_CUDA_CALL(cuStreamSynchronize, compute) : status;
 }
 
 static bool has_room(struct cgx_backend *backend, size_t bytes)
 {
-    const struct cgx_cuda_work *work = &backends_of(backend)->work;
+    const struct cgx_cuda_work *work = work_of(backend);
     size_t reserved = atomic_load(&reserved_bytes), left = 0, all;
     enum cgx_status status = cgx_cuda_work_enter(work);
 
@@ -315,7 +331,8 @@ static bool has_room(struct cgx_backend *backend, size_t bytes)
 static enum cgx_status device_reserve(struct cgx_backend *backend, size_t bytes,
                                       struct cgx_reserved **reserved)
 {
-    const struct cgx_cuda_work *work = &backends_of(backend)->work;
+    const struct cgx_cuda_work *work = work_of(backend);
+    CUstream compute = work->streams[CGX_STREAM_COMPUTE];
     struct device_reserved *made = calloc(1, sizeof *made);
     enum cgx_status status;
 
@@ -325,11 +342,13 @@ static enum cgx_status device_reserve(struct cgx_backend *backend, size_t bytes,
     if (status != CGX_OK)
         goto free_made;
     status = cgx_exported_take(work->context, bytes, false, &made->memory);
-    if (status == CGX_OK) {
-        status = set_to_zero(work, made->memory->address, bytes);
-        if (status != CGX_OK)
-            cgx_exported_give(made->memory, true);
-    }
+    if (status == CGX_OK)
+        status = CGX_CUDA_CALL(cuMemsetD8Async, made->memory->address, 0, bytes, compute);
+    /* Another backend may use the memory next, on streams of its own. */
+    if (status == CGX_OK)
+        status = CGX_CUDA_CALL(cuStreamSynchronize, compute);
+    if (status != CGX_OK)
+        cgx_exported_give(made->memory, true);
     cgx_cuda_leave();
     if (status != CGX_OK)
         goto free_made;

@@ -15,7 +15,6 @@
 #define SHARED ((size_t)2 << 20)
 
 static struct cgx_exported *unused; /* memory that no backend has taken */
-static bool used;                   /* whether shared memory was ever taken */
 static pid_t owner; /* the process that has the memory; a forked child cannot free it */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -56,7 +55,6 @@ static struct cgx_exported *take_unused(CUcontext context, size_t bytes)
     struct cgx_exported **link = &unused, *found = NULL;
 
     pthread_mutex_lock(&lock);
-    used = true;
     while (*link) {
         struct cgx_exported *exported = *link;
         bool there = cgx_exported_is_there(exported);
@@ -156,12 +154,6 @@ static void free_unused(void)
  * program began to use before, still answers. */
 void cgx_cuda_finalize(void)
 {
-    bool had;
-
-    pthread_mutex_lock(&lock);
-    had = used;
-    pthread_mutex_unlock(&lock);
     owner = getpid();
-    if (had)
-        atexit(free_unused);
+    atexit(free_unused);
 }

@@ -1,11 +1,13 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "cuda/launch.h"
+#include "cuda/work.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "codec/encoding.h"
+#include "util/integers.h"
 
 enum cgx_status cgx_cuda_follow(const struct cgx_cuda_work *work, const struct cgx_cuda_slot *slot,
                                 enum cgx_cuda_stream stream)
@@ -31,9 +33,13 @@ enum cgx_status cgx_cuda_record(const struct cgx_cuda_work *work, struct cgx_cud
     return status;
 }
 
-static size_t sources_bytes(const struct cgx_work *request)
+enum cgx_status cgx_cuda_launch_kernel(const struct cgx_cuda_work *work, CUfunction kernel,
+                                       uint32_t blocks, struct cgx_kernel_args *args)
 {
-    return (request->nsources * sizeof(CUdeviceptr) + 15) / 16 * 16;
+    void *parameters[] = {args};
+
+    return CGX_CUDA_CALL(cuLaunchKernel, kernel, blocks, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0,
+                         work->streams[CGX_STREAM_COMPUTE], parameters, NULL);
 }
 
 static bool is_borrowed(const struct cgx_cuda_borrowed *borrowed, const unsigned char *data)
@@ -41,8 +47,11 @@ static bool is_borrowed(const struct cgx_cuda_borrowed *borrowed, const unsigned
     return data >= borrowed->data && data < borrowed->data + borrowed->bytes;
 }
 
-CUdeviceptr cgx_cuda_find(const struct cgx_cuda_slot *slot, const unsigned char *data,
-                          const struct cgx_cuda_borrowed **last)
+/* The device address of DATA, which belongs to the staging memory of SLOT: in a local peer's
+ * memory, or in the mirror. *LAST is NULL, or the borrowed memory that the last call found, which
+ * is tried first. */
+static CUdeviceptr find_data(const struct cgx_cuda_slot *slot, const unsigned char *data,
+                             const struct cgx_cuda_borrowed **last)
 {
     for (size_t i = 0; i < slot->nborrowed && !(*last && is_borrowed(*last, data)); i++)
         *last = &slot->borrowed[i];
@@ -107,8 +116,7 @@ static bool put_pieces(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *
         if (cgx_encoding_family(piece->bits) != (enum cgx_family)family)
             continue;
         if (request->operation == CGX_DECODE)
-            entry.offset =
-                cgx_cuda_find(slot, staged_of(request) + piece->offset, &borrowed) - origin;
+            entry.offset = find_data(slot, staged_of(request) + piece->offset, &borrowed) - origin;
         changed |= put_entry(table, at, &entry, sizeof entry);
         group->entries++;
         group->tiles += (uint32_t)cgx_kernel_tiles(piece);
@@ -127,12 +135,11 @@ static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table
 
     for (size_t i = 0; i < request->nsources; i++) {
         const unsigned char *data = request->sources[i];
-        CUdeviceptr address = data ? cgx_cuda_find(slot, data, &borrowed) : 0;
-        int64_t source = (int64_t)address;
+        CUdeviceptr source = data ? find_data(slot, data, &borrowed) : 0;
 
         changed |= put_entry(table, &at, &source, sizeof source);
     }
-    at = sources_bytes(request);
+    at = cgx_round_up(request->nsources * sizeof(CUdeviceptr), 16);
     for (int i = 0; i < CGX_FAMILIES; i++) {
         groups[i] = (struct group){.at = at};
         changed |= put_pieces(slot, table, &at, request, i, &groups[i]);
@@ -232,7 +239,6 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot
 {
     struct cgx_cuda_table *table = &slot->tables[request->operation];
     struct group groups[CGX_FAMILIES];
-    uint64_t tiles = 0;
     enum cgx_status status = CGX_OK, recorded;
     bool failed = slot->store_failed;
     size_t changed;
@@ -244,13 +250,8 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot
     if (failed)
         return CGX_ERR_DEVICE;
     changed = fill_table(slot, table, request, groups);
-    if (changed != 0)
-        table->uploaded = 0;
-    for (int i = 0; i < CGX_FAMILIES; i++)
-        tiles += groups[i].tiles;
-    if (tiles == 0)
-        return CGX_OK;
     if (changed != 0) {
+        table->uploaded = 0;
         status = CGX_CUDA_CALL(cuMemcpyHtoDAsync, table->device, table->host, changed,
                                work->streams[CGX_STREAM_COMPUTE]);
         if (status == CGX_OK)
@@ -268,4 +269,114 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot
     /* Also if a kernel was refused, since others are queued. */
     recorded = cgx_cuda_record(work, slot, CGX_STREAM_COMPUTE);
     return status == CGX_OK ? recorded : status;
+}
+
+/* ---- what no kernel could decode ---- */
+
+/* Copies on the kernels' stream, after the caller's queued work, and waits. The default stream is
+ * not used: if another thread captures a stream that waits for it, that would void the capture. */
+static enum cgx_status copy(const struct cgx_cuda_work *work, CUdeviceptr device, void *host,
+                            size_t bytes, bool up)
+{
+    CUstream compute = work->streams[CGX_STREAM_COMPUTE];
+    enum cgx_status status = up ? CGX_CUDA_CALL(cuMemcpyHtoDAsync, device, host, bytes, compute)
+                                : CGX_CUDA_CALL(cuMemcpyDtoHAsync, host, device, bytes, compute);
+
+    return status == CGX_OK ? CGX_CUDA_CALL(cuStreamSynchronize, compute) : status;
+}
+
+/* Fetches a piece that was pulled or borrowed and so is not in the staging memory. */
+static enum cgx_status fetch_piece(const struct cgx_cuda_work *work,
+                                   const struct cgx_cuda_slot *slot, const struct cgx_work *request,
+                                   const struct cgx_piece *piece)
+{
+    struct cgx_layout layout = cgx_piece_layout(piece->count, piece->bits, request->coding->dtype);
+    unsigned char *data = (unsigned char *)(uintptr_t)request->in + piece->offset;
+    const struct cgx_cuda_borrowed *borrowed = NULL;
+
+    return copy(work, find_data(slot, data, &borrowed), data, layout.bytes, false);
+}
+
+/* Copies HISTORY, of PIECE alone and on the host, to the device if UP, or from it. */
+static enum cgx_status copy_history(const struct cgx_cuda_work *work,
+                                    const struct cgx_work *request, const struct cgx_piece *piece,
+                                    const struct cgx_history *history, bool up)
+{
+    CUdeviceptr scales = (CUdeviceptr)(uintptr_t)(request->history.scales + piece->first);
+    CUdeviceptr fits =
+        (CUdeviceptr)(uintptr_t)(request->history.fits + piece->first / CGX_BUCKET_MOST);
+    size_t bytes = cgx_bucket_count(piece->count, CGX_BUCKET_MOST) * sizeof(float);
+    enum cgx_status status = copy(work, scales, history->scales, piece->count, up);
+
+    return status == CGX_OK ? copy(work, fits, history->fits, bytes, up) : status;
+}
+
+/* Decodes PIECE into ELEMENTS. MEMORY is for its history; NULL: none. Dithers and the history's
+ * random bits depend on the position in the buffer, so PIECE keeps its position, and both stand in
+ * for that part of the buffer and of its history. */
+static enum cgx_status decode_into(const struct cgx_cuda_work *work, const struct cgx_work *request,
+                                   const struct cgx_piece *piece, unsigned char *elements,
+                                   void *memory)
+{
+    size_t before = piece->first * cgx_dtype_size(request->coding->dtype);
+    struct cgx_work alone = *request;
+    enum cgx_status status = CGX_OK;
+    struct cgx_history history;
+
+    alone.pieces = piece;
+    alone.npieces = 1;
+    alone.out = (void *)((uintptr_t)elements - before);
+    if (memory) {
+        history = cgx_history_in(memory, piece->count, request->history.age);
+        alone.history.scales = (uint8_t *)((uintptr_t)history.scales - piece->first);
+        alone.history.fits =
+            (float *)((uintptr_t)history.fits - piece->first / CGX_BUCKET_MOST * sizeof(float));
+        status = copy_history(work, request, piece, &history, false);
+    }
+    if (status == CGX_OK)
+        status = cgx_codec_run(cgx_codec_host(), &alone);
+    if (status == CGX_OK && memory)
+        status = copy_history(work, request, piece, &history, true);
+    return status;
+}
+
+static enum cgx_status decode_piece(const struct cgx_cuda_work *work,
+                                    const struct cgx_work *request, const struct cgx_piece *piece)
+{
+    size_t size = cgx_dtype_size(request->coding->dtype), bytes = piece->count * size;
+    CUdeviceptr to = (CUdeviceptr)(uintptr_t)request->out + piece->first * size;
+    bool has_history = request->history.scales != NULL;
+    unsigned char *elements = malloc(bytes);
+    void *memory = has_history ? calloc(1, cgx_history_bytes(piece->count)) : NULL;
+    enum cgx_status status = CGX_ERR_NOMEM;
+
+    if (elements && (memory || !has_history))
+        status = decode_into(work, request, piece, elements, memory);
+    if (status == CGX_OK)
+        status = copy(work, to, elements, bytes, true);
+    free(elements);
+    free(memory);
+    return status;
+}
+
+enum cgx_status cgx_cuda_decode_on_host(struct cgx_cuda_work *work, unsigned number,
+                                        const struct cgx_work *request, unsigned launched)
+{
+    const struct cgx_cuda_slot *slot = &work->slots[number];
+    enum cgx_status status = cgx_cuda_work_enter(work);
+
+    if (status != CGX_OK)
+        return status;
+    for (size_t i = 0; status == CGX_OK && i < request->npieces; i++) {
+        const struct cgx_piece *piece = &request->pieces[i];
+
+        if (launched & 1u << cgx_encoding_family(piece->bits))
+            continue;
+        if (slot->pulled)
+            status = fetch_piece(work, slot, request, piece);
+        if (status == CGX_OK)
+            status = decode_piece(work, request, piece);
+    }
+    cgx_cuda_leave();
+    return status;
 }

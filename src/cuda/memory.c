@@ -24,34 +24,27 @@ static bool is_readable(const char *byte)
     return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1 || errno != EFAULT;
 }
 
-/* The driver's answers about an address that it knows, in the order in which query_attributes asks.
- */
-struct answers {
-    unsigned managed;
-    CUcontext context;
-    int device;
-    CUdeviceptr start;
-    size_t bytes;
-};
-enum { ATTRIBUTES = 5 };
-
-/* Queries all attributes at once or, if the driver refuses that, one by one. */
+/* Sets what POINTER says of an address that the driver knows, and *MANAGED. Queries all attributes
+ * at once or, if the driver refuses that, one by one. */
 static void query_attributes(const struct cgx_cuda *cuda, CUdeviceptr address,
-                             struct answers *answers)
+                             struct cgx_pointer *pointer, unsigned *managed)
 {
-    CUpointer_attribute attributes[ATTRIBUTES] = {
+    CUpointer_attribute attributes[] = {
         CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_CONTEXT,
         CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
         CU_POINTER_ATTRIBUTE_RANGE_SIZE};
-    void *places[ATTRIBUTES] = {&answers->managed, &answers->context, &answers->device,
-                                &answers->start, &answers->bytes};
+    void *places[] = {managed, &pointer->context, &pointer->device, &pointer->start,
+                      &pointer->bytes};
+    const unsigned count = sizeof places / sizeof *places;
+    CUresult code = cuda->cuPointerGetAttributes(count, attributes, places, address);
 
-    *answers = (struct answers){0};
-    if (cuda->cuPointerGetAttributes(ATTRIBUTES, attributes, places, address) == CUDA_SUCCESS)
-        return;
-    *answers = (struct answers){0};
-    for (int i = 0; i < ATTRIBUTES; i++)
+    if (code != CUDA_SUCCESS) {
+        *managed = 0;
+        *pointer = (struct cgx_pointer){.memory = CGX_MEMORY_HOST};
+    }
+    for (unsigned i = 0; code != CUDA_SUCCESS && i < count; i++)
         cuda->cuPointerGetAttribute(places[i], attributes[i], address);
+    pointer->known = true;
 }
 
 /* Queries the type first: most buffers are ordinary memory, for which the driver has no type, and a
@@ -59,8 +52,7 @@ static void query_attributes(const struct cgx_cuda *cuda, CUdeviceptr address,
 static struct cgx_pointer classify_pointer(const struct cgx_cuda *cuda, const void *address)
 {
     struct cgx_pointer pointer = {.memory = CGX_MEMORY_HOST};
-    struct answers answers;
-    unsigned type = 0;
+    unsigned type = 0, managed = 0;
     CUresult code = cuda->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
                                                 (CUdeviceptr)(uintptr_t)address);
 
@@ -71,17 +63,12 @@ static struct cgx_pointer classify_pointer(const struct cgx_cuda *cuda, const vo
         pointer.memory = CGX_MEMORY_DEVICE;
     if (code != CUDA_SUCCESS || type == 0)
         return pointer;
-    query_attributes(cuda, (CUdeviceptr)(uintptr_t)address, &answers);
+    query_attributes(cuda, (CUdeviceptr)(uintptr_t)address, &pointer, &managed);
     /* The type of managed memory may depend on where it is at the moment. */
-    if (answers.managed)
+    if (managed)
         pointer.memory = CGX_MEMORY_MANAGED;
     else if (type == CU_MEMORYTYPE_DEVICE)
         pointer.memory = CGX_MEMORY_DEVICE;
-    pointer.known = true;
-    pointer.device = answers.device;
-    pointer.context = answers.context;
-    pointer.start = (const char *)(uintptr_t)answers.start;
-    pointer.bytes = answers.bytes;
     return pointer;
 }
 
@@ -104,14 +91,6 @@ static bool is_mapped(const struct cgx_cuda *cuda, const char *byte)
     return code == CUDA_ERROR_INVALID_VALUE ? false : mapped != 0;
 }
 
-/* Whether the last of BYTES from FIRST on exists too, in memory without a context, which is mapped
- * by hand or from a pool. If the driver denies the first byte too, which the program uses, its
- * answers are ignored. */
-static bool ends_in_memory(const struct cgx_cuda *cuda, const char *first, size_t bytes)
-{
-    return is_mapped(cuda, first + bytes - 1) || !is_mapped(cuda, first);
-}
-
 bool cgx_cuda_reaches(const struct cgx_pointer *pointer, const void *address, size_t bytes)
 {
     const struct cgx_cuda *cuda = cgx_cuda();
@@ -124,7 +103,10 @@ bool cgx_cuda_reaches(const struct cgx_pointer *pointer, const void *address, si
     if (pointer->bytes > 0 && ((size_t)(first - pointer->start) >= pointer->bytes ||
                                bytes > pointer->bytes - (size_t)(first - pointer->start)))
         return false;
-    return !pointer->known || pointer->context || ends_in_memory(cuda, first, bytes);
+    /* Memory without a context is mapped by hand or from a pool, and may end before its range does.
+     * If the driver denies the first byte too, which the program uses, its answers are ignored. */
+    return !pointer->known || pointer->context || is_mapped(cuda, first + bytes - 1) ||
+           !is_mapped(cuda, first);
 }
 
 const char *cgx_cuda_build(void)

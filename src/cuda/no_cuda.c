@@ -3,7 +3,6 @@
 
 #include "cuda/device_backend.h"
 #include "cuda/memory.h"
-#include "cuda/peers.h"
 #include "cuda/pinned_pool.h"
 
 struct cgx_pointer cgx_cuda_pointer(const void *address)
@@ -23,14 +22,14 @@ const char *cgx_cuda_build(void)
     return "none";
 }
 
-enum cgx_status cgx_cuda_backend(struct cgx_cuda_backends **all, const struct cgx_pointer *buffer,
+enum cgx_status cgx_cuda_backend(struct cgx_cuda_work **all, const struct cgx_pointer *buffer,
                                  const struct cgx_area *area, struct cgx_backend **backend)
 {
     (void)all, (void)buffer, (void)area, (void)backend;
     return CGX_ERR_DEVICE;
 }
 
-bool cgx_cuda_backends_free(struct cgx_cuda_backends *all)
+bool cgx_cuda_backends_free(struct cgx_cuda_work *all)
 {
     (void)all;
     return true;
@@ -42,7 +41,7 @@ enum cgx_status cgx_cuda_export(struct cgx_backend *backend, struct cgx_cuda_han
     return CGX_ERR_INVALID;
 }
 
-uint64_t cgx_cuda_exported_cookie(const struct cgx_cuda_backends *all)
+uint64_t cgx_cuda_exported_cookie(const struct cgx_cuda_work *all)
 {
     (void)all;
     return 0;
@@ -56,7 +55,7 @@ enum cgx_status cgx_cuda_connect(struct cgx_backend *backend, enum cgx_pull pull
     return CGX_ERR_INVALID;
 }
 
-void cgx_cuda_disconnect(struct cgx_cuda_backends *all)
+void cgx_cuda_disconnect(struct cgx_cuda_work *all)
 {
     (void)all;
 }
@@ -73,7 +72,7 @@ bool cgx_cuda_is_device(const struct cgx_backend *backend)
     return false;
 }
 
-void cgx_cuda_withdraw(struct cgx_cuda_backends *all, uint64_t cookie)
+void cgx_cuda_withdraw(struct cgx_cuda_work *all, uint64_t cookie)
 {
     (void)all, (void)cookie;
 }

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "cuda/peers.h"
+#include "cuda/device_backend.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,6 @@ struct cgx_cuda_peers {
     unsigned count;
     struct peer {
         CUdeviceptr memory; /* memory that holds the peer's mirrors; 0: not open */
-        uint64_t cookie;    /* cookie of that memory */
         bool linked;
         void *segment;  /* the peer's segment, registered with the driver; NULL: none */
         size_t front;   /* offset of the mirror in MEMORY, or of the staging memory in SEGMENT */
@@ -25,18 +24,6 @@ struct cgx_cuda_peers {
 };
 
 /* ---- memory that local peers open ---- */
-
-/* Names the device by its bus id, since processes may see different devices or number them
- * differently. */
-static void name_device(struct cgx_cuda_handle *to)
-{
-    const struct cgx_cuda *cuda = cgx_cuda();
-    CUdevice device;
-
-    if (cuda->cuCtxGetDevice(&device) != CUDA_SUCCESS ||
-        cuda->cuDeviceGetPCIBusId(to->bus_id, sizeof to->bus_id, device) != CUDA_SUCCESS)
-        to->bus_id[0] = '\0';
-}
 
 /* Writes a cookie in front of the mirrors. A peer that opens other memory in its place finds no
  * such cookie. */
@@ -83,7 +70,10 @@ enum cgx_status cgx_cuda_export(struct cgx_backend *backend, struct cgx_cuda_han
     status = CGX_CUDA_CALL(cuIpcGetMemHandle, &handle, work->memory->address);
     if (status == CGX_OK && work->cookie == 0)
         status = mark_mirrors(work);
-    name_device(to);
+    /* Names the device by its bus id, since processes may see different devices or number them
+     * differently. */
+    if (!cgx_cuda_bus_id(to->bus_id, sizeof to->bus_id))
+        to->bus_id[0] = '\0';
     cgx_cuda_leave();
     if (status != CGX_OK)
         return CGX_ERR_DEVICE;
@@ -94,11 +84,11 @@ enum cgx_status cgx_cuda_export(struct cgx_backend *backend, struct cgx_cuda_han
     return CGX_OK;
 }
 
-uint64_t cgx_cuda_exported_cookie(const struct cgx_cuda_backends *all)
+uint64_t cgx_cuda_exported_cookie(const struct cgx_cuda_work *all)
 {
-    while (all && all->work.cookie == 0)
+    while (all && all->cookie == 0)
         all = all->next;
-    return all ? all->work.cookie : 0;
+    return all ? all->cookie : 0;
 }
 
 /* ---- opened memory of local peers ---- */
@@ -151,36 +141,25 @@ static bool has_cookie(const struct cgx_cuda_work *work, const struct cgx_cuda_p
            is_pulled(work, cookie);
 }
 
-/* Queues a kernel that copies a cookie. */
-static enum cgx_status copy_by_kernel(const struct cgx_cuda_work *work, CUdeviceptr to,
-                                      CUdeviceptr from)
-{
-    CUdeviceptr ranges = work->memory->address + RANGES;
-    const struct cgx_kernel_range range = {.words = sizeof work->cookie / sizeof(uint32_t)};
-    struct cgx_kernel_args args = {.ranges = (const void *)(uintptr_t)ranges,
-                                   .buffer = (void *)(uintptr_t)to,
-                                   .payload = (void *)(uintptr_t)from,
-                                   .nranges = 1};
-    void *parameters[] = {&args};
-    CUstream up = work->streams[CGX_STREAM_UP];
-    enum cgx_status status = CGX_CUDA_CALL(cuMemcpyHtoDAsync, ranges, &range, sizeof range, up);
-
-    if (status == CGX_OK)
-        status = CGX_CUDA_CALL(cuLaunchKernel, work->module->ranges, 1, 1, 1, CGX_KERNEL_THREADS, 1,
-                               1, 0, up, parameters, NULL);
-    return status;
-}
-
-/* Whether kernels find COOKIE at MEMORY too. Sums read linked memory in place; if only copies reach
- * the memory, by a detour, kernels would read other bytes. */
+/* Whether a kernel finds COOKIE at MEMORY too. Sums read linked memory in place; if only copies
+ * reach the memory, by a detour, kernels would read other bytes. */
 static bool is_read_by_kernels(const struct cgx_cuda_work *work, CUdeviceptr memory,
                                uint64_t cookie)
 {
-    CUdeviceptr to = work->memory->address + PULLED;
+    CUdeviceptr to = work->memory->address + PULLED, ranges = work->memory->address + RANGES;
+    CUstream up = work->streams[CGX_STREAM_UP];
+    const struct cgx_kernel_range range = {.words = sizeof cookie / sizeof(uint32_t)};
+    struct cgx_kernel_args args = {.ranges = (const void *)(uintptr_t)ranges,
+                                   .buffer = (void *)(uintptr_t)to,
+                                   .payload = (void *)(uintptr_t)memory,
+                                   .nranges = 1};
+    void *parameters[] = {&args};
 
-    return CGX_CUDA_CALL(cuMemsetD8Async, to, 0, sizeof cookie, work->streams[CGX_STREAM_UP]) ==
-               CGX_OK &&
-           copy_by_kernel(work, to, memory) == CGX_OK && is_pulled(work, cookie);
+    return CGX_CUDA_CALL(cuMemsetD8Async, to, 0, sizeof cookie, up) == CGX_OK &&
+           CGX_CUDA_CALL(cuMemcpyHtoDAsync, ranges, &range, sizeof range, up) == CGX_OK &&
+           CGX_CUDA_CALL(cuLaunchKernel, work->module->ranges, 1, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0,
+                         up, parameters, NULL) == CGX_OK &&
+           is_pulled(work, cookie);
 }
 
 /* Whether the device at BUS_ID is the current one or connected to it by NVLink, the only link with
@@ -214,8 +193,7 @@ static bool open_mirror(const struct cgx_cuda_work *work, const struct cgx_cuda_
     if (CGX_CUDA_CALL(cuIpcOpenMemHandle, &memory, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) !=
         CGX_OK)
         return false;
-    *peer = (struct peer){
-        .memory = memory, .cookie = from->cookie, .front = CGX_CUDA_MIRRORS, .bytes = from->bytes};
+    *peer = (struct peer){.memory = memory, .front = CGX_CUDA_MIRRORS, .bytes = from->bytes};
     if (!has_cookie(work, &(struct cgx_cuda_place){.device = memory}, from->cookie))
         return false;
     peer->linked = is_linked(from->bus_id) && is_read_by_kernels(work, memory, from->cookie);
@@ -285,10 +263,10 @@ enum cgx_status cgx_cuda_connect(struct cgx_backend *backend, enum cgx_pull pull
     return work->peers ? CGX_OK : opened ? CGX_ERR_NOMEM : CGX_ERR_INVALID;
 }
 
-void cgx_cuda_disconnect(struct cgx_cuda_backends *all)
+void cgx_cuda_disconnect(struct cgx_cuda_work *all)
 {
     for (; all; all = all->next)
-        cgx_cuda_work_disconnect(&all->work);
+        cgx_cuda_work_disconnect(all);
 }
 
 enum cgx_pull cgx_cuda_connection(const struct cgx_backend *backend)
@@ -320,10 +298,10 @@ bool cgx_cuda_peer_at(const struct cgx_cuda_work *work, unsigned number, size_t 
     return true;
 }
 
-void cgx_cuda_withdraw(struct cgx_cuda_backends *all, uint64_t cookie)
+void cgx_cuda_withdraw(struct cgx_cuda_work *all, uint64_t cookie)
 {
     for (; all; all = all->next) {
-        if (all->work.cookie == cookie)
-            all->work.cookie = 0;
+        if (all->cookie == cookie)
+            all->cookie = 0;
     }
 }

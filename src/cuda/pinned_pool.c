@@ -4,12 +4,14 @@
 #include "cuda/pinned_pool.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "cuda/context.h"
-#include "cuda/host_memory.h"
+#include "topo/machine.h"
 #include "util/integers.h"
+#include "util/log.h"
 #include "util/pages.h"
 
 /* Block sizes are multiples of this, so that they are whole pages and few different sizes. */
@@ -36,6 +38,106 @@ static CUdeviceptr address_of(const void *device)
     return (CUdeviceptr)(uintptr_t)device;
 }
 
+/* ---- pinning, near the device ---- */
+
+static void log_unknown(const char *bus_id)
+{
+    static atomic_bool logged;
+
+    if (!atomic_exchange(&logged, true))
+        cgx_log(CGX_LOG_DEBUG,
+                "staging memory is not bound: no NUMA node is known to be near GPU %s", bus_id);
+}
+
+static bool has_several_nodes(void)
+{
+    const struct cgx_topo *topo;
+    struct cgx_topo_machine machine;
+
+    if (cgx_topo_here(CGX_TOPO_PROCESSORS, &topo) != CGX_OK)
+        return false;
+    cgx_topo_machine(topo, &machine);
+    return machine.numa_nodes > 1;
+}
+
+/* Asks the system for memory near the device of the current context, for pages that are about to be
+ * pinned: copies across NUMA nodes take longer and slow down others. It is only a hint. Pages that
+ * were touched before, as by calls on host buffers, stay in place. If the node is full, hwloc is
+ * missing, the device's location is unknown or the system refuses, pages may be anywhere.
+ *
+ * On a machine with one NUMA node the only cost is one look at its processors (4 ms on two cores).
+ * Other machines are also searched for devices once (up to some 100 ms on large servers, in the
+ * first call that pins memory), and then each call costs a system call. */
+static void bind_numa(void *memory, size_t bytes)
+{
+    static atomic_bool refused; /* whether the system refuses all nodes alike, as in containers */
+    char bus_id[CGX_TOPO_BUS_ID_BYTES];
+    const struct cgx_topo *topo;
+    int node;
+
+    if (atomic_load(&refused) || !has_several_nodes() || !cgx_cuda_bus_id(bus_id, sizeof bus_id) ||
+        cgx_topo_here(CGX_TOPO_DEVICES, &topo) != CGX_OK)
+        return;
+    node = cgx_topo_node_near(topo, bus_id);
+    if (node == CGX_TOPO_UNKNOWN)
+        log_unknown(bus_id);
+    else if (cgx_topo_bind(memory, bytes, (unsigned)node) != CGX_OK)
+        atomic_store(&refused, true);
+}
+
+/* Whether CODE says that the driver refuses to pin. Other errors come from a broken context, or
+ * from memory that is pinned already. */
+static bool is_refusal(CUresult code)
+{
+    switch (code) {
+    case CUDA_ERROR_INVALID_VALUE:
+    case CUDA_ERROR_OUT_OF_MEMORY:
+    case CUDA_ERROR_OPERATING_SYSTEM:
+    case CUDA_ERROR_NOT_PERMITTED:
+    case CUDA_ERROR_NOT_SUPPORTED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void log_refused(CUresult code)
+{
+    static atomic_bool logged;
+    const char *name = "an error without a name";
+
+    if (atomic_exchange(&logged, true))
+        return;
+    cgx_cuda()->cuGetErrorName(code, &name);
+    cgx_log(CGX_LOG_WARN,
+            "the CUDA driver does not pin memory of this process (cuMemHostRegister: %s): sums of "
+            "buffers in GPU memory are slower; containers and virtual machines may forbid it, and "
+            "so do GPUs in confidential mode",
+            name);
+}
+
+enum cgx_status cgx_cuda_pin(void *memory, size_t bytes)
+{
+    enum cgx_status status;
+    CUresult code;
+
+    bind_numa(memory, bytes);
+    code = cgx_cuda()->cuMemHostRegister(
+        memory, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+    if (is_refusal(code))
+        log_refused(code);
+    status = cgx_cuda_status(code, "cuMemHostRegister");
+    return code == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED ? CGX_ERR_INVALID : status;
+}
+
+bool cgx_cuda_unpin(void *memory)
+{
+    CUresult code = cgx_cuda()->cuMemHostUnregister(memory);
+
+    return code == CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED ||
+           cgx_cuda_status(code, "cuMemHostUnregister") == CGX_OK;
+}
+
 /* ---- blocks; a context is current if one could be entered ---- */
 
 /* Returns CUDA_SUCCESS if BLOCK is pinned, CUDA_ERROR_INVALID_VALUE if it is not. The driver is
@@ -52,11 +154,8 @@ static CUresult query_pinned(const struct block *block)
  * it was first pinned: processes with several devices are rare, and only speed depends on it. */
 static void pin_block(const struct block *block)
 {
-    if (query_pinned(block) == CUDA_SUCCESS)
-        return;
-    cgx_cuda_bind_numa(block->memory, block->bytes);
-    cgx_cuda_status(cgx_cuda_pin(block->memory, block->bytes, CU_MEMHOSTREGISTER_DEVICEMAP),
-                    "cuMemHostRegister");
+    if (query_pinned(block) != CUDA_SUCCESS)
+        cgx_cuda_pin(block->memory, block->bytes);
 }
 
 /* Unpins and frees BLOCK. False: its pages may still be pinned, so BLOCK stays. */
@@ -70,15 +169,6 @@ static bool destroy_block(struct block *block)
 }
 
 /* ---- the list; the caller holds the lock ---- */
-
-static void unlink_block(const struct block *block)
-{
-    struct block **link = &blocks;
-
-    while (*link != block)
-        link = &(*link)->next;
-    *link = block->next;
-}
 
 static void push_block(struct block *block)
 {
@@ -166,20 +256,19 @@ enum cgx_status cgx_pinned_take(const struct cgx_pointer *where, size_t bytes, v
 
 void cgx_pinned_give(const struct cgx_pointer *where, void *memory)
 {
-    struct block *block, *excess, *next;
+    struct block **link = &blocks, *block, *excess = NULL, *next;
     bool entered;
 
     pthread_mutex_lock(&lock);
-    for (block = blocks; block->memory != memory; block = block->next)
-        ;
-    if (block->abandoned) {
-        pthread_mutex_unlock(&lock);
-        return;
+    while ((*link)->memory != memory)
+        link = &(*link)->next;
+    block = *link;
+    if (!block->abandoned) {
+        *link = block->next;
+        block->taken = false;
+        push_block(block);
+        excess = unlink_excess();
     }
-    unlink_block(block);
-    block->taken = false;
-    push_block(block);
-    excess = unlink_excess();
     pthread_mutex_unlock(&lock);
     if (!excess)
         return;

@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Host memory that replaces device memory for an MPI that cannot read device memory, and copies
- * between the two. Thread-safe. WHERE describes the device memory. Functions work in its context,
- * which they enter unless the caller has (cgx_cuda_enter). In no_cuda.c all of them fail. */
+/* Host memory for devices; memory that replaces device memory for an MPI that cannot read device
+ * memory, and copies between the two. Thread-safe. WHERE describes the device memory. Functions
+ * work in its context, which they enter unless the caller has (cgx_cuda_enter). In no_cuda.c all of
+ * them fail, but for those at the end. */
 #ifndef CGX_CUDA_PINNED_POOL_H
 #define CGX_CUDA_PINNED_POOL_H
 
@@ -45,5 +46,15 @@ enum cgx_status cgx_pinned_gather(const struct cgx_pointer *where, void *host,
 
 enum cgx_status cgx_pinned_store(const struct cgx_pointer *where, void *device, const void *host,
                                  size_t bytes);
+
+/* ---- inside: host memory that the device backend has ---- */
+
+/* Pins BYTES at MEMORY, whole pages, in the current context and for all others, near the context's
+ * device. Some containers, virtual machines and devices in confidential mode refuse this, which is
+ * logged once per process, as a warning. CGX_ERR_INVALID: it is pinned already. */
+enum cgx_status cgx_cuda_pin(void *memory, size_t bytes);
+
+/* False: the driver may still hold MEMORY's pages and would treat later memory there as pinned. */
+bool cgx_cuda_unpin(void *memory);
 
 #endif

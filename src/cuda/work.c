@@ -3,11 +3,10 @@
 
 #include "cuda/work.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/host_memory.h"
+#include "cuda/pinned_pool.h"
 #include "util/integers.h"
 #include "util/pages.h"
 
@@ -15,7 +14,6 @@
 #define STATUS_BYTES 64
 #define PAGE 4096
 #define ALIGNMENT 256 /* of tables in device memory, in bytes */
-#define WORD sizeof(uint32_t)
 
 const char cgx_cuda_backend_name[] = "cuda";
 
@@ -66,12 +64,8 @@ static enum cgx_status get_control(struct cgx_cuda_work *work)
     work->control = cgx_pages_map(work->control_bytes, -1);
     if (!work->control)
         return CGX_ERR_NOMEM;
-    if (cgx_cuda_status(
-            cgx_cuda_pin(work->control, work->control_bytes, CU_MEMHOSTREGISTER_DEVICEMAP),
-            "cuMemHostRegister") == CGX_OK) {
-        work->control_registered = true;
+    if (cgx_cuda_pin(work->control, work->control_bytes) == CGX_OK)
         return CGX_OK;
-    }
     status = CGX_CUDA_CALL(cuMemHostAlloc, &allocated, work->control_bytes,
                            CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
     if (status != CGX_OK)
@@ -107,17 +101,6 @@ static enum cgx_status create_control(struct cgx_cuda_work *work, unsigned slots
     return status;
 }
 
-static enum cgx_status create_lists(struct cgx_cuda_work *work, unsigned slots)
-{
-    for (unsigned i = 0; i < slots; i++) {
-        work->slots[i].borrowed =
-            calloc(CGX_CUDA_BORROWED * work->sources, sizeof *work->slots[i].borrowed);
-        if (!work->slots[i].borrowed)
-            return CGX_ERR_NOMEM;
-    }
-    return CGX_OK;
-}
-
 static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cgx_area *area,
                                      unsigned slots)
 {
@@ -147,89 +130,40 @@ static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cg
     return CGX_OK;
 }
 
-/* Staging memory that cannot be pinned, or that another context has pinned, can still be copied.
- * Pinning allocates the pages, so the NUMA node must be set before. */
+/* Staging memory that cannot be pinned, or that another context has pinned, can still be copied. */
 static void pin_staging(struct cgx_cuda_slot *slot, size_t bytes)
 {
-    CUresult code;
+    enum cgx_status status = cgx_cuda_pin(slot->host, cgx_round_up(bytes, PAGE));
 
-    bytes = cgx_round_up(bytes, PAGE);
-    cgx_cuda_bind_numa(slot->host, bytes);
-    code = cgx_cuda_pin(slot->host, bytes, CU_MEMHOSTREGISTER_DEVICEMAP);
-    slot->registered = cgx_cuda_status(code, "cuMemHostRegister") == CGX_OK;
-    slot->elsewhere = code == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    slot->registered = status == CGX_OK;
+    slot->elsewhere = status == CGX_ERR_INVALID;
     if (!slot->registered ||
         cgx_cuda()->cuMemHostGetDevicePointer(&slot->there, slot->host, 0) != CUDA_SUCCESS)
         slot->there = 0;
 }
 
-enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *area,
-                                     struct cgx_cuda_work *work)
+/* Creates all resources in WORK's context, which is current. */
+static enum cgx_status create_resources(struct cgx_cuda_work *work, const struct cgx_area *area)
 {
     unsigned slots = 0;
     enum cgx_status status;
 
-    memset(work, 0, sizeof *work);
-    work->context = context;
     work->table_bytes = cgx_round_up((area->sources + 1) * sizeof(CUdeviceptr), 16) +
                         cgx_round_up(area->pieces * sizeof(struct cgx_kernel_piece), STATUS_BYTES);
     work->sources = area->sources;
-    for (; slots < CGX_SLOTS && area->staging[slots]; slots++)
+    for (; slots < CGX_SLOTS && area->staging[slots]; slots++) {
         work->slots[slots].host = area->staging[slots];
-    status = create_lists(work, slots);
-    if (status == CGX_OK)
-        status = cgx_cuda_module_take(context, &work->module);
+        work->slots[slots].borrowed = work->borrowed + slots * CGX_CUDA_BORROWED * work->sources;
+    }
+    status = cgx_cuda_module_take(work->context, &work->module);
     if (status == CGX_OK)
         status = create_streams(work, slots, area->shares_processors);
     if (status == CGX_OK)
         status = create_control(work, slots);
     if (status == CGX_OK)
         status = create_memory(work, area, slots);
-    if (status != CGX_OK) {
-        cgx_cuda_work_release(work);
-        return status;
-    }
-    for (unsigned i = 0; i < slots; i++)
+    for (unsigned i = 0; status == CGX_OK && i < slots; i++)
         pin_staging(&work->slots[i], area->bytes);
-    return CGX_OK;
-}
-
-enum cgx_status cgx_cuda_launch_kernel(const struct cgx_cuda_work *work, CUfunction kernel,
-                                       uint32_t blocks, struct cgx_kernel_args *args)
-{
-    void *parameters[] = {args};
-
-    return CGX_CUDA_CALL(cuLaunchKernel, kernel, blocks, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0,
-                         work->streams[CGX_STREAM_COMPUTE], parameters, NULL);
-}
-
-enum cgx_status cgx_cuda_read(const struct cgx_cuda_work *work, const struct cgx_strided *runs,
-                              unsigned char *to)
-{
-    const size_t shift = (uintptr_t)runs->at % WORD,
-                 words = cgx_divide_up(shift + runs->bytes, WORD);
-    struct cgx_cuda_picked *picked = work->picked;
-    struct cgx_kernel_args args = {
-        .payload = (unsigned char *)(uintptr_t)runs->at - shift,
-        .buffer = (void *)(uintptr_t)(work->picked_there + offsetof(struct cgx_cuda_picked, words)),
-        .ranges = (const void *)(uintptr_t)work->picked_there,
-        .nranges = (uint32_t)runs->count};
-    enum cgx_status status;
-
-    if (runs->count > CGX_READ_RUNS || runs->bytes > CGX_READ_BYTES)
-        return CGX_ERR_INVALID;
-    /* A range has one tile. */
-    for (size_t i = 0; i < runs->count; i++)
-        picked->ranges[i] = (struct cgx_kernel_range){.offset = i * runs->stride,
-                                                      .to = i * words * WORD,
-                                                      .words = (uint32_t)words,
-                                                      .tile = (uint32_t)i};
-    status = cgx_cuda_launch_kernel(work, work->module->ranges, args.nranges, &args);
-    if (status == CGX_OK)
-        status = CGX_CUDA_CALL(cuStreamSynchronize, work->streams[CGX_STREAM_COMPUTE]);
-    for (size_t i = 0; status == CGX_OK && i < runs->count; i++)
-        memcpy(to + i * runs->bytes, (unsigned char *)&picked->words[i * words] + shift,
-               runs->bytes);
     return status;
 }
 
@@ -252,10 +186,10 @@ static bool destroy_all(struct cgx_cuda_work *work)
             unpinned &= cgx_cuda_unpin(work->slots[i].host);
     }
     cgx_exported_give(work->memory, true);
-    if (work->control_registered)
-        unpinned &= cgx_cuda_unpin(work->control);
     if (work->control_allocated)
         cuda->cuMemFreeHost(work->control);
+    else if (work->control)
+        unpinned &= cgx_cuda_unpin(work->control);
     for (int i = 0; i < CGX_STREAMS; i++) {
         if (work->streams[i])
             cuda->cuStreamDestroy(work->streams[i]);
@@ -264,7 +198,7 @@ static bool destroy_all(struct cgx_cuda_work *work)
     return unpinned;
 }
 
-bool cgx_cuda_work_release(struct cgx_cuda_work *work)
+bool cgx_cuda_work_free(struct cgx_cuda_work *work)
 {
     bool entered = cgx_cuda_work_enter(work) == CGX_OK, unpinned;
 
@@ -277,10 +211,30 @@ bool cgx_cuda_work_release(struct cgx_cuda_work *work)
     cgx_cuda_module_give(work->module, entered);
     if (entered)
         cgx_cuda_leave();
-    for (unsigned i = 0; i < CGX_SLOTS; i++)
-        free(work->slots[i].borrowed);
     if (unpinned && !work->control_allocated)
         cgx_pages_unmap(work->control, work->control_bytes);
-    memset(work, 0, sizeof *work);
+    free(work);
     return unpinned;
+}
+
+enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *area,
+                                     struct cgx_cuda_work **work)
+{
+    struct cgx_cuda_work *made = calloc(
+        1, sizeof *made + CGX_SLOTS * CGX_CUDA_BORROWED * area->sources * sizeof *made->borrowed);
+    enum cgx_status status;
+
+    if (!made)
+        return CGX_ERR_NOMEM;
+    made->context = context;
+    status = cgx_cuda_push(context);
+    if (status == CGX_OK) {
+        status = create_resources(made, area);
+        cgx_cuda_leave();
+    }
+    if (status == CGX_OK)
+        *work = made;
+    else
+        cgx_cuda_work_free(made);
+    return status;
 }

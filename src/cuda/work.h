@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The resources of a device backend in one context: streams, events, kernels, a mirror of the
- * staging memory, and tables that pass pieces to the kernels. */
+/* Inside the device backend: its resources in one context, which are streams, events, kernels, a
+ * mirror of the staging memory, and tables that pass pieces to the kernels; and how its operations
+ * are queued. */
 #ifndef CGX_CUDA_WORK_H
 #define CGX_CUDA_WORK_H
 
@@ -59,11 +60,13 @@ struct cgx_cuda_slot {
     bool pulled; /* the host never had the payload that is to be decoded */
     struct cgx_cuda_table tables[CGX_OPERATIONS];
     struct cgx_cuda_mark marks[CGX_STREAMS];
-    struct cgx_cuda_borrowed *borrowed; /* CGX_CUDA_BORROWED for each source */
+    struct cgx_cuda_borrowed *borrowed; /* room for CGX_CUDA_BORROWED of each source */
     size_t nborrowed;
 };
 
 struct cgx_cuda_work {
+    struct cgx_backend base;
+    struct cgx_cuda_work *next; /* the backend of the same staging memory in another context */
     CUcontext context;
     bool begun; /* a call has entered the context, which exists */
     size_t table_bytes, sources;
@@ -79,34 +82,29 @@ struct cgx_cuda_work {
     size_t control_bytes;
     struct cgx_cuda_picked *picked; /* behind the tables in CONTROL */
     CUdeviceptr picked_there;       /* device address of PICKED */
-    bool control_registered;        /* this backend has pinned CONTROL */
     bool control_allocated; /* the driver has allocated CONTROL, so it goes with the context */
     struct cgx_cuda_slot slots[CGX_SLOTS];
     uint64_t cookie; /* cookie of MEMORY, if other processes may open that; otherwise 0 */
-    struct cgx_cuda_peers *peers; /* local peers whose memory is open here; NULL: none */
+    struct cgx_cuda_peers *peers;        /* local peers whose memory is open here; NULL: none */
+    struct cgx_cuda_borrowed borrowed[]; /* those of all slots */
 };
 
 /* The offset of the mirrors in the memory. They are as far apart as the slots of shareable staging
  * memory. */
 #define CGX_CUDA_MIRRORS 256
 
-/* Creates all resources in the current context, CONTEXT; nothing remains on an error. */
+/* Creates a work with all its resources in CONTEXT. CGX_ERR_NOMEM, CGX_ERR_DEVICE: none. */
 enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *area,
-                                     struct cgx_cuda_work *work);
+                                     struct cgx_cuda_work **work);
+
+/* Frees WORK; local peers' memory must be closed before. False: the staging memory may still be
+ * pinned and must never be freed. */
+bool cgx_cuda_work_free(struct cgx_cuda_work *work);
 
 /* After CGX_OK the context is current; leave with cgx_cuda_leave. CGX_ERR_DEVICE: the context is
  * gone or broken. A context that a call has entered is not looked for again, but if CONTROL would
  * have gone with it: only between enter and leave is CONTROL sure to exist. */
 enum cgx_status cgx_cuda_work_enter(const struct cgx_cuda_work *work);
-
-/* Copies RUNS of a caller's buffer to TO, one behind the other, by one kernel, when the queued work
- * is done; WORK's context is current. */
-enum cgx_status cgx_cuda_read(const struct cgx_cuda_work *work, const struct cgx_strided *runs,
-                              unsigned char *to);
-
-/* Queues KERNEL with so many BLOCKS. CGX_ERR_DEVICE: the driver refuses. */
-enum cgx_status cgx_cuda_launch_kernel(const struct cgx_cuda_work *work, CUfunction kernel,
-                                       uint32_t blocks, struct cgx_kernel_args *args);
 
 /* A place in device memory or, if DEVICE is 0, in host memory. */
 struct cgx_cuda_place {
@@ -119,11 +117,43 @@ struct cgx_cuda_place {
 enum cgx_status cgx_cuda_copy(const struct cgx_cuda_work *work, CUdeviceptr to,
                               const struct cgx_cuda_place *from, size_t bytes);
 
-/* Releases all resources. Local peers' memory must be closed before. False: the staging memory may
- * still be pinned and must never be freed. */
-bool cgx_cuda_work_release(struct cgx_cuda_work *work);
+/* ---- queueing (launch.c) ---- */
 
-/* ---- memory of local peers (peers.h) ---- */
+/* Queues KERNEL with so many BLOCKS. CGX_ERR_DEVICE: the driver refuses. */
+enum cgx_status cgx_cuda_launch_kernel(const struct cgx_cuda_work *work, CUfunction kernel,
+                                       uint32_t blocks, struct cgx_kernel_args *args);
+
+/* Queues REQUEST behind what was stored on SLOT. The context must be current. *LAUNCHED has a bit
+ * for each family whose kernel was queued, also if others failed. */
+enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
+                                const struct cgx_work *request, unsigned *launched);
+
+/* Queues the kernels that encode or sum the uniform pieces of REQUEST, in TILES tiles, with ARGS.
+ * CGX_ERR_INVALID, as from the host codec: a piece cannot be encoded. */
+enum cgx_status cgx_cuda_launch_uniform(struct cgx_cuda_work *work, const struct cgx_work *request,
+                                        uint32_t tiles, struct cgx_kernel_args *args);
+
+/* Orders what is queued next on STREAM behind SLOT's work on the previous stream. */
+enum cgx_status cgx_cuda_follow(const struct cgx_cuda_work *work, const struct cgx_cuda_slot *slot,
+                                enum cgx_cuda_stream stream);
+
+/* Marks the end of SLOT's work on STREAM so far. */
+enum cgx_status cgx_cuda_record(const struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
+                                enum cgx_cuda_stream stream);
+
+/* The device address that mirrors DATA, in the staging memory of SLOT. */
+static inline CUdeviceptr cgx_cuda_mirrored(const struct cgx_cuda_slot *slot,
+                                            const unsigned char *data)
+{
+    return slot->mirror + (CUdeviceptr)(data - slot->host);
+}
+
+/* Decodes on the processor the pieces that no kernel of LAUNCHED has decoded, which must be done.
+ * Otherwise this rank alone would lack a result, and these kernels have changed the history. */
+enum cgx_status cgx_cuda_decode_on_host(struct cgx_cuda_work *work, unsigned slot,
+                                        const struct cgx_work *request, unsigned launched);
+
+/* ---- memory of local peers (peers.c) ---- */
 
 /* Closes the memory of local peers, if WORK's context still exists. */
 void cgx_cuda_work_disconnect(struct cgx_cuda_work *work);
@@ -133,23 +163,16 @@ void cgx_cuda_work_disconnect(struct cgx_cuda_work *work);
 bool cgx_cuda_peer_at(const struct cgx_cuda_work *work, unsigned number, size_t offset,
                       size_t bytes, struct cgx_cuda_place *place);
 
-/* ---- backends ---- */
+/* ---- the backend ---- */
 
-extern const struct cgx_backend_ops cgx_cuda_ops;
-extern const char cgx_cuda_backend_name[]; /* the name of device backends, and of no other */
-
-struct cgx_cuda_backends {
-    struct cgx_backend base;
-    struct cgx_cuda_work work;
-    struct cgx_cuda_backends *next;
-};
+extern const struct cgx_backend_ops cgx_cuda_ops; /* device_backend.c */
+extern const char cgx_cuda_backend_name[];        /* the name of device backends, and of no other */
 
 /* The work of BACKEND; NULL if it is no device backend. */
 static inline struct cgx_cuda_work *cgx_cuda_work_of(const struct cgx_backend *backend)
 {
-    return backend->ops->name == cgx_cuda_backend_name
-               ? &((struct cgx_cuda_backends *)(void *)backend)->work
-               : NULL;
+    return backend->ops->name == cgx_cuda_backend_name ? (struct cgx_cuda_work *)(void *)backend
+                                                       : NULL;
 }
 
 #endif

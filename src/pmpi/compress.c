@@ -6,7 +6,7 @@
 #include "coll/coll.h"
 #include "comm/decide.h"
 #include "comm/private_comm.h"
-#include "cuda/peers.h"
+#include "cuda/device_backend.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "util/trace.h"

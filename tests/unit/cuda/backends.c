@@ -10,7 +10,6 @@
 #include "cuda/device_backend.h"
 #include "cuda/driver.h"
 #include "cuda/exported.h"
-#include "cuda/peers.h"
 #include "lib/tap.h"
 #include "mpi/lib/device.h"
 
@@ -18,7 +17,7 @@ enum { BYTES = 3000, STAGING = 65536, MOST = 8 << 20 /* bytes of staging memory 
 
 /* A backend for buffers of the current context. */
 struct one {
-    struct cgx_cuda_backends *all;
+    struct cgx_cuda_work *all;
     struct cgx_backend *backend;
     unsigned char *staging;
     struct cgx_cuda_handle offer;
@@ -292,14 +291,12 @@ static void test_context_of_offer(void)
     ok(!is_same_memory(&first, &second), "what has gone with its context is not used again");
 }
 
-/* ---- what the driver has allocated, as it refuses to pin other memory, goes with the context */
-
+/* What the driver has allocated, as it refuses to pin other memory, goes with the context. */
 static void test_gone_in_call(void)
 {
-    const float elements[64] = {0};
     const struct cgx_coding coding = {.dtype = CGX_FLOAT32};
     const struct cgx_piece piece = {.count = 64, .bits = 4};
-    struct cgx_work work = {.coding = &coding, .pieces = &piece, .npieces = 1, .in = elements};
+    const struct cgx_work work = {.coding = &coding, .pieces = &piece, .npieces = 1};
     const struct cgx_backend_ops *ops;
     struct one one;
 
@@ -307,7 +304,6 @@ static void test_gone_in_call(void)
     one = create((struct cgx_area){.bytes = STAGING});
     device_fail(SOFTCUDA_PIN, 0, false);
     ops = one.backend->ops;
-    work.out = one.staging;
     if (ops->begin(one.backend) != CGX_OK ||
         ops->fetch(one.backend, 0, one.staging, STAGING) != CGX_OK)
         bail_out("the backend does not work");

@@ -163,7 +163,7 @@ int main(void)
 {
     const struct cgx_area area = {
         .staging = {staging}, .bytes = STAGING, .pieces = 2, .sources = 2};
-    struct cgx_cuda_backends *all = NULL;
+    struct cgx_cuda_work *all = NULL;
     struct cgx_pointer where;
 
     if (!device_open(0)) {

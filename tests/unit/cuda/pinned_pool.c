@@ -148,12 +148,12 @@ static void test_unpinning(void)
 
 /* ---- NUMA nodes ---- */
 
-enum { PAGE = 4096, AREA = 5 * PAGE + 100, AREA_PAGES = 6 * PAGE };
+enum { PAGE = 4096, AREA = 5 * PAGE + 100, AREA_PAGES = 6 * PAGE, BOUND = CGX_SLOTS + 1 };
 
 /* The last of so many wishes. */
 static struct {
     unsigned count;
-    unsigned char *memory[CGX_SLOTS];
+    unsigned char *memory[BOUND];
     size_t bytes;
     unsigned numa_node;
     bool pinned; /* one of them was already */
@@ -174,7 +174,7 @@ WRAPPED(enum cgx_status, cgx_topo_bind, void *memory, size_t bytes, unsigned num
 {
     if (!watches)
         return __real_cgx_topo_bind(memory, bytes, numa_node);
-    wishes.memory[wishes.count++ % CGX_SLOTS] = memory;
+    wishes.memory[wishes.count++ % BOUND] = memory;
     wishes.bytes = bytes;
     wishes.numa_node = numa_node;
     wishes.pinned = wishes.pinned || is_pinned(memory);
@@ -184,7 +184,7 @@ WRAPPED(enum cgx_status, cgx_topo_bind, void *memory, size_t bytes, unsigned num
 static void test_backend(int device, unsigned expected)
 {
     struct cgx_area area = {.bytes = AREA, .pieces = 1, .sources = 1};
-    struct cgx_cuda_backends *all = NULL;
+    struct cgx_cuda_work *all = NULL;
     struct cgx_backend *backend;
     void *buffer = device_alloc(BYTES), *memory[CGX_SLOTS];
     const struct cgx_pointer where = cgx_cuda_pointer(buffer);
@@ -197,10 +197,10 @@ static void test_backend(int device, unsigned expected)
     memset(&wishes, 0, sizeof wishes);
     if (cgx_cuda_backend(&all, &where, &area, &backend) != CGX_OK)
         bail_out("no backend");
-    ok(wishes.count == expected, "device %d: %u of the backend's slots are bound", device,
-       expected);
-    if (expected == CGX_SLOTS)
-        ok(wishes.memory[0] == memory[0] && wishes.memory[1] == memory[1] &&
+    ok(wishes.count == expected, "device %d: %u of the backend's tables and slots are bound",
+       device, expected);
+    if (expected == BOUND)
+        ok(wishes.memory[1] == memory[0] && wishes.memory[2] == memory[1] &&
                wishes.bytes == AREA_PAGES && wishes.numa_node == (unsigned)device && !wishes.pinned,
            "device %d: all of their pages, to node %d, before they are pinned", device, device);
     ok(is_pinned(memory[0]) && is_pinned(memory[1]), "device %d: slots are pinned", device);
@@ -247,7 +247,7 @@ static void test_nodes(const char *where)
         if (!device_open(device))
             bail_out("no device %d", device);
         /* The first refusal is the last wish. */
-        test_backend(device, near ? CGX_SLOTS : refuses && device == 0);
+        test_backend(device, near ? BOUND : refuses && device == 0);
         test_staged(device, near);
     }
 }
