@@ -201,14 +201,13 @@ static int weigh(struct cgx_comm *state, const struct cgx_callsite *site, struct
     for (int way = 0; way < CGX_WAYS; way++)
         seconds[way] = 1e-12 * (double)verdict.medians[way] * (double)site->key.count;
     if (state->rank == 0 && verdict.ends)
-        cgx_notice_way(state->comm, &site->key, worth->way, seconds, verdict.young);
+        cgx_notice_way(state->comm, &site->key, worth->way, seconds, worth->young > 0);
     return code;
 }
 
 int cgx_decide_way(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_way *way)
 {
     struct cgx_worth *worth = site->worth;
-    const struct cgx_worth *neighbour = NULL;
     int code = CGX_MPI_SUCCESS;
 
     site->shared.weighs = cgx_worth_is_due(worth);
@@ -217,8 +216,7 @@ int cgx_decide_way(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_w
     if (code != CGX_MPI_SUCCESS)
         return code;
     site->shared.weighs = false;
-    if (worth->longer == 0)
-        neighbour = cgx_worth_neighbour(worth, cgx_worth_class(site->key.count));
-    *way = cgx_worth_next(worth, neighbour, cgx_callsite_age(&state->step, site));
+    *way = cgx_worth_next(worth, cgx_worth_class(site->key.count),
+                          cgx_callsite_age(&state->step, site));
     return CGX_MPI_SUCCESS;
 }

@@ -56,8 +56,21 @@ void cgx_worth_begin_exact(struct cgx_worth *worth)
     make_room(&worth->times[CGX_WAY_EXACT]);
 }
 
-static void begin_class(struct cgx_worth *worth, const struct cgx_worth *neighbour)
+/* The nearest settled class next to WORTH's; NULL if there is none. */
+static const struct cgx_worth *neighbour_of(const struct cgx_worth *worth, unsigned class)
 {
+    for (unsigned i = 1; i <= 2; i++) {
+        if (class >= i && (worth - i)->longer > LEAST_WAIT)
+            return worth - i;
+        if (class + i < CGX_WORTH_CLASSES && (worth + i)->longer > LEAST_WAIT)
+            return worth + i;
+    }
+    return NULL;
+}
+
+static void begin_class(struct cgx_worth *worth, unsigned class)
+{
+    const struct cgx_worth *neighbour = neighbour_of(worth, class);
     const uint32_t exact = worth->times[CGX_WAY_EXACT].count;
 
     worth->longer = LEAST_WAIT;
@@ -69,13 +82,12 @@ static void begin_class(struct cgx_worth *worth, const struct cgx_worth *neighbo
     }
 }
 
-enum cgx_way cgx_worth_next(struct cgx_worth *worth, const struct cgx_worth *neighbour,
-                            uint32_t age)
+enum cgx_way cgx_worth_next(struct cgx_worth *worth, unsigned class, uint32_t age)
 {
     enum cgx_way way;
 
     if (worth->longer == 0)
-        begin_class(worth, neighbour);
+        begin_class(worth, class);
     if (!worth->tries && worth->wait == 0) {
         worth->tries = true;
         worth->steady = 0;
@@ -84,7 +96,6 @@ enum cgx_way cgx_worth_next(struct cgx_worth *worth, const struct cgx_worth *nei
     way = worth->tries ? other_way(worth->way) : worth->way;
     make_room(&worth->times[way]);
     worth->young = way == CGX_WAY_COMPRESSED && age < CGX_STEP_YOUNG ? CGX_STEP_YOUNG - age : 0;
-    worth->unmeasured = !worth->tries && worth->young > 0;
     if (worth->tries)
         worth->steady += worth->young == 0;
     else
@@ -98,7 +109,8 @@ void cgx_worth_took(struct cgx_worth *worth, enum cgx_way way, uint64_t elements
     struct cgx_times *times = &worth->times[way];
     const double each = nanoseconds > 0 ? 1e3 * (double)nanoseconds / (double)elements : 0;
 
-    if (times->count > 0 && !worth->unmeasured)
+    /* Young sums that belong to no try are not measured. */
+    if (times->count > 0 && (worth->tries || worth->young == 0))
         times->last[(times->count - 1) % CGX_TIMES] =
             each < CGX_TIME_UNKNOWN - 1 ? (int32_t)each : CGX_TIME_UNKNOWN - 1;
 }
@@ -114,11 +126,9 @@ void cgx_worth_vote(const struct cgx_worth *worth, int32_t words[CGX_WORTH_WORDS
 
 static int compare_times(const void *a, const void *b)
 {
-    int32_t x, y;
+    const int32_t *x = a, *y = b;
 
-    memcpy(&x, a, sizeof x);
-    memcpy(&y, b, sizeof y);
-    return (x > y) - (x < y);
+    return (*x > *y) - (*x < *y);
 }
 
 struct summary {
@@ -176,7 +186,7 @@ struct cgx_verdict cgx_worth_judge(struct cgx_worth *worth, const int32_t words[
                            : count == 2       ? LONGER_2
                            : worth->young > 0 ? LONGER_YOUNG
                                               : LONGER_1;
-    struct cgx_verdict verdict = {.ends = worth->steady >= ENOUGH, .young = worth->young > 0};
+    struct cgx_verdict verdict = {.ends = worth->steady >= ENOUGH};
 
     verdict.medians[worth->way] = now.median;
     verdict.medians[trial] = tried.median;
@@ -209,15 +219,4 @@ unsigned cgx_worth_class(uint64_t elements)
     while (elements >> octave > 511 && octave < CGX_WORTH_CLASSES / 2 - 1)
         octave++;
     return 2 * octave + (elements >> octave >= 384);
-}
-
-const struct cgx_worth *cgx_worth_neighbour(const struct cgx_worth *worth, unsigned class)
-{
-    for (unsigned i = 1; i <= 2; i++) {
-        if (class >= i && (worth - i)->longer > LEAST_WAIT)
-            return worth - i;
-        if (class + i < CGX_WORTH_CLASSES && (worth + i)->longer > LEAST_WAIT)
-            return worth + i;
-    }
-    return NULL;
 }

@@ -27,7 +27,6 @@ struct cgx_times {
 struct cgx_worth {
     enum cgx_way way;
     bool tries;
-    bool unmeasured; /* the last sum was young and belonged to no try */
     uint32_t wait;   /* number of sums until the next try */
     uint32_t longer; /* the least wait after that one; 0: no sum yet */
     uint32_t young;  /* how much younger than CGX_STEP_YOUNG the last sum was */
@@ -40,11 +39,10 @@ struct cgx_worth {
 /* Whether ranks compare times before the next sum. */
 bool cgx_worth_is_due(const struct cgx_worth *worth);
 
-/* Chooses the way of the next sum. AGE is that of its compressed form (step_size.h). NEIGHBOUR is
- * what is known of sums of nearly the same size (NULL: nothing), which holds for the first sums of
- * this size. Without times of exact sums the first four are exact. */
-enum cgx_way cgx_worth_next(struct cgx_worth *worth, const struct cgx_worth *neighbour,
-                            uint32_t age);
+/* Chooses the way of the next sum. AGE is that of its compressed form (step_size.h). WORTH is that
+ * of CLASS in an array of CGX_WORTH_CLASSES: what is known of the nearest class, up to an octave
+ * away, holds for the first sums. Without times of exact sums the first four are exact. */
+enum cgx_way cgx_worth_next(struct cgx_worth *worth, unsigned class, uint32_t age);
 
 /* Makes room for the time of an exact sum, before it, if its site may be compressed later. */
 void cgx_worth_begin_exact(struct cgx_worth *worth);
@@ -63,7 +61,6 @@ void cgx_worth_vote(const struct cgx_worth *worth, int32_t words[CGX_WORTH_WORDS
 struct cgx_verdict {
     bool ends;
     bool changes; /* the sums that follow are formed in the other way */
-    bool young;   /* the sums of the try were young */
     uint64_t medians[CGX_WAYS];
 };
 
@@ -77,9 +74,5 @@ struct cgx_verdict cgx_worth_judge(struct cgx_worth *worth, const int32_t words[
 #define CGX_WORTH_CLASSES 82
 
 unsigned cgx_worth_class(uint64_t elements);
-
-/* Among the classes next to WORTH, which is that of CLASS in an array of CGX_WORTH_CLASSES, up to
- * an octave away, the nearest that is settled; NULL if there is none. */
-const struct cgx_worth *cgx_worth_neighbour(const struct cgx_worth *worth, unsigned class);
 
 #endif

@@ -10,12 +10,12 @@
 
 #include "lib/tap.h"
 
-enum { RANKS = 3, ELEMENTS = 1000000, MICROSECOND = 1000 };
+enum { RANKS = 3, CLASS = 2, ELEMENTS = 1000000, MICROSECOND = 1000 };
 
-/* Ranks with times of their own, what their sums take in each way, in microseconds, and how they
- * went. */
+/* Ranks with times of their own, of CLASS and its neighbours, what their sums take in each way, in
+ * microseconds, and how they went. */
 struct run {
-    struct cgx_worth ranks[RANKS];
+    struct cgx_worth ranks[RANKS][2 * CLASS + 1];
     double took[CGX_WAYS];
     uint32_t age;
     unsigned sums, comparisons, changes, of[CGX_WAYS];
@@ -37,32 +37,32 @@ static void compare_times(struct run *run)
     struct cgx_verdict verdict;
 
     for (unsigned r = 0; r < RANKS; r++) {
-        cgx_worth_vote(&run->ranks[r], words);
+        cgx_worth_vote(&run->ranks[r][CLASS], words);
         for (unsigned i = 0; i < CGX_WORTH_WORDS; i++)
             least[i] = r == 0 || words[i] < least[i] ? words[i] : least[i];
     }
     for (unsigned r = 0; r < RANKS; r++)
-        verdict = cgx_worth_judge(&run->ranks[r], least);
+        verdict = cgx_worth_judge(&run->ranks[r][CLASS], least);
     run->comparisons++;
     run->changes += verdict.changes;
 }
 
 /* A sum to which all ranks but one come early, in turn, with NOISE. */
-static enum cgx_way sum(struct run *run, const struct cgx_worth *neighbour, double noise)
+static enum cgx_way sum(struct run *run, double noise)
 {
     enum cgx_way way = CGX_WAY_EXACT, other;
     double microseconds;
 
-    if (cgx_worth_is_due(&run->ranks[0]))
+    if (cgx_worth_is_due(&run->ranks[0][CLASS]))
         compare_times(run);
     for (unsigned r = 0; r < RANKS; r++) {
-        other = cgx_worth_next(&run->ranks[r], neighbour, run->age);
+        other = cgx_worth_next(&run->ranks[r][CLASS], CLASS, run->age);
         run->differ = run->differ || (r > 0 && other != way);
         way = other;
     }
     microseconds = run->took[way] * (1 + noise * drawn());
     for (unsigned r = 0; r < RANKS; r++)
-        cgx_worth_took(&run->ranks[r], way, ELEMENTS,
+        cgx_worth_took(&run->ranks[r][CLASS], way, ELEMENTS,
                        (int64_t)(MICROSECOND * (microseconds + (run->sums % RANKS != r) * 5e4)));
     run->age += way == CGX_WAY_COMPRESSED || run->age > 0;
     run->seconds += 1e-6 * microseconds;
@@ -77,8 +77,9 @@ static struct run begin(double exact, double compressed)
 
     for (unsigned i = 0; i < 8; i++)
         for (unsigned r = 0; r < RANKS; r++) {
-            cgx_worth_begin_exact(&run.ranks[r]);
-            cgx_worth_took(&run.ranks[r], CGX_WAY_EXACT, ELEMENTS, (int64_t)(MICROSECOND * exact));
+            cgx_worth_begin_exact(&run.ranks[r][CLASS]);
+            cgx_worth_took(&run.ranks[r][CLASS], CGX_WAY_EXACT, ELEMENTS,
+                           (int64_t)(MICROSECOND * exact));
         }
     return run;
 }
@@ -88,7 +89,7 @@ static struct run go(double exact, double compressed, unsigned sums, double nois
     struct run run = begin(exact, compressed);
 
     while (run.sums < sums)
-        sum(&run, NULL, noise);
+        sum(&run, noise);
     return run;
 }
 
@@ -102,18 +103,20 @@ static void test_ends(void)
        "what is ten times as slow is tried for single sums: %u of 1000",
        run.of[CGX_WAY_COMPRESSED]);
     run = go(100, 110, 1000, 0);
-    ok(run.ranks[0].way == CGX_WAY_EXACT && run.changes == 0 && run.of[CGX_WAY_COMPRESSED] < 80,
+    ok(run.ranks[0][CLASS].way == CGX_WAY_EXACT && run.changes == 0 &&
+           run.of[CGX_WAY_COMPRESSED] < 80,
        "what is slower by a tenth is left after young sums and a few tries");
     run = go(100, 90, 1000, 0);
-    ok(run.ranks[0].way == CGX_WAY_COMPRESSED && run.changes == 1 && run.of[CGX_WAY_EXACT] < 20,
+    ok(run.ranks[0][CLASS].way == CGX_WAY_COMPRESSED && run.changes == 1 &&
+           run.of[CGX_WAY_EXACT] < 20,
        "what is faster by a tenth stays, and exact sums are tried: %u", run.of[CGX_WAY_EXACT]);
     run = go(100, 30, 1000, 0);
     ok(run.changes == 1 && run.of[CGX_WAY_EXACT] <= 4, "much slower exact sums for single sums");
     run = go(100, 99, 1000, 0);
-    ok(run.ranks[0].way == CGX_WAY_EXACT && run.changes == 0,
+    ok(run.ranks[0][CLASS].way == CGX_WAY_EXACT && run.changes == 0,
        "without a difference they are exact");
     run = go(3e7, 6e7, 100, 0);
-    ok(run.changes == 0 && run.ranks[0].way == CGX_WAY_EXACT, "minutes are compared too");
+    ok(run.changes == 0 && run.ranks[0][CLASS].way == CGX_WAY_EXACT, "minutes are compared too");
 }
 
 static void test_young(void)
@@ -121,21 +124,21 @@ static void test_young(void)
     struct run run = begin(100, 250);
 
     for (unsigned i = 0; i < 7; i++)
-        sum(&run, NULL, 0);
+        sum(&run, 0);
     ok(run.of[CGX_WAY_COMPRESSED] == 7, "the youngest sums may take longer");
     run.took[CGX_WAY_COMPRESSED] = 50;
-    while (run.ranks[0].tries)
-        sum(&run, NULL, 0);
-    ok(run.age >= CGX_STEP_YOUNG && run.ranks[0].way == CGX_WAY_COMPRESSED,
+    while (run.ranks[0][CLASS].tries)
+        sum(&run, 0);
+    ok(run.age >= CGX_STEP_YOUNG && run.ranks[0][CLASS].way == CGX_WAY_COMPRESSED,
        "and are judged when they are not young any more");
     run.age = 1;
     run.took[CGX_WAY_COMPRESSED] = 200;
     for (unsigned i = 0; i < 40; i++)
-        sum(&run, NULL, 0);
+        sum(&run, 0);
     run.took[CGX_WAY_COMPRESSED] = 50;
     for (unsigned i = 0; i < 100; i++)
-        sum(&run, NULL, 0);
-    ok(run.changes == 1 && run.ranks[0].way == CGX_WAY_COMPRESSED,
+        sum(&run, 0);
+    ok(run.changes == 1 && run.ranks[0][CLASS].way == CGX_WAY_COMPRESSED,
        "young sums of another site do not count against those of all");
 }
 
@@ -145,13 +148,13 @@ static void test_change(void)
 
     run.took[CGX_WAY_EXACT] = 1000;
     for (unsigned i = 0; i < 1000; i++)
-        sum(&run, NULL, 0);
-    ok(run.changes == 1 && run.ranks[0].way == CGX_WAY_COMPRESSED,
+        sum(&run, 0);
+    ok(run.changes == 1 && run.ranks[0][CLASS].way == CGX_WAY_COMPRESSED,
        "a network that becomes slow is found within 1000 sums");
     run.took[CGX_WAY_EXACT] = 100;
     for (unsigned i = 0; i < 1000; i++)
-        sum(&run, NULL, 0);
-    ok(run.changes == 2 && run.ranks[0].way == CGX_WAY_EXACT, "and one that becomes fast");
+        sum(&run, 0);
+    ok(run.changes == 2 && run.ranks[0][CLASS].way == CGX_WAY_EXACT, "and one that becomes fast");
 }
 
 static void test_busy(void)
@@ -182,20 +185,23 @@ static void test_first(void)
     struct run run = {.took = {100, 50}, .age = CGX_STEP_YOUNG};
     struct run other = go(100, 1000, 10, 0);
     struct cgx_worth of[CGX_WORTH_CLASSES] = {{.wait = 0}};
+    const unsigned classes[] = {40, 43, 39, 0, CGX_WORTH_CLASSES - 1};
 
     for (unsigned i = 0; i < 5; i++)
-        sum(&run, NULL, 0);
+        sum(&run, 0);
     ok(run.of[CGX_WAY_EXACT] == 4 && run.of[CGX_WAY_COMPRESSED] == 1,
        "without times of exact sums the first four are exact");
-    ok(!cgx_worth_neighbour(&of[40], 40), "at first no sums are known");
-    of[42] = other.ranks[0];
-    ok(cgx_worth_neighbour(&of[40], 40) == &of[42] && cgx_worth_neighbour(&of[43], 43) == &of[42] &&
-           !cgx_worth_neighbour(&of[39], 39) && !cgx_worth_neighbour(&of[0], 0) &&
-           !cgx_worth_neighbour(&of[CGX_WORTH_CLASSES - 1], CGX_WORTH_CLASSES - 1),
-       "then those of up to twice the size");
+    of[42] = other.ranks[0][CLASS];
+    for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++)
+        cgx_worth_next(&of[classes[i]], classes[i], CGX_STEP_YOUNG);
+    ok(of[40].wait == 63 && of[43].wait == 63 && of[39].wait == 3 && of[0].wait == 3 &&
+           of[CGX_WORTH_CLASSES - 1].wait == 3,
+       "but where sums of up to twice the size are known");
     run = (struct run){.took = {100, 1000}};
+    for (unsigned r = 0; r < RANKS; r++)
+        run.ranks[r][2 * CLASS] = other.ranks[0][CLASS];
     for (unsigned i = 0; i < 64; i++)
-        sum(&run, &of[42], 0);
+        sum(&run, 0);
     ok(run.of[CGX_WAY_COMPRESSED] == 0, "what holds for them holds for the first sums");
     ok(cgx_worth_class(0) == 0 && cgx_worth_class(383) == 0 && cgx_worth_class(384) == 1 &&
            cgx_worth_class(512) == 2 && cgx_worth_class(1 << 20) == 24 &&
@@ -207,11 +213,11 @@ static void test_first(void)
 static void test_unknown(void)
 {
     struct run run = begin(100, 50);
-    struct cgx_worth *worth = &run.ranks[0];
+    struct cgx_worth *worth = &run.ranks[0][CLASS];
     int32_t words[CGX_WORTH_WORDS];
 
     for (unsigned i = 0; i < 4; i++)
-        cgx_worth_next(worth, NULL, CGX_STEP_YOUNG);
+        cgx_worth_next(worth, CLASS, CGX_STEP_YOUNG);
     cgx_worth_vote(worth, words);
     ok(words[CGX_TIMES] == CGX_TIME_UNKNOWN, "a sum that failed has no time");
     ok(cgx_worth_judge(worth, words).ends && worth->way == CGX_WAY_EXACT && worth->wait == 64,
@@ -228,11 +234,11 @@ static void test_stopped(void)
 {
     struct run run = go(100, 50, 500, 0);
 
-    run.took[run.ranks[0].way] = 6e7;
-    sum(&run, NULL, 0);
+    run.took[run.ranks[0][CLASS].way] = 6e7;
+    sum(&run, 0);
     run.took[CGX_WAY_COMPRESSED] = 50;
     for (unsigned i = 0; i < 1000; i++)
-        sum(&run, NULL, 0);
+        sum(&run, 0);
     ok(run.changes == 1, "a rank that is stopped for a minute changes nothing");
 }
 
