@@ -210,7 +210,7 @@ struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx
             return &table->once;
     }
     if (key->position != CGX_POSITION_NONE) {
-        site = place_of(table, key->position, cgx_recurrence_generation(state->stream.recurrence));
+        site = place_of(table, key->position, state->stream.recurrence->pattern.generation);
         is_new = !is_site(site, key);
     } else {
         site = unplaced_of(table, key, &is_new);
@@ -233,7 +233,7 @@ struct cgx_callsite *cgx_callsites_expected(const struct cgx_comm *state,
     struct cgx_callsites *table = state->callsites;
     struct cgx_callsite *site = &table->placed[key->position];
 
-    return table->generation == cgx_recurrence_generation(state->stream.recurrence) &&
+    return table->generation == state->stream.recurrence->pattern.generation &&
                    is_site(site, key) && site->hints == state->terms.taken &&
                    site->shared.state == CGX_SITE_COMPRESSED && site->shared.steady
                ? site
@@ -290,7 +290,7 @@ void cgx_callsites_add_step(const struct cgx_comm *state, struct cgx_needs *need
 {
     const struct cgx_recurrence *recurrence = state->stream.recurrence;
 
-    for (size_t i = 0; i < cgx_recurrence_period(recurrence); i++) {
+    for (size_t i = 0; i < recurrence->pattern.length; i++) {
         struct cgx_callsite site = {.key = cgx_recurrence_expects(recurrence, i)};
 
         evaluate_override(state, &site);

@@ -20,7 +20,8 @@ static void catch_up(struct cgx_comm *state)
     struct cgx_recurrence *recurrence = state->stream.recurrence;
 
     for (unsigned i = 0; i <= first->sums && !first->missed; i++) {
-        cgx_recurrence_add_small(recurrence, first->small[i], first->ignored[i]);
+        recurrence->log.ignored += first->ignored[i];
+        cgx_sum_log_add_small(&recurrence->log, first->small[i]);
         cgx_recurrence_wait(recurrence, first->pauses[i]);
         if (i < first->sums)
             cgx_recurrence_next(recurrence, first->keys[i].count, first->keys[i].type);
@@ -56,7 +57,7 @@ static void warn_of_step(struct cgx_comm *state)
     cgx_log(
         CGX_LOG_WARN,
         "step=%zu was set, but large sums repeat themselves after %zu: set step=%zu, or remove it",
-        cgx_recurrence_step(state->stream.recurrence), length, length);
+        state->stream.recurrence->step, length, length);
 }
 
 /* Rank 0 says what would decide whether the sums are of steps. */
@@ -111,15 +112,13 @@ bool cgx_tables_take_first(struct cgx_comm *state, uint64_t count, unsigned type
 
 bool cgx_tables_make(struct cgx_comm *state)
 {
-    const struct cgx_settings *settings = cgx_config();
-
     if (!state->callsites)
         state->callsites = cgx_callsites_create();
     if (!state->callsites)
         return false;
     if (!state->stream.recurrence)
-        state->stream.recurrence = cgx_recurrence_create(&(struct cgx_recurrence_rule){
-            .warmup = settings->warmup, .minimal_size = settings->minimal_size});
+        state->stream.recurrence =
+            cgx_recurrence_create(cgx_config()->warmup, cgx_config()->minimal_size);
     return state->stream.recurrence != NULL;
 }
 

@@ -135,8 +135,9 @@ void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurr
     unsigned long long before = 0;
 
     pthread_mutex_lock(&lock);
-    stats->evidence = cgx_recurrence_evidence(recurrence, &stats->established);
-    stats->step = cgx_recurrence_period(recurrence);
+    stats->evidence = recurrence->evidence;
+    stats->established = recurrence->established;
+    stats->step = recurrence->pattern.length;
     if (begins_step || stats->step == 0)
         before = all_steps++;
     pthread_mutex_unlock(&lock);

@@ -72,7 +72,7 @@ static void put_communicator(struct cgx_json *json, const struct cgx_stats *stat
     cgx_json_string(json, "name", stats->name);
     cgx_json_count(json, "ranks", (uint64_t)stats->size);
     cgx_json_begin(json, "step", '{');
-    cgx_json_string(json, "evidence", cgx_evidence_name(stats->evidence));
+    cgx_json_string(json, "evidence", cgx_evidence_names[stats->evidence]);
     cgx_json_count(json, "after", stats->established);
     cgx_json_count(json, "calls", stats->step);
     cgx_json_close(json, '}');

@@ -127,13 +127,13 @@ static int serve_site(struct cgx_record *record, struct cgx_comm *state, struct 
 
 static void log_established(struct cgx_comm *state)
 {
-    uint64_t sums;
-    enum cgx_evidence evidence = cgx_recurrence_evidence(state->stream.recurrence, &sums);
+    const struct cgx_recurrence *recurrence = state->stream.recurrence;
 
     state->established = true;
     if (state->rank == 0)
         cgx_log(CGX_LOG_DEBUG, "%d ranks: steps detected after %llu large sums (%s)", state->size,
-                (unsigned long long)sums, cgx_evidence_name(evidence));
+                (unsigned long long)recurrence->established,
+                cgx_evidence_names[recurrence->evidence]);
 }
 
 /* Records a small sum: these distinguish biases between layers from fused buffers. Sums before the
@@ -245,7 +245,7 @@ static int reduce_call(struct cgx_record *record, struct cgx_comm **state)
     if (comm->stats)
         cgx_stats_step(comm->stats, comm->stream.recurrence, occurrence.begins_step);
     if (occurrence.begins_step)
-        cgx_callsite_begin_step(&comm->step, cgx_recurrence_generation(comm->stream.recurrence));
+        cgx_callsite_begin_step(&comm->step, comm->stream.recurrence->pattern.generation);
     if (!cgx_tables_serve(count))
         return cgx_exact(record, CGX_REASON_SMALL);
     site = find_expected(comm, request, &occurrence);

@@ -180,7 +180,7 @@ int cgx_look_exact(struct cgx_record *record, struct cgx_comm *state, enum cgx_r
 
     input.size = 0;
     if (site->window.looks == 0)
-        site->window.told = cgx_recurrence_step(state->stream.recurrence) > 0;
+        site->window.told = state->stream.recurrence->step > 0;
     cgx_float_enter(&caller);
     if (can && in_place) /* the sum overwrites the input */
         see_input(&own, &input);

@@ -10,16 +10,11 @@
 #include "util/hash.h"
 #include "util/integers.h"
 
-const char *cgx_evidence_name(enum cgx_evidence evidence)
-{
-    static const char *const names[] = {
-        [CGX_EVIDENCE_NONE] = "nothing yet", [CGX_EVIDENCE_USER] = "the user",
-        [CGX_EVIDENCE_PAUSES] = "pauses",    [CGX_EVIDENCE_RESULTS] = "results",
-        [CGX_EVIDENCE_PERIOD] = "a period",
-    };
-
-    return names[evidence];
-}
+const char *const cgx_evidence_names[] = {
+    [CGX_EVIDENCE_NONE] = "nothing yet", [CGX_EVIDENCE_USER] = "the user",
+    [CGX_EVIDENCE_PAUSES] = "pauses",    [CGX_EVIDENCE_RESULTS] = "results",
+    [CGX_EVIDENCE_PERIOD] = "a period",
+};
 
 /* ---- pauses ---- */
 

@@ -20,14 +20,7 @@ enum cgx_evidence {
     CGX_EVIDENCE_PERIOD,  /* a period that is no layer's */
 };
 
-/* The name of EVIDENCE for people: "nothing yet", "a period", ... */
-const char *cgx_evidence_name(enum cgx_evidence evidence);
-
-struct cgx_recurrence_rule {
-    unsigned warmup; /* CGX_WARMUP: repeats of a period, at least 2; 0: every sum recurs at once */
-    uint64_t minimal_size; /* elements; smaller sums never recur and only indicate structure */
-    size_t step; /* set by the user, in large sums, up to CGX_STEP_LONGEST; 0: to be found */
-};
+extern const char *const cgx_evidence_names[]; /* for people: "nothing yet", "a period", ... */
 
 /* ---- pauses ----
  *

@@ -30,17 +30,16 @@
 
 _Static_assert(sizeof(struct cgx_recurrence) <= 256 * 1024, "a communicator's memory");
 
-struct cgx_recurrence *cgx_recurrence_create(const struct cgx_recurrence_rule *rule)
+struct cgx_recurrence *cgx_recurrence_create(unsigned warmup, uint64_t minimal_size)
 {
     struct cgx_recurrence *recurrence = cgx_sparse_map(sizeof *recurrence);
 
     if (!recurrence)
         return NULL;
-    recurrence->rule = *rule;
-    if (rule->warmup == 0)
+    recurrence->warmup = (unsigned)cgx_larger(warmup, 2);
+    recurrence->minimal_size = minimal_size;
+    if (warmup == 0)
         recurrence->evidence = CGX_EVIDENCE_USER;
-    if (rule->warmup < 2)
-        recurrence->rule.warmup = 2;
     return recurrence;
 }
 
@@ -61,7 +60,7 @@ static bool follow_paced(struct cgx_recurrence *recurrence, unsigned warmup)
     struct cgx_pattern *pattern = &recurrence->pattern;
     struct cgx_period period;
 
-    if (recurrence->rule.step > 0 || recurrence->paced == 0 ||
+    if (recurrence->step > 0 || recurrence->paced == 0 ||
         (pattern->tellable && pattern->length >= recurrence->paced))
         return false;
     period = cgx_period_set(&recurrence->log, recurrence->paced, warmup);
@@ -77,23 +76,22 @@ static bool follow_paced(struct cgx_recurrence *recurrence, unsigned warmup)
 
 static void search_steps(struct cgx_recurrence *recurrence)
 {
-    const struct cgx_recurrence_rule *rule = &recurrence->rule;
     struct cgx_sum_log *log = &recurrence->log;
     struct cgx_pattern *pattern = &recurrence->pattern;
-    unsigned warmup = recurrence->evidence ? 0 : rule->warmup;
+    const size_t step = recurrence->step;
+    unsigned warmup = recurrence->evidence ? 0 : recurrence->warmup;
     struct cgx_period period;
 
-    if (follow_paced(recurrence, warmup) || (recurrence->has_variable_size && rule->step == 0))
+    if (follow_paced(recurrence, warmup) || (recurrence->has_variable_size && step == 0))
         return;
-    period =
-        rule->step > 0 ? cgx_period_set(log, rule->step, warmup) : cgx_period_find(log, warmup);
+    period = step > 0 ? cgx_period_set(log, step, warmup) : cgx_period_find(log, warmup);
     if (period.length == 0)
         return;
     if (!recurrence->evidence)
         establish_steps(recurrence, CGX_EVIDENCE_PERIOD);
     else if (pattern->length > 0 && !cgx_pattern_gives_way(pattern, log, &period))
         return;
-    if (rule->step > 0)
+    if (step > 0)
         period.firm = period.tellable = true;
     cgx_pattern_adopt(pattern, log, &period);
 }
@@ -237,7 +235,7 @@ struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uin
                                           unsigned type)
 {
     const uint64_t key = cgx_callsite_word(count, type);
-    const bool large = count >= recurrence->rule.minimal_size;
+    const bool large = count >= recurrence->minimal_size;
 
     if (count < CGX_RECURRENCE_LEAST) {
         recurrence->log.ignored += count;
@@ -252,20 +250,13 @@ struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uin
     return (struct cgx_occurrence){.position = CGX_POSITION_NONE};
 }
 
-void cgx_recurrence_add_small(struct cgx_recurrence *recurrence, uint64_t elements,
-                              uint64_t ignored)
-{
-    recurrence->log.ignored += ignored;
-    cgx_sum_log_add_small(&recurrence->log, elements);
-}
-
 void cgx_recurrence_set_step(struct cgx_recurrence *recurrence, size_t step)
 {
-    if (step == recurrence->rule.step)
+    if (step == recurrence->step)
         return;
     learn_expected(recurrence);
     recurrence->expected.rest = 0;
-    recurrence->rule.step = step;
+    recurrence->step = step;
     if (recurrence->pattern.length > 0)
         recurrence->pattern.generation++;
     cgx_pattern_drop(&recurrence->pattern, &recurrence->log);
@@ -288,7 +279,7 @@ bool cgx_recurrence_needs_pauses(const struct cgx_recurrence *recurrence)
 {
     const struct cgx_pattern *pattern = &recurrence->pattern;
 
-    return recurrence->evidence != CGX_EVIDENCE_USER && recurrence->rule.step == 0 &&
+    return recurrence->evidence != CGX_EVIDENCE_USER && recurrence->step == 0 &&
            (pattern->length == 0 || !pattern->tellable ||
             (pattern->length == recurrence->paced && !pattern->firm));
 }
@@ -340,7 +331,7 @@ bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, const struct c
     recurrence->paced = burst->length;
     recurrence->pace =
         burst->kind == CGX_BURST_RESULTS ? CGX_EVIDENCE_RESULTS : CGX_EVIDENCE_PAUSES;
-    if (!follow_paced(recurrence, recurrence->evidence ? 0 : recurrence->rule.warmup))
+    if (!follow_paced(recurrence, recurrence->evidence ? 0 : recurrence->warmup))
         return false;
     *latest = (struct cgx_occurrence){.recurs = true,
                                       .position = (pattern->candidates[0] + length - 1) % length};
@@ -357,13 +348,6 @@ struct cgx_callsite_key cgx_recurrence_expects(const struct cgx_recurrence *recu
     return (struct cgx_callsite_key){.count = word >> CGX_CALLSITE_TYPE_BITS,
                                      .type = word & ((1u << CGX_CALLSITE_TYPE_BITS) - 1),
                                      .position = (uint32_t)position};
-}
-
-enum cgx_evidence cgx_recurrence_evidence(const struct cgx_recurrence *recurrence, uint64_t *sums)
-{
-    if (sums)
-        *sums = recurrence->established;
-    return recurrence->evidence;
 }
 
 /* ---- what users are told of steps ---- */
@@ -391,9 +375,8 @@ size_t cgx_recurrence_contradicts(struct cgx_recurrence *recurrence)
 {
     uint64_t calls = recurrence->calls; /* exact, since no step is followed */
 
-    if (recurrence->rule.step == 0 || recurrence->pattern.length > 0 ||
-        calls < FIRST_CONTRADICTED || calls < STEPS_CONTRADICTED * recurrence->rule.step ||
-        (calls & (calls - 1)) != 0)
+    if (recurrence->step == 0 || recurrence->pattern.length > 0 || calls < FIRST_CONTRADICTED ||
+        calls < STEPS_CONTRADICTED * recurrence->step || (calls & (calls - 1)) != 0)
         return 0;
     return cgx_period_find(&recurrence->log, 0).length;
 }

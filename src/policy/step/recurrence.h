@@ -41,11 +41,13 @@ struct cgx_expected {
 
 /* What every call touches comes first and arrays come last, so that few pages are touched early. */
 struct cgx_recurrence {
-    struct cgx_recurrence_rule rule;
-    enum cgx_evidence evidence;
+    unsigned warmup;            /* repeats of a period, at least 2 */
+    uint64_t minimal_size;      /* elements; smaller sums never recur and only indicate structure */
+    size_t step;                /* set by the user, in large sums; 0: to be found */
+    enum cgx_evidence evidence; /* what established the communicator, ... */
+    uint64_t established;       /* ... after so many large sums */
     uint32_t since_search;
     uint64_t calls;
-    uint64_t established;
     uint32_t paced;         /* the step's length as all ranks found it, in large sums; 0: unknown */
     enum cgx_evidence pace; /* how all ranks found it */
     /* The total of a step is known, but its sums differ from step to step. */
@@ -57,18 +59,12 @@ struct cgx_recurrence {
     struct cgx_pattern pattern;
 };
 
-/* Returns NULL if memory is short. */
-struct cgx_recurrence *cgx_recurrence_create(const struct cgx_recurrence_rule *rule);
+/* Returns NULL if memory is short. WARMUP: CGX_WARMUP, with 0 every sum recurs at once. */
+struct cgx_recurrence *cgx_recurrence_create(unsigned warmup, uint64_t minimal_size);
 void cgx_recurrence_free(struct cgx_recurrence *recurrence);
 
-/* The number of large sums in a step, as the user has set it; 0: unset. */
-static inline size_t cgx_recurrence_step(const struct cgx_recurrence *recurrence)
-{
-    return recurrence->rule.step;
-}
-
-/* Sets that number. If it differs from the previous one, positions start anew; sums that recur keep
- * doing so. */
+/* Sets the STEP of the user, up to CGX_STEP_LONGEST; 0: none. If it differs from the previous one,
+ * positions start anew; sums that recur keep doing so. */
 void cgx_recurrence_set_step(struct cgx_recurrence *recurrence, size_t step);
 
 /* Notes the time from the end of the last sum to the next one. Call it before cgx_recurrence_next.
@@ -109,11 +105,6 @@ struct cgx_occurrence {
 struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uint64_t count,
                                           unsigned type);
 
-/* Takes, while no step is followed, small sums of so many ELEMENTS, and of so many that are too
- * small to count (IGNORED). */
-void cgx_recurrence_add_small(struct cgx_recurrence *recurrence, uint64_t elements,
-                              uint64_t ignored);
-
 /* Begins to use BURST, which all ranks have found. If the sums have repeated with its length, the
  * step is followed, with positions, until a longer one is known; if only its total repeats, sums
  * recur without positions. Returns whether sums recur from now on; *LATEST then describes the
@@ -146,19 +137,7 @@ static inline uint64_t cgx_callsite_word(uint64_t count, unsigned type)
     return count << CGX_CALLSITE_TYPE_BITS | type;
 }
 
-/* The length of the step that is followed, 0: none. A new generation changes the meaning of
- * positions. */
-static inline size_t cgx_recurrence_period(const struct cgx_recurrence *recurrence)
-{
-    return recurrence->pattern.length;
-}
-
-static inline uint64_t cgx_recurrence_generation(const struct cgx_recurrence *recurrence)
-{
-    return recurrence->pattern.generation;
-}
-
-/* The key, without its rule, of the sum that is expected at POSITION, below the period. */
+/* The key, without its rule, of the sum that is expected at POSITION of the step. */
 struct cgx_callsite_key cgx_recurrence_expects(const struct cgx_recurrence *recurrence,
                                                size_t position);
 
@@ -167,8 +146,5 @@ static inline uint64_t cgx_recurrence_sums(const struct cgx_recurrence *recurren
 {
     return recurrence->calls + recurrence->expected.sums;
 }
-
-/* What established the communicator, and after how many large sums (*SUMS; may be NULL). */
-enum cgx_evidence cgx_recurrence_evidence(const struct cgx_recurrence *recurrence, uint64_t *sums);
 
 #endif

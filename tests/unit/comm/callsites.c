@@ -65,10 +65,10 @@ static void test_positions(void)
     struct cgx_callsite_key key = {.count = step[1], .position = 1};
     struct cgx_callsite *site, *other;
 
-    state.stream.recurrence = cgx_recurrence_create(
-        &(struct cgx_recurrence_rule){.warmup = 2, .minimal_size = 16384, .step = PERIOD});
+    state.stream.recurrence = cgx_recurrence_create(2, 16384);
+    cgx_recurrence_set_step(state.stream.recurrence, PERIOD);
     take_steps();
-    ok(cgx_recurrence_period(state.stream.recurrence) == PERIOD, "there is a step");
+    ok(state.stream.recurrence->pattern.length == PERIOD, "there is a step");
     site = cgx_callsites_find(&state, &key, true);
     site->shared.state = CGX_SITE_COMPRESSED;
     key.position = 2;
@@ -115,8 +115,8 @@ static void change_step(size_t period)
 static void test_clear(void)
 {
     cgx_callsites_clear(state.callsites);
-    state.stream.recurrence = cgx_recurrence_create(
-        &(struct cgx_recurrence_rule){.warmup = 2, .minimal_size = 16384, .step = PERIOD});
+    state.stream.recurrence = cgx_recurrence_create(2, 16384);
+    cgx_recurrence_set_step(state.stream.recurrence, PERIOD);
     take_steps();
     show_at(0, step[0], CGX_LOOK_GRADIENT);
     show_at(1, step[1], CGX_LOOK_GRADIENT);
@@ -266,13 +266,11 @@ static bool take(const uint64_t *pass, unsigned *recurring)
 /* STREAM, after EARLIER small sums of COUNT elements, of which more than one can hide the steps. */
 static void test_stream(size_t stream, uint32_t earlier, uint64_t count)
 {
-    const struct cgx_settings *settings = cgx_config();
     unsigned recurring = 0;
     bool same = true;
 
     state = (struct cgx_comm){0};
-    reference = cgx_recurrence_create(&(struct cgx_recurrence_rule){
-        .warmup = settings->warmup, .minimal_size = settings->minimal_size});
+    reference = cgx_recurrence_create(cgx_config()->warmup, cgx_config()->minimal_size);
     for (uint32_t i = 0; i < earlier; i++)
         same = take((uint64_t[MOST]){count}, &recurring) && same;
     ok(!state.stream.recurrence, "stream %zu after %u sums of %llu elements: no tables", stream,

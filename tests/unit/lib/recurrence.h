@@ -17,12 +17,11 @@ static struct cgx_recurrence *recurrence; /* of the test that runs */
 
 static inline struct cgx_recurrence *create(unsigned warmup, size_t step)
 {
-    const struct cgx_recurrence_rule rule = {
-        .warmup = warmup, .minimal_size = MINIMAL_SIZE, .step = step};
-    struct cgx_recurrence *made = cgx_recurrence_create(&rule);
+    struct cgx_recurrence *made = cgx_recurrence_create(warmup, MINIMAL_SIZE);
 
     if (!made)
         bail_out("memory is short");
+    cgx_recurrence_set_step(made, step);
     created++;
     return made;
 }

@@ -137,8 +137,6 @@ static void test_totals(void)
     ok(cgx_bursts_judge(&sums).kind == CGX_BURST_NONE, "but not with two others");
 }
 
-static const struct cgx_recurrence_rule rule = {.warmup = 2, .minimal_size = 1024};
-
 /* A sum of COUNT elements after a PAUSE. */
 static struct cgx_occurrence sum_after(struct cgx_recurrence *made, uint64_t count, int64_t pause)
 {
@@ -171,23 +169,22 @@ static bool take_burst(struct cgx_recurrence *made, uint32_t length, struct cgx_
 
 static void test_recurrence(void)
 {
-    struct cgx_recurrence *made = cgx_recurrence_create(&rule);
-    uint64_t established;
+    struct cgx_recurrence *made = cgx_recurrence_create(2, 1024);
 
     ok(!take(made, 3, 4, 10 * MS), "three steps are not known before they are over");
     ok(take(made, 1, 4, 10 * MS), "the fourth is, with positions");
-    ok(cgx_recurrence_evidence(made, &established) == CGX_EVIDENCE_PAUSES && established == 16 &&
-           cgx_recurrence_period(made) == 4,
+    ok(made->evidence == CGX_EVIDENCE_PAUSES && made->established == 16 &&
+           made->pattern.length == 4,
        "by pauses, when ranks compared them after sixteen sums");
-    ok(take(made, 20, 4, 10 * US) && cgx_recurrence_period(made) == 4,
-       "they are not needed any more");
+    ok(take(made, 20, 4, 10 * US) && made->pattern.length == 4, "they are not needed any more");
     cgx_recurrence_free(made);
 
-    made = cgx_recurrence_create(&(struct cgx_recurrence_rule){0, 1024, 0});
+    made = cgx_recurrence_create(0, 1024);
     take(made, 4, 4, 10 * MS);
     ok(!cgx_recurrence_needs_pauses(made), "CGX_WARMUP=0 does without");
     cgx_recurrence_free(made);
-    made = cgx_recurrence_create(&(struct cgx_recurrence_rule){2, 1024, 5});
+    made = cgx_recurrence_create(2, 1024);
+    cgx_recurrence_set_step(made, 5);
     take(made, 4, 4, 10 * MS);
     ok(!cgx_recurrence_needs_pauses(made), "so does a step that is said");
     cgx_recurrence_free(made);
@@ -196,9 +193,8 @@ static void test_recurrence(void)
 /* Steps of one model, fused by time. The last tensors, at times summed on their own, are small. */
 static void test_varying(void)
 {
-    struct cgx_recurrence *made = cgx_recurrence_create(&rule);
+    struct cgx_recurrence *made = cgx_recurrence_create(2, 1024);
     struct cgx_occurrence occurrence = {.recurs = false};
-    uint64_t established;
 
     for (uint64_t i = 0; i < 6; i++) {
         sum_after(made, 4000 + 100 * i, 20 * MS);
@@ -206,8 +202,8 @@ static void test_varying(void)
         sum_after(made, i % 2 * 900, 10 * US);
     }
     ok(occurrence.recurs && occurrence.position == CGX_POSITION_NONE &&
-           cgx_recurrence_evidence(made, &established) == CGX_EVIDENCE_PAUSES &&
-           established == 12 && cgx_recurrence_period(made) == 0,
+           made->evidence == CGX_EVIDENCE_PAUSES && made->established == 12 &&
+           made->pattern.length == 0,
        "steps with nothing in common but their total are known, without positions");
     ok(take(made, 9, 4, 10 * MS), "and followed once they are the same");
     cgx_recurrence_free(made);
@@ -217,7 +213,7 @@ static void test_varying(void)
  */
 static void test_agreed(void)
 {
-    struct cgx_recurrence *made = cgx_recurrence_create(&rule);
+    struct cgx_recurrence *made = cgx_recurrence_create(2, 1024);
     struct cgx_occurrence latest = {.recurs = false};
 
     for (uint64_t i = 0; i < 24; i++) {
@@ -227,7 +223,7 @@ static void test_agreed(void)
     ok(!take_burst(made, 5, &latest) && !latest.recurs, "five sums have not come twice");
     ok(take_burst(made, 6, &latest) && latest.recurs && latest.position == 5,
        "six have, and the latest has its position");
-    ok(!take_burst(made, 2, &latest) && cgx_recurrence_period(made) == 6,
+    ok(!take_burst(made, 2, &latest) && made->pattern.length == 6,
        "a shorter one does not take its place");
     ok(!take_burst(made, CGX_STEP_LONGEST + 1, &latest), "nor does one that is too long");
     cgx_recurrence_free(made);

@@ -76,8 +76,8 @@ static bool take(struct cgx_recurrence *made[2], uint64_t count, size_t *expecte
     *expected += one.expected;
     return (draw(200) > 0 || show_same(made)) && one.recurs == two.recurs &&
            one.begins_step == two.begins_step && one.position == two.position && !two.expected &&
-           cgx_recurrence_generation(made[0]) == cgx_recurrence_generation(made[1]) &&
-           cgx_recurrence_period(made[0]) == cgx_recurrence_period(made[1]) &&
+           made[0]->pattern.generation == made[1]->pattern.generation &&
+           made[0]->pattern.length == made[1]->pattern.length &&
            cgx_recurrence_sums(made[0]) == cgx_recurrence_sums(made[1]) &&
            cgx_recurrence_samples(made[0]) == cgx_recurrence_samples(made[1]) &&
            cgx_recurrence_needs_pauses(made[0]) == cgx_recurrence_needs_pauses(made[1]) &&

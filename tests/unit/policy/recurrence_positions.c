@@ -33,7 +33,7 @@ static void test_positions(void)
 
     begin(2, 0);
     feed(LETTERS, 2);
-    generation = cgx_recurrence_generation(recurrence);
+    generation = recurrence->pattern.generation;
     ok(generation > 0, "a step is found: a generation");
     for (const char *sum = LETTERS; *sum; sum++) {
         at = place(*sum);
@@ -42,10 +42,9 @@ static void test_positions(void)
     }
     ok(in_order && expected, "its sums have their positions in it");
     ok(place('Z') == -1 && place('A') == 0, "a stray has none");
-    ok(cgx_recurrence_generation(recurrence) == generation, "and changes nothing");
+    ok(recurrence->pattern.generation == generation, "and changes nothing");
     feed("QRSTUVWXYZ123456789", 40);
-    ok(cgx_recurrence_generation(recurrence) > generation &&
-           cgx_recurrence_period(recurrence) == 19,
+    ok(recurrence->pattern.generation > generation && recurrence->pattern.length == 19,
        "another step, gone by often enough, is another generation");
     at = place('Q');
     ok(at >= 0 && is_expected(at, 'Q'), "with positions of its own");
@@ -171,17 +170,17 @@ static void test_told(void)
     ok(recurring == 8 * 24, "24 equal layers recur after two steps, where the user says 24");
     ok(wrong == 0 && begun == 8, "at their positions, a step of 24 at a time");
     cgx_recurrence_set_step(recurrence, 24);
-    ok(cgx_recurrence_period(recurrence) == 24, "the same said again changes nothing");
+    ok(recurrence->pattern.length == 24, "the same said again changes nothing");
     cgx_recurrence_set_step(recurrence, 12);
-    ok(cgx_recurrence_period(recurrence) == 0, "another step said ends what was followed");
+    ok(recurrence->pattern.length == 0, "another step said ends what was followed");
     for (unsigned i = 0; i < 48; i++)
         recurring += next(1 << 20).recurs;
-    ok(recurring == 8 * 24 + 48 && cgx_recurrence_period(recurrence) == 12,
+    ok(recurring == 8 * 24 + 48 && recurrence->pattern.length == 12,
        "sums go on to recur, and the new one is followed");
     cgx_recurrence_set_step(recurrence, 0);
     for (unsigned i = 0; i < 48; i++)
         next(1 << 20);
-    ok(cgx_recurrence_period(recurrence) == 1, "taken back, the step is found as ever");
+    ok(recurrence->pattern.length == 1, "taken back, the step is found as ever");
 
     begin(0, 6);
     ok(feed("ABCABD", 5) == 30 && place('A') == 0 && place('B') == 1,

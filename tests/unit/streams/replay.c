@@ -192,7 +192,7 @@ static void replay(const struct stream *stream, bool pauses, struct score *score
             cgx_recurrence_wait(made, draw_pause(call, i, &step));
         occurrence = next_compared(made, call->count, call->type);
         if (call->count >= MINIMAL_SIZE)
-            score_call(score, call, &occurrence, cgx_recurrence_generation(made));
+            score_call(score, call, &occurrence, made->pattern.generation);
     }
     score->right = count_right(score->told, score->placed);
     free(score->told);
