@@ -106,7 +106,7 @@ libcgxcore_la_SOURCES = \
 	src/comm/comm.c src/comm/comm.h \
 	src/comm/connect.c src/comm/connect.h \
 	src/comm/decide.c src/comm/decide.h \
-	src/comm/placement.c src/comm/placement.h \
+	src/comm/placement.c \
 	src/comm/private_comm.c src/comm/private_comm.h \
 	src/comm/resources.c \
 	src/comm/state.h \

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "comm/ballot.h"
-#include "comm/placement.h"
 #include "comm/private_comm.h"
 #include "cuda/pinned_pool.h"
 #include "mpi/config.h"

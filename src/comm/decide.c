@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "comm/ballot.h"
-#include "comm/connect.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "observe/notices.h"

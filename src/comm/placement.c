@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "comm/placement.h"
+#include "comm/connect.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "comm/ballot.h"
-#include "comm/placement.h"
 #include "comm/private_comm.h"
 #include "util/integers.h"
 
