@@ -138,12 +138,6 @@ enum cgx_vote cgx_capability_vote(const struct cgx_capability *capability)
     return cgx_reason_is_of_call(capability->refusal) ? CGX_UNSUITED : CGX_DECLINED;
 }
 
-bool cgx_capability_is_on_host(const struct cgx_capability *capability)
-{
-    return !capability->refusal && capability->request->send.memory == CGX_MEMORY_HOST &&
-           capability->request->receive.memory == CGX_MEMORY_HOST;
-}
-
 /* ---- what this rank offers, and what all ranks have ---- */
 
 /* What all ranks have: words of a ballot. */

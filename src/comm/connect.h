@@ -30,9 +30,6 @@ const void *cgx_capability_input(struct cgx_capability *capability, void *output
 /* What this rank can do for the call. */
 enum cgx_vote cgx_capability_vote(const struct cgx_capability *capability);
 
-/* Whether it can compress the call, from and to host memory. */
-bool cgx_capability_is_on_host(const struct cgx_capability *capability);
-
 /* ---- where ranks are (placement.c), and so how their sums are formed ---- */
 
 /* Finds STATE's nodes, the network between them and the pace of messages. Nodes follow

@@ -67,7 +67,25 @@ static struct cgx_needs find_needs(struct cgx_comm *state, struct cgx_callsite *
     return needs;
 }
 
+/* Records what ranks agreed for SITE's kind of calls. Votes of other kinds are about the call's
+ * buffers and say nothing of it. */
+static void note_kind(struct cgx_comm *state, const struct cgx_callsite *site, enum cgx_vote vote)
+{
+    struct cgx_kind *kind = cgx_comm_kind(state, site);
+
+    if (vote == CGX_ABLE)
+        kind->agreed = true;
+    else if (vote == CGX_DECLINED && !kind->agreed)
+        cgx_backoff_fail(&kind->retry, FIRST_RETRY, MOST_RETRY);
+}
+
 /* ---- where ranks are, and a private communicator ---- */
+
+/* Whether a call of REQUEST is from and to host memory. */
+static bool is_on_host(const struct cgx_request *request)
+{
+    return request->send.memory == CGX_MEMORY_HOST && request->receive.memory == CGX_MEMORY_HOST;
+}
 
 /* Says that no rank can compress calls, as this one for REASON unless it has another. */
 static void decline(struct cgx_capability *capability, enum cgx_reason reason, enum cgx_vote *vote)
@@ -97,7 +115,7 @@ static int meet_at_offer(struct cgx_comm *state, const struct cgx_callsite *site
     cgx_placement_begin(state, &placing, words + PLACES);
     cgx_private_offer(state, &mine, words + PRIVATE);
     cgx_resources_vote(site, capability, words);
-    words[ON_HOST] = cgx_capability_is_on_host(capability);
+    words[ON_HOST] = !capability->refusal && is_on_host(capability->request);
     code = cgx_ballot(state, CGX_BALLOT_OFFER, &site->key, words, WORDS);
     *vote = cgx_resources_joint(words);
     code = cgx_placement_end(state, &placing, words + PLACES, code);
@@ -106,6 +124,8 @@ static int meet_at_offer(struct cgx_comm *state, const struct cgx_callsite *site
     wanted = code == CGX_MPI_SUCCESS && *vote == CGX_ABLE;
     if (!cgx_private_take(state, &mine, words + PRIVATE, wanted, words[ON_HOST]) && wanted)
         decline(capability, CGX_REASON_COMMUNICATORS, vote);
+    if (code == CGX_MPI_SUCCESS && *vote != CGX_ABLE)
+        note_kind(state, site, *vote);
     return code;
 }
 
@@ -153,17 +173,17 @@ static int connect(struct cgx_comm *state, struct cgx_kind *kind, enum cgx_vote 
     return code;
 }
 
-/* Gets what this rank lacks; *ALL becomes the joint answer, NEEDS the memory that is there then. */
+/* Gets what this rank lacks; *ALL becomes the joint answer. */
 static int meet_at_have(struct cgx_comm *state, struct cgx_callsite *site,
-                        struct cgx_capability *capability, struct cgx_needs *needs,
-                        struct cgx_answer *all)
+                        struct cgx_capability *capability, struct cgx_answer *all)
 {
     enum { WHOLE = CGX_VOTE_WORDS, DATA, CONNECT = DATA + CGX_LOOK_WORDS };
     uint32_t words[CONNECT + CGX_CONNECT_WORDS] = {0};
     struct cgx_connecting connecting;
+    struct cgx_needs needs;
     int code;
 
-    obtain_resources(state, site, capability, needs);
+    obtain_resources(state, site, capability, &needs);
     cgx_resources_vote(site, capability, words);
     words[WHOLE] = state->private->comm != NULL;
     memcpy(words + DATA, all->data, sizeof all->data);
@@ -184,45 +204,26 @@ static int meet_at_have(struct cgx_comm *state, struct cgx_callsite *site,
         cgx_scratch_release(&state->alone.scratch);
         decline(capability, CGX_REASON_COMMUNICATORS, &all->vote);
     }
+    if (all->vote == CGX_ABLE)
+        state->work->reserved = cgx_needs_most(&needs, &state->work->reserved);
+    note_kind(state, site, all->vote);
     return code;
-}
-
-/* ---- all of it ---- */
-
-/* Records what ranks agreed for SITE's kind of calls. Votes of other kinds are about the call's
- * buffers and say nothing of it. */
-static void note_kind(struct cgx_comm *state, const struct cgx_callsite *site,
-                      const struct cgx_needs *needs, enum cgx_vote vote)
-{
-    struct cgx_kind *kind = cgx_comm_kind(state, site);
-
-    if (vote == CGX_ABLE) {
-        kind->agreed = true;
-        state->work->reserved = cgx_needs_most(needs, &state->work->reserved);
-    } else if (vote == CGX_DECLINED && !kind->agreed) {
-        cgx_backoff_fail(&kind->retry, FIRST_RETRY, MOST_RETRY);
-    }
 }
 
 int cgx_resources_get(struct cgx_comm *state, struct cgx_callsite *site,
                       struct cgx_capability *capability, struct cgx_answer *all)
 {
-    struct cgx_needs needs = {0};
     int code = CGX_MPI_SUCCESS;
 
     all->vote = CGX_ABLE;
     if (!state->shared.connected)
         code = meet_at_offer(state, site, capability, &all->vote);
-    if (code == CGX_MPI_SUCCESS && all->vote != CGX_ABLE)
-        note_kind(state, site, &needs, all->vote);
+    if (code != CGX_MPI_SUCCESS || all->vote != CGX_ABLE)
+        return code;
     /* Ranks that agree may have found meanwhile that the network is slower; if the schedule for
      * that needs more memory, they go on to obtain it. */
-    for (bool lacks = true; code == CGX_MPI_SUCCESS && all->vote == CGX_ABLE && lacks;) {
-        code = meet_at_have(state, site, capability, &needs, all);
-        if (code != CGX_MPI_SUCCESS)
-            break;
-        note_kind(state, site, &needs, all->vote);
-        lacks = !cgx_resources_suffice(state, site);
-    }
+    do
+        code = meet_at_have(state, site, capability, all);
+    while (code == CGX_MPI_SUCCESS && all->vote == CGX_ABLE && !cgx_resources_suffice(state, site));
     return code;
 }
