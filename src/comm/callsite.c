@@ -131,7 +131,7 @@ void cgx_callsite_drop(struct cgx_callsite *site)
     forget_history(site);
     cgx_window_clear(&site->window);
     free(site->inputs.kept);
-    *site = (struct cgx_callsite){.used = false};
+    *site = (struct cgx_callsite){.key = {0}};
 }
 
 /* ---- histories ---- */
@@ -270,7 +270,7 @@ void cgx_callsite_attach(const struct cgx_step *step, struct cgx_callsite *site,
     /* While no steps begin, as where positions are lost, what is known of them grows old. */
     const bool placed = site->key.position != CGX_POSITION_NONE;
     const struct cgx_step_size *size =
-        placed && cgx_step_size_is_known(&step->size) ? &step->size : &site->step_size;
+        placed && step->size.mean > 0 ? &step->size : &site->step_size;
     unsigned width = coll->schedule->plan.uniform_width, payloads[CGX_STEP_STAGES];
     union cgx_float_state caller;
     uint32_t age;
@@ -283,7 +283,7 @@ void cgx_callsite_attach(const struct cgx_step *step, struct cgx_callsite *site,
     cgx_float_enter(&caller);
     coll->error = cgx_step_size_error(width, age);
     coll->floor = cgx_step_size_floor(width, coll->error);
-    if (age >= CGX_STEP_YOUNG && cgx_step_size_is_known(size)) {
+    if (age >= CGX_STEP_YOUNG && size->mean > 0) {
         cgx_step_size_of(size, width, payloads, coll->step_sizes);
         for (int i = 0; i < CGX_STEP_STAGES; i++)
             if (coll->step_sizes[i] * excess_of(coll) < CGX_UNIFORM_MOST_STEP)

@@ -48,8 +48,7 @@ struct cgx_site_shared {
 };
 
 struct cgx_callsite {
-    struct cgx_callsite_key key;
-    bool used; /* false: an empty place of the table */
+    struct cgx_callsite_key key; /* no count: an empty place of the table */
     /* What rules and hints set; REFUSAL: why they make calls exact, if they do. HINTS: the number
      * of hints that the communicator had at the time. */
     struct cgx_override override;

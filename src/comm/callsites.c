@@ -104,13 +104,13 @@ static void evaluate_override(const struct cgx_comm *state, struct cgx_callsite 
 
 static bool is_site(const struct cgx_callsite *site, const struct cgx_callsite_key *key)
 {
-    return site->used && site->key.count == key->count && site->key.type == key->type;
+    return site->key.count == key->count && site->key.type == key->type;
 }
 
 /* Whether looks at SITE's sums have come to an end. */
 static bool is_judged(const struct cgx_callsite *site)
 {
-    return site->used && (site->shared.clear || site->shared.state == CGX_SITE_BLOCKED);
+    return site->shared.clear || site->shared.state == CGX_SITE_BLOCKED;
 }
 
 /* Forgets the sites of a step with other positions, but for what was seen of their sums. */
@@ -217,8 +217,7 @@ struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx
     }
     if (is_new) {
         cgx_callsite_drop(site);
-        *site = (struct cgx_callsite){.used = true,
-                                      .key = *key,
+        *site = (struct cgx_callsite){.key = *key,
                                       .shared.clear = key->position != CGX_POSITION_NONE &&
                                                       were_gradients(table, key)};
     }
@@ -245,7 +244,7 @@ struct cgx_callsite *cgx_callsites_next(struct cgx_callsites *table, struct cgx_
     struct cgx_callsite *end = table->placed + table->placed_end;
 
     for (site = site ? site + 1 : table->placed; site < end; site++)
-        if (site->used)
+        if (site->key.count > 0)
             return site;
     return NULL;
 }

@@ -55,11 +55,6 @@ static inline float cgx_step_size_floor(unsigned width, float error)
     return width < 3 ? 0 : 10 * error;
 }
 
-static inline bool cgx_step_size_is_known(const struct cgx_step_size *size)
-{
-    return size->mean > 0;
-}
-
 #define CGX_STEP_STAGES 4
 
 /* Sets STEP SIZES, one for each stage, from the known SIZE for WIDTH bits. PAYLOADS are the numbers

@@ -84,7 +84,7 @@ static void test_positions(void)
     take_steps();
     ok(cgx_callsites_find(&state, &key, true)->shared.state == CGX_SITE_NEW,
        "where positions have got another meaning they are new");
-    ok(!other->used, "and what others had is freed, though their sums may not come again");
+    ok(other->key.count == 0, "and what others had is freed, though their sums may not come again");
     cgx_recurrence_free(state.stream.recurrence);
     state.stream.recurrence = NULL;
 }
