@@ -89,7 +89,6 @@ static struct scale_rank *create_rank(unsigned number)
     rank->schedule = schedule_of(number);
     rank->coll =
         (struct cgx_coll){.transports = {.mpi = &scale_mpi, .pace = {.fragment = call->fragment}},
-                          .rank = number,
                           .schedule = &rank->schedule,
                           .backend = &rank->backend,
                           .scratch = &rank->scratch,

@@ -29,19 +29,14 @@ struct cgx_coll {
     /* Without a taker; concurrent calls on one communicator have tags 2 apart. SHM is attached to
      * SCRATCH's segment. */
     struct cgx_transports transports;
-    unsigned rank;
     const struct cgx_schedule *schedule;
     struct cgx_backend *backend; /* made for SCRATCH; of the input and the output */
     struct cgx_scratch *scratch; /* this call's own memory, which satisfies the schedule's needs */
     /* How the backend gets payloads of local peers; if DEVICE, then on all ranks. */
     enum cgx_pull pull;
-    uint32_t turn; /* number of compressed calls of the same sum so far */
-    /* For uniform quantisation: the step sizes of stages, by kind of level; 0: chosen for each
-     * piece so that ERROR is its squared error in proportion to its squares. FLOOR is that of
-     * struct cgx_coding. */
-    float step_sizes[CGX_STEP_STAGES], error, floor;
-    uint32_t call;
-    const void *input; /* may be the same as the output */
+    struct cgx_coding coding;          /* but for the stage and its step size */
+    float step_sizes[CGX_STEP_STAGES]; /* of stages, by kind of level */
+    const void *input;                 /* may be the same as the output */
     void *output;
     /* This rank's vote; if not CGX_ABLE, its buffers and backends are not used. */
     enum cgx_vote vote;

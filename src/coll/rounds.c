@@ -19,13 +19,7 @@ void cgx_slice_start(const struct cgx_coll *coll, unsigned number, struct cgx_sl
                                 .pull = members == 1 ? CGX_PULL_NONE : coll->pull,
                                 .vote = coll->vote,
                                 .held = coll->state.held,
-                                .begun = cgx_trace_now(),
-                                .coding = {.dtype = schedule->plan.dtype,
-                                           .call = coll->call,
-                                           .turn = coll->turn,
-                                           .error = coll->error,
-                                           .floor = coll->floor,
-                                           .stream = coll->rank}};
+                                .begun = cgx_trace_now()};
     slice->lends = slice->pull == CGX_PULL_DEVICE;
     cgx_cut_slice(schedule, number, slice->lends, &slice->slot->cut);
     cgx_slice_sum(slice, program->start);

@@ -157,8 +157,8 @@ static void add_quantised(struct cgx_coll *coll, const struct cgx_slice *slice)
             continue;
         head = cgx_uniform_head_of(slice->slot->staging + piece->offset);
         noise = variance * stages * (double)piece->count * (double)head.step * (double)head.step;
-        if (coll->floor > 0 && noise > (double)coll->floor * head.energy)
-            noise = (double)coll->floor * head.energy;
+        if (coll->coding.floor > 0 && noise > (double)coll->coding.floor * head.energy)
+            noise = (double)coll->coding.floor * head.energy;
         coll->quantised.energy += head.energy;
         coll->quantised.elements += (double)head.elements;
         coll->quantised.noise += noise;
@@ -233,15 +233,16 @@ static enum cgx_outcome finish_call(struct cgx_coll *coll, enum cgx_outcome outc
  * there is anything to wait for. */
 static bool begin_leaving(struct cgx_coll *coll)
 {
-    const struct cgx_nodes *nodes = coll->schedule->program.shape.nodes;
-    const unsigned node = nodes->node[coll->rank];
+    const struct cgx_program *program = &coll->schedule->program;
+    const struct cgx_nodes *nodes = program->shape.nodes;
+    const unsigned *first = nodes->first + program->node;
     struct cgx_transfer *transfers = coll->scratch->transfers;
     size_t count = 0;
 
     if (!coll->state.lent || coll->state.outcome == CGX_OUTCOME_BROKEN)
         return false;
-    for (unsigned i = nodes->first[node]; i < nodes->first[node + 1]; i++) {
-        if (nodes->members[i] != coll->rank)
+    for (unsigned i = first[0]; i < first[1]; i++) {
+        if (i - first[0] != program->local)
             transfers[count++] = (struct cgx_transfer){.peer = (int)nodes->members[i],
                                                        .direction = CGX_TRANSFER_RELEASE};
     }

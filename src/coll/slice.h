@@ -24,7 +24,6 @@ struct cgx_slice {
     const struct cgx_coll *coll;
     unsigned number, slot_number;
     struct cgx_slot *slot;
-    struct cgx_coding coding;
     enum cgx_pull pull; /* how payloads come from local peers; NONE without any */
     bool lends;         /* local peers may decode the own shard in place */
     /* Where the slice is: */

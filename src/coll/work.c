@@ -93,16 +93,17 @@ void cgx_slice_sum(struct cgx_slice *slice, unsigned round)
     const struct cgx_block block = cgx_program_sum(program, round);
     bool is_input = round == program->start && round < program->levels;
     int64_t begun = cgx_trace_now();
+    struct cgx_coding coding = coll->coding;
     struct cgx_extent extent;
     struct cgx_work work;
 
     if (slice->vote != CGX_ABLE || cgx_cut_pieces(&slice->slot->cut, block) == 0)
         return;
     extent = cgx_slice_extent(slice, block);
-    slice->coding.stage = is_input ? 0 : (uint32_t)kind_of(program, round);
-    slice->coding.step_size = coll->step_sizes[kind_of(program, round)];
+    coding.stage = is_input ? 0 : (uint32_t)kind_of(program, round);
+    coding.step_size = coll->step_sizes[kind_of(program, round)];
     work = (struct cgx_work){.operation = is_input ? CGX_ENCODE : CGX_REDUCE,
-                             .coding = &slice->coding,
+                             .coding = &coding,
                              .pieces = is_input ? extent.pieces : list_pieces(slice, &extent),
                              .npieces = extent.npieces,
                              .sources = coll->scratch->sources,
@@ -205,7 +206,7 @@ enum cgx_status cgx_slice_decode(struct cgx_slice *slice)
         cgx_slice_store_parts(slice, 0, own.first < own.end ? cut->part[own.first].at : cut->end);
     status = coll->backend->ops->run(
         coll->backend, slice->slot_number,
-        &(struct cgx_work){CGX_DECODE, &slice->coding, cut->piece, cut->part[own.end].piece,
+        &(struct cgx_work){CGX_DECODE, &coll->coding, cut->piece, cut->part[own.end].piece,
                            .in = slice->slot->staging, .out = coll->output,
                            .history = coll->history, .meanwhile = coll->state.meanwhile});
     cgx_trace_span(CGX_TRACE_DECODE, begun, slice->number, slice->slot_number);

@@ -187,7 +187,7 @@ static void log_history(const struct cgx_coll *coll, bool all)
     static atomic_bool logged[2];
     const bool is_auto = cgx_config()->history == CGX_HISTORY_AUTO;
 
-    if (coll->rank != 0 || atomic_exchange(&logged[all], true))
+    if (coll->coding.stream != 0 || atomic_exchange(&logged[all], true))
         return;
     if (all)
         cgx_log(CGX_LOG_INFO,
@@ -281,8 +281,8 @@ void cgx_callsite_attach(const struct cgx_step *step, struct cgx_callsite *site,
     age = cgx_callsite_age(step, site);
     cgx_schedule_payloads(coll->schedule, payloads);
     cgx_float_enter(&caller);
-    coll->error = cgx_step_size_error(width, age);
-    coll->floor = cgx_step_size_floor(width, coll->error);
+    coll->coding.error = cgx_step_size_error(width, age);
+    coll->coding.floor = cgx_step_size_floor(width, coll->coding.error);
     if (age >= CGX_STEP_YOUNG && size->mean > 0) {
         cgx_step_size_of(size, width, payloads, coll->step_sizes);
         for (int i = 0; i < CGX_STEP_STAGES; i++)

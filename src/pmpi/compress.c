@@ -86,11 +86,12 @@ int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
                                            .caller = state->comm,
                                            .pace = state->pace,
                                            .shm = state->work->shm},
-                            .rank = (unsigned)state->rank,
                             .schedule = schedule,
                             .scratch = &state->work->scratch,
-                            .turn = site->shared.runs,
-                            .call = state->step.calls++,
+                            .coding = {.dtype = schedule->plan.dtype,
+                                       .call = state->step.calls++,
+                                       .stream = (uint32_t)state->rank,
+                                       .turn = site->shared.runs},
                             .output = record->request->recvbuf};
 
     cgx_capability_get_backend(state, capability);

@@ -170,7 +170,7 @@ static void test_step_sizes(void)
 {
     struct cgx_nodes *nodes = cgx_nodes_create(NULL, 2);
     struct cgx_callsite *site = find(60000);
-    struct cgx_coll lost = {.call = 0}, placed = {.call = 0};
+    struct cgx_coll lost = {.age = 0}, placed = {.age = 0};
 
     state.scheme.nodes = state.scheme.flat = nodes;
     lost.schedule = placed.schedule = cgx_callsites_schedule(&state, site);

@@ -249,23 +249,21 @@ static void run_rank(void *context, unsigned rank)
     void *history = scene->has_history ? need(calloc(1, cgx_history_bytes(scene->count))) : NULL;
     struct cgx_inputs inputs = inputs_of(scene, rank);
     struct cgx_mpi mpi = loopback_mpi;
-    struct cgx_coll coll = {.transports = {.mpi = &mpi, .pace = {.fragment = scene->fragment}},
-                            .rank = rank,
-                            .schedule = &schedule,
-                            .backend = &backend,
-                            .scratch = &scratch,
-                            .call = SCENE_CALL,
-                            .turn = scene->turn,
-                            .error = 0x1p-12f,
-                            .input = scene->in_place ? scene->outputs[rank] : scene->inputs[rank],
-                            .output = scene->outputs[rank],
-                            .vote = (int)rank == scene->unrecoverable ? CGX_UNRECOVERABLE
-                                    : (int)rank == scene->declined    ? CGX_DECLINED
-                                                                      : CGX_ABLE,
-                            .has_history = scene->has_history,
-                            .looks = scene->looks,
-                            .inputs = scene->looks ? &inputs : NULL,
-                            .pull = scene->mirrored ? CGX_PULL_DEVICE : CGX_PULL_NONE};
+    struct cgx_coll coll = {
+        .transports = {.mpi = &mpi, .pace = {.fragment = scene->fragment}},
+        .schedule = &schedule,
+        .backend = &backend,
+        .scratch = &scratch,
+        .coding = {scene->dtype, SCENE_CALL, rank, scene->turn, .error = 0x1p-12f},
+        .input = scene->in_place ? scene->outputs[rank] : scene->inputs[rank],
+        .output = scene->outputs[rank],
+        .vote = (int)rank == scene->unrecoverable ? CGX_UNRECOVERABLE
+                : (int)rank == scene->declined    ? CGX_DECLINED
+                                                  : CGX_ABLE,
+        .has_history = scene->has_history,
+        .looks = scene->looks,
+        .inputs = scene->looks ? &inputs : NULL,
+        .pull = scene->mirrored ? CGX_PULL_DEVICE : CGX_PULL_NONE};
 
     if (history)
         coll.history = cgx_history_in(history, scene->count, 0);
