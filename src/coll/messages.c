@@ -23,7 +23,7 @@ static bool pack_message(struct cgx_slice *slice, struct cgx_block block)
 {
     const struct cgx_scratch *scratch = slice->coll->scratch;
     const struct cgx_extent extent = cgx_slice_extent(slice, block);
-    const unsigned char *payload = slice->slot->staging + extent.begin;
+    const unsigned char *payload = slice->staging + extent.begin;
     struct cgx_packed *packed = &slice->packed;
     size_t most = CGX_MESSAGE_HEADER_BYTES + extent.end - extent.begin;
 
@@ -63,7 +63,7 @@ static bool unpack_message(const struct cgx_slice *slice, const struct cgx_trans
 static size_t sent_of(const struct cgx_slice *slice, const struct cgx_transfer *transfer)
 {
     const struct cgx_extent extent = cgx_slice_extent(slice, transfer->block);
-    const unsigned char *payload = slice->slot->staging + extent.begin;
+    const unsigned char *payload = slice->staging + extent.begin;
     size_t used = CGX_MESSAGE_HEADER_BYTES;
     struct cgx_runs runs = {0};
     struct cgx_shown shown;
@@ -116,7 +116,7 @@ static void seal_message(struct cgx_slice *slice, struct cgx_transfer *transfer)
 /* Adds MESSAGE to the transfers of the exchange, unless it is empty. */
 static void list_message(struct cgx_slice *slice, const struct cgx_program_message *message)
 {
-    const struct cgx_cut *cut = &slice->slot->cut;
+    const struct cgx_cut *cut = &slice->cut;
     struct cgx_transfer *transfer = &slice->coll->scratch->transfers[slice->ntransfers];
     size_t at = cut->part[message->block.first].at;
 
@@ -128,7 +128,7 @@ static void list_message(struct cgx_slice *slice, const struct cgx_program_messa
     transfer->bytes = cgx_cut_bytes(cut, message->block);
     if (!message->sends && cgx_slice_is_early(slice))
         at = cut->input[slice->round] + message->copy * transfer->bytes;
-    transfer->data = slice->slot->staging + at;
+    transfer->data = slice->staging + at;
     transfer->has_variable_size =
         cgx_slice_has_variable_size(slice, message->block) && may_pack(slice, (int)message->peer);
     transfer->direction = message->sends ? CGX_TRANSFER_SEND : CGX_TRANSFER_RECEIVE;

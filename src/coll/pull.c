@@ -48,14 +48,13 @@ static bool take_message(void *state, const struct cgx_transfer *transfer,
     if (by_device && !is_summed)
         copy_heads(&extent, message->data, transfer->data);
     if (by_device && (is_summed || slice->lends) &&
-        backend->ops->borrow(backend, slice->slot_number, peer, message->offset, transfer->data,
+        backend->ops->borrow(backend, slice->slot, peer, message->offset, transfer->data,
                              transfer->filled))
         return false;
     /* Of pieces of variable size, only the bytes in use: the peer has shown their heads. */
     while (cgx_runs_next(&extent, message->data + header, &runs, &run)) {
         if (by_device)
-            backend->ops->pull(backend, slice->slot_number, peer,
-                               message->offset + header + run.offset,
+            backend->ops->pull(backend, slice->slot, peer, message->offset + header + run.offset,
                                transfer->data + header + run.offset, run.bytes);
         else
             memcpy(transfer->data + header + run.offset, message->data + header + run.offset,
@@ -69,7 +68,7 @@ static void settle_pulls(void *state)
     struct cgx_slice *slice = state;
     struct cgx_backend *backend = slice->coll->backend;
 
-    if (slice->coll->vote == CGX_ABLE && backend->ops->wait(backend, slice->slot_number) != CGX_OK)
+    if (slice->coll->vote == CGX_ABLE && backend->ops->wait(backend, slice->slot) != CGX_OK)
         slice->unpulled = true;
 }
 
@@ -83,7 +82,7 @@ void cgx_slice_publish(struct cgx_slice *slice)
     struct cgx_backend *backend = slice->coll->backend;
     const struct cgx_program *program = cgx_slice_program(slice);
     const struct cgx_block shard = {program->shard, program->parts}, own = cgx_slice_own(slice);
-    const struct cgx_cut *cut = &slice->slot->cut;
+    const struct cgx_cut *cut = &slice->cut;
     size_t end;
 
     if (slice->pull == CGX_PULL_NONE || slice->vote != CGX_ABLE || slice->lost ||
@@ -97,6 +96,6 @@ void cgx_slice_publish(struct cgx_slice *slice)
         return;
     cgx_slice_store_parts(slice, cut->part[shard.first].at, end);
     /* Local peers that copy from the host need not wait. */
-    if (slice->pull == CGX_PULL_DEVICE && backend->ops->wait(backend, slice->slot_number) != CGX_OK)
+    if (slice->pull == CGX_PULL_DEVICE && backend->ops->wait(backend, slice->slot) != CGX_OK)
         slice->lost = true;
 }

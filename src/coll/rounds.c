@@ -14,14 +14,15 @@ void cgx_slice_start(const struct cgx_coll *coll, unsigned number, struct cgx_sl
 
     *slice = (struct cgx_slice){.coll = coll,
                                 .number = number,
-                                .slot_number = number % CGX_SLOTS,
-                                .slot = &coll->scratch->slots[number % CGX_SLOTS],
+                                .slot = number % CGX_SLOTS,
+                                .staging = slice->staging,
+                                .cut = slice->cut,
                                 .pull = members == 1 ? CGX_PULL_NONE : coll->pull,
                                 .vote = coll->vote,
                                 .held = coll->state.held,
                                 .begun = cgx_trace_now()};
     slice->lends = slice->pull == CGX_PULL_DEVICE;
-    cgx_cut_slice(schedule, number, slice->lends, &slice->slot->cut);
+    cgx_cut_slice(schedule, number, slice->lends, &slice->cut);
     cgx_slice_sum(slice, program->start);
 }
 
@@ -54,7 +55,7 @@ static enum cgx_status begin_round(struct cgx_slice *slice)
     cgx_slice_settle(slice);
     if (is_input || !cgx_block_is_empty(cgx_program_sum(program, slice->round)))
         cgx_trace_span(is_input ? CGX_TRACE_WAIT_ENCODER : CGX_TRACE_SUM, begun, slice->number,
-                       slice->slot_number);
+                       slice->slot);
     if (slice->round + 1 == program->rounds && cgx_slice_is_local(slice, slice->round))
         cgx_slice_publish(slice);
     slice->formed = true;
@@ -75,7 +76,7 @@ static void end_round(struct cgx_slice *slice)
         cgx_slice_store(slice);
     if (slice->ntransfers > 0)
         cgx_trace_span(kinds[is_early][cgx_slice_is_local(slice, slice->round)], slice->round_begun,
-                       slice->number, slice->slot_number);
+                       slice->number, slice->slot);
     slice->formed = false;
     slice->round++;
 }

@@ -79,7 +79,7 @@ static void trace_slice(const struct cgx_slice *slice)
                                                   .bytes = slice->sent,
                                                   .slice = slice->number,
                                                   .kind = CGX_TRACE_SLICE,
-                                                  .row = (uint8_t)(1 + slice->slot_number)});
+                                                  .row = (uint8_t)(1 + slice->slot)});
 }
 
 /* ---- work during exchanges ---- */
@@ -142,7 +142,7 @@ static bool may_miss_hold(const struct cgx_coll *coll, const struct cgx_slice *s
  * more of it than the floor allows. */
 static void add_quantised(struct cgx_coll *coll, const struct cgx_slice *slice)
 {
-    const struct cgx_cut *cut = &slice->slot->cut;
+    const struct cgx_cut *cut = &slice->cut;
     const unsigned stages = coll->schedule->program.levels + 1;
     const double variance = 1.0 / 12; /* of rounding errors, in units of the squared step size */
     union cgx_float_state caller;
@@ -155,7 +155,7 @@ static void add_quantised(struct cgx_coll *coll, const struct cgx_slice *slice)
 
         if (!cgx_encoding_quantiser(piece->bits)->has_variable_size)
             continue;
-        head = cgx_uniform_head_of(slice->slot->staging + piece->offset);
+        head = cgx_uniform_head_of(slice->staging + piece->offset);
         noise = variance * stages * (double)piece->count * (double)head.step * (double)head.step;
         if (coll->coding.floor > 0 && noise > (double)coll->coding.floor * head.energy)
             noise = (double)coll->coding.floor * head.energy;

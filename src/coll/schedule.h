@@ -89,12 +89,6 @@ struct cgx_cut {
 void cgx_cut_slice(const struct cgx_schedule *schedule, unsigned number, bool lends,
                    struct cgx_cut *cut);
 
-/* The memory of one slice; slices alternate between slots. */
-struct cgx_slot {
-    unsigned char *staging; /* whole pages */
-    struct cgx_cut cut;
-};
-
 /* Bytes of a message with BLOCK, which is not empty. */
 static inline size_t cgx_cut_bytes(const struct cgx_cut *cut, struct cgx_block block)
 {

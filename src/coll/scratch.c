@@ -22,9 +22,9 @@ void cgx_scratch_release(struct cgx_scratch *scratch)
 
     for (unsigned i = 0; i < CGX_SLOTS; i++) {
         if (unpinned && !scratch->shared.memory)
-            cgx_pages_unmap(scratch->slots[i].staging, staging_bytes(scratch));
-        free(scratch->slots[i].cut.piece);
-        free(scratch->slots[i].cut.part);
+            cgx_pages_unmap(scratch->slices[i].staging, staging_bytes(scratch));
+        free(scratch->slices[i].cut.piece);
+        free(scratch->slices[i].cut.part);
     }
     if (unpinned)
         cgx_shared_free(&scratch->shared);
@@ -46,10 +46,10 @@ static bool get_staging(struct cgx_scratch *scratch)
     if (scratch->local_peers > 1)
         cgx_shared_create(scratch->local_peers, slots * bytes, &scratch->shared);
     for (size_t i = 0; i < slots; i++) {
-        scratch->slots[i].staging = scratch->shared.memory
-                                        ? scratch->shared.memory + scratch->shared.front + i * bytes
-                                        : cgx_pages_map(bytes, -1);
-        if (!scratch->slots[i].staging)
+        scratch->slices[i].staging =
+            scratch->shared.memory ? scratch->shared.memory + scratch->shared.front + i * bytes
+                                   : cgx_pages_map(bytes, -1);
+        if (!scratch->slices[i].staging)
             return false;
     }
     return true;
@@ -72,7 +72,7 @@ enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cg
         return CGX_OK;
     had = get_staging(&grown);
     for (unsigned i = 0; had && i < CGX_SLOTS && i < grown.reserved.slots; i++)
-        had = get_cut_memory(&grown.slots[i].cut, &grown.reserved);
+        had = get_cut_memory(&grown.slices[i].cut, &grown.reserved);
     grown.transfers = calloc(grown.reserved.transfers, sizeof *grown.transfers);
     grown.sources = calloc(grown.reserved.sources, sizeof *grown.sources);
     /* The pages of this memory are touched only when a message is packed. */
@@ -94,6 +94,6 @@ struct cgx_area cgx_scratch_area(const struct cgx_scratch *scratch)
                             .sources = scratch->reserved.sources};
 
     for (unsigned i = 0; i < CGX_SLOTS; i++)
-        area.staging[i] = scratch->slots[i].staging;
+        area.staging[i] = scratch->slices[i].staging;
     return area;
 }

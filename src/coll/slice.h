@@ -22,8 +22,9 @@ struct cgx_packed {
 
 struct cgx_slice {
     const struct cgx_coll *coll;
-    unsigned number, slot_number;
-    struct cgx_slot *slot;
+    unsigned number, slot;
+    unsigned char *staging; /* the slot's memory: whole pages, and ... */
+    struct cgx_cut cut;
     enum cgx_pull pull; /* how payloads come from local peers; NONE without any */
     bool lends;         /* local peers may decode the own shard in place */
     /* Where the slice is: */
@@ -75,7 +76,7 @@ static inline bool cgx_slice_is_local(const struct cgx_slice *slice, unsigned ro
 static inline struct cgx_extent cgx_slice_extent(const struct cgx_slice *slice,
                                                  struct cgx_block block)
 {
-    const struct cgx_cut *cut = &slice->slot->cut;
+    const struct cgx_cut *cut = &slice->cut;
     size_t at = cut->part[block.first].at;
 
     return (struct cgx_extent){.pieces = cut->piece + cut->part[block.first].piece,
@@ -159,8 +160,7 @@ struct cgx_scratch {
     unsigned local_peers;
     struct cgx_shared shared; /* the segment with the staging memory, if memory can be shared */
     struct cgx_needs reserved;
-    struct cgx_slot slots[CGX_SLOTS];
-    struct cgx_slice slices[CGX_SLOTS]; /* in progress, by slot */
+    struct cgx_slice slices[CGX_SLOTS]; /* by slot */
     struct cgx_transfer *transfers;
     const unsigned char **sources;
     unsigned char *packed; /* packed messages of the current exchange */

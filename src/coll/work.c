@@ -34,7 +34,7 @@ static enum cgx_status fetch_sum(const struct cgx_slice *slice, const struct cgx
         i++;
     if (i == extent->npieces)
         return CGX_OK;
-    return backend->ops->fetch(backend, slice->slot_number, slice->slot->staging + extent->begin,
+    return backend->ops->fetch(backend, slice->slot, slice->staging + extent->begin,
                                extent->end - extent->begin);
 }
 
@@ -44,7 +44,7 @@ static enum cgx_status fetch_sum(const struct cgx_slice *slice, const struct cgx
 static size_t list_sources(const struct cgx_slice *slice, unsigned round)
 {
     const struct cgx_program *program = cgx_slice_program(slice);
-    const struct cgx_cut *cut = &slice->slot->cut;
+    const struct cgx_cut *cut = &slice->cut;
     const unsigned char **sources = slice->coll->scratch->sources;
     size_t count = 1, begin = cut->part[cgx_program_sum(program, round).first].at;
 
@@ -57,7 +57,7 @@ static size_t list_sources(const struct cgx_slice *slice, unsigned round)
             continue;
         memmove(sources + self, sources, count * sizeof sources[0]);
         for (unsigned i = 0; i < copies; i++)
-            sources[i < self ? i : i + count] = slice->slot->staging + cut->input[r] +
+            sources[i < self ? i : i + count] = slice->staging + cut->input[r] +
                                                 i * cgx_cut_bytes(cut, input) + begin -
                                                 cut->part[input.first].at;
         count += copies;
@@ -70,7 +70,7 @@ static size_t list_sources(const struct cgx_slice *slice, unsigned round)
 static const struct cgx_piece *list_pieces(const struct cgx_slice *slice,
                                            const struct cgx_extent *extent)
 {
-    const struct cgx_cut *cut = &slice->slot->cut;
+    const struct cgx_cut *cut = &slice->cut;
     struct cgx_piece *pieces = cut->piece + cut->part[cgx_slice_program(slice)->parts].piece;
 
     for (size_t i = 0; i < extent->npieces; i++) {
@@ -97,7 +97,7 @@ void cgx_slice_sum(struct cgx_slice *slice, unsigned round)
     struct cgx_extent extent;
     struct cgx_work work;
 
-    if (slice->vote != CGX_ABLE || cgx_cut_pieces(&slice->slot->cut, block) == 0)
+    if (slice->vote != CGX_ABLE || cgx_cut_pieces(&slice->cut, block) == 0)
         return;
     extent = cgx_slice_extent(slice, block);
     coding.stage = is_input ? 0 : (uint32_t)kind_of(program, round);
@@ -109,16 +109,16 @@ void cgx_slice_sum(struct cgx_slice *slice, unsigned round)
                              .sources = coll->scratch->sources,
                              .nsources = is_input ? 0 : list_sources(slice, round),
                              .in = coll->input,
-                             .out = slice->slot->staging +
+                             .out = slice->staging +
                                     (is_input ? 0 : extent.begin - CGX_MESSAGE_HEADER_BYTES),
                              .shows = cgx_slice_has_variable_size(slice, block),
                              .history = coll->history,
                              .meanwhile = coll->state.meanwhile};
-    if (coll->backend->ops->run(coll->backend, slice->slot_number, &work) != CGX_OK ||
+    if (coll->backend->ops->run(coll->backend, slice->slot, &work) != CGX_OK ||
         (!sum_stays(slice, round) && fetch_sum(slice, &extent) != CGX_OK))
         cgx_slice_give_up(slice);
     if (is_input)
-        cgx_trace_span(CGX_TRACE_ENCODE, begun, slice->number, slice->slot_number);
+        cgx_trace_span(CGX_TRACE_ENCODE, begun, slice->number, slice->slot);
 }
 
 void cgx_slice_settle(struct cgx_slice *slice)
@@ -130,15 +130,15 @@ void cgx_slice_settle(struct cgx_slice *slice)
     /* Before the first messages even a rank that has nothing to send waits: the device may still
      * read what the slice before has received in this memory. Later a rank without messages could
      * tell no other that it failed. */
-    if (cgx_cut_pieces(&slice->slot->cut, block) == 0 && slice->round != program->start)
+    if (cgx_cut_pieces(&slice->cut, block) == 0 && slice->round != program->start)
         return;
     /* Waits even if the slice was declined after its start: queued work still writes where headers
      * go. */
-    if (slice->coll->vote == CGX_ABLE && backend->ops->wait(backend, slice->slot_number) != CGX_OK)
+    if (slice->coll->vote == CGX_ABLE && backend->ops->wait(backend, slice->slot) != CGX_OK)
         cgx_slice_give_up(slice);
     /* The space for message headers between parts is unused. */
     for (uint32_t place = block.first + 1; slice->vote == CGX_ABLE && place < block.end; place++)
-        memset(slice->slot->staging + slice->slot->cut.part[place].at, 0, CGX_MESSAGE_HEADER_BYTES);
+        memset(slice->staging + slice->cut.part[place].at, 0, CGX_MESSAGE_HEADER_BYTES);
 }
 
 /* ---- what the host has, for backends; of pieces that vary only the bytes in use ---- */
@@ -147,12 +147,12 @@ static void store_used(const struct cgx_slice *slice, struct cgx_block block, si
 {
     struct cgx_backend *backend = slice->coll->backend;
     const struct cgx_extent extent = cgx_slice_extent(slice, block);
-    const unsigned char *payload = slice->slot->staging + at + CGX_MESSAGE_HEADER_BYTES;
+    const unsigned char *payload = slice->staging + at + CGX_MESSAGE_HEADER_BYTES;
     struct cgx_runs runs = {0};
     struct cgx_shown shown;
 
     while (cgx_runs_next(&extent, payload, &runs, &shown))
-        backend->ops->store(backend, slice->slot_number, payload + shown.offset, shown.bytes);
+        backend->ops->store(backend, slice->slot, payload + shown.offset, shown.bytes);
 }
 
 void cgx_slice_store(struct cgx_slice *slice)
@@ -160,7 +160,7 @@ void cgx_slice_store(struct cgx_slice *slice)
     struct cgx_backend *backend = slice->coll->backend;
     const struct cgx_program *program = cgx_slice_program(slice);
     const struct cgx_block input = cgx_program_input(program, slice->round);
-    const struct cgx_cut *cut = &slice->slot->cut;
+    const struct cgx_cut *cut = &slice->cut;
     size_t at, each, copies;
 
     if (slice->vote != CGX_ABLE || cgx_cut_pieces(cut, input) == 0 ||
@@ -170,7 +170,7 @@ void cgx_slice_store(struct cgx_slice *slice)
     each = cgx_cut_bytes(cut, input);
     copies = program->level[slice->round].size - 1;
     if (!cgx_slice_has_variable_size(slice, input))
-        backend->ops->store(backend, slice->slot_number, slice->slot->staging + at, copies * each);
+        backend->ops->store(backend, slice->slot, slice->staging + at, copies * each);
     else
         for (unsigned i = 0; i < copies; i++)
             store_used(slice, input, at + i * each);
@@ -179,10 +179,10 @@ void cgx_slice_store(struct cgx_slice *slice)
 void cgx_slice_store_parts(const struct cgx_slice *slice, size_t begin, size_t end)
 {
     struct cgx_backend *backend = slice->coll->backend;
-    const struct cgx_cut *cut = &slice->slot->cut;
+    const struct cgx_cut *cut = &slice->cut;
 
     if (!slice->coll->schedule->plan.has_variable_size) {
-        backend->ops->store(backend, slice->slot_number, slice->slot->staging + begin, end - begin);
+        backend->ops->store(backend, slice->slot, slice->staging + begin, end - begin);
         return;
     }
     for (uint32_t place = 0; place < cgx_slice_program(slice)->parts; place++) {
@@ -196,7 +196,7 @@ void cgx_slice_store_parts(const struct cgx_slice *slice, size_t begin, size_t e
 enum cgx_status cgx_slice_decode(struct cgx_slice *slice)
 {
     const struct cgx_coll *coll = slice->coll;
-    const struct cgx_cut *cut = &slice->slot->cut;
+    const struct cgx_cut *cut = &slice->cut;
     const struct cgx_block own = cgx_slice_own(slice);
     int64_t begun = cgx_trace_now();
     enum cgx_status status;
@@ -205,10 +205,10 @@ enum cgx_status cgx_slice_decode(struct cgx_slice *slice)
     if (slice->pull == CGX_PULL_NONE)
         cgx_slice_store_parts(slice, 0, own.first < own.end ? cut->part[own.first].at : cut->end);
     status = coll->backend->ops->run(
-        coll->backend, slice->slot_number,
+        coll->backend, slice->slot,
         &(struct cgx_work){CGX_DECODE, &coll->coding, cut->piece, cut->part[own.end].piece,
-                           .in = slice->slot->staging, .out = coll->output,
-                           .history = coll->history, .meanwhile = coll->state.meanwhile});
-    cgx_trace_span(CGX_TRACE_DECODE, begun, slice->number, slice->slot_number);
+                           .in = slice->staging, .out = coll->output, .history = coll->history,
+                           .meanwhile = coll->state.meanwhile});
+    cgx_trace_span(CGX_TRACE_DECODE, begun, slice->number, slice->slot);
     return status;
 }
