@@ -56,7 +56,6 @@ struct cgx_coll {
     /* Result if the outcome is DONE: what all ranks have quantised uniformly. */
     struct cgx_quantised quantised;
     size_t sent; /* result: bytes of the messages sent */
-    int code;    /* result if the outcome is BROKEN: MPI's error code, if MPI failed */
     struct {
         uint32_t hash;               /* hash of the plan and the history's age, in every message */
         bool begun;                  /* the backend has begun */
@@ -65,12 +64,12 @@ struct cgx_coll {
         struct cgx_slice *undecoded; /* the last finished slice, if it is still to be decoded */
         /* Polled by the host codec while messages are under way. */
         const struct cgx_meanwhile *meanwhile;
-        bool failed; /* MPI failed during meanwhile */
-        bool lent;   /* local peers may be decoding this rank's sums in place */
-        bool leaves; /* this rank only waits until they have finished */
-        int outcome; /* the outcome after that wait, an enum cgx_outcome */
-        bool lost;   /* this rank has no result, and not all ranks know it */
-        bool held;   /* the call is held, and not all ranks may know it */
+        bool failed;              /* MPI failed during meanwhile */
+        bool lent;                /* local peers may be decoding this rank's sums in place */
+        bool leaves;              /* this rank only waits until they have finished */
+        enum cgx_outcome outcome; /* the outcome after that wait */
+        bool lost;                /* this rank has no result, and not all ranks know it */
+        bool held;                /* the call is held, and not all ranks may know it */
     } state;
 };
 

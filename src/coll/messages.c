@@ -253,9 +253,5 @@ enum cgx_status cgx_slice_poll(struct cgx_slice *slice, bool *complete)
         if (scratch->transfers[i].direction == CGX_TRANSFER_RECEIVE)
             read_message(slice, &scratch->transfers[i]);
     }
-    if (slice->unpulled && cgx_slice_is_early(slice))
-        cgx_slice_give_up(slice);
-    else if (slice->unpulled)
-        slice->lost = true;
     return CGX_OK;
 }

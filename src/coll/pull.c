@@ -47,7 +47,7 @@ static bool take_message(void *state, const struct cgx_transfer *transfer,
         return !by_device;
     if (by_device && !is_summed)
         copy_heads(&extent, message->data, transfer->data);
-    if (by_device && (is_summed || slice->lends) &&
+    if (by_device && (is_summed || slice->pull == CGX_PULL_DEVICE) &&
         backend->ops->borrow(backend, slice->slot, peer, message->offset, transfer->data,
                              transfer->filled))
         return false;
@@ -68,8 +68,12 @@ static void settle_pulls(void *state)
     struct cgx_slice *slice = state;
     struct cgx_backend *backend = slice->coll->backend;
 
-    if (slice->coll->vote == CGX_ABLE && backend->ops->wait(backend, slice->slot) != CGX_OK)
-        slice->unpulled = true;
+    if (slice->coll->vote != CGX_ABLE || backend->ops->wait(backend, slice->slot) == CGX_OK)
+        return;
+    if (cgx_slice_is_early(slice))
+        cgx_slice_give_up(slice);
+    else
+        slice->lost = true;
 }
 
 struct cgx_taker cgx_slice_taker(struct cgx_slice *slice)
@@ -88,7 +92,7 @@ void cgx_slice_publish(struct cgx_slice *slice)
     if (slice->pull == CGX_PULL_NONE || slice->vote != CGX_ABLE || slice->lost ||
         cgx_cut_pieces(cut, shard) == 0)
         return;
-    slice->lent = slice->lends;
+    slice->lent = slice->pull == CGX_PULL_DEVICE;
     /* The device has made the own part, which is the last one, itself. */
     end = own.first < own.end ? cut->part[own.first].at
                               : cut->part[shard.first].at + cgx_cut_bytes(cut, shard);

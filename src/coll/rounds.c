@@ -21,8 +21,7 @@ void cgx_slice_start(const struct cgx_coll *coll, unsigned number, struct cgx_sl
                                 .vote = coll->vote,
                                 .held = coll->state.held,
                                 .begun = cgx_trace_now()};
-    slice->lends = slice->pull == CGX_PULL_DEVICE;
-    cgx_cut_slice(schedule, number, slice->lends, &slice->cut);
+    cgx_cut_slice(schedule, number, slice->pull == CGX_PULL_DEVICE, &slice->cut);
     cgx_slice_sum(slice, program->start);
 }
 

@@ -129,14 +129,6 @@ static void do_all_put_off_work(struct cgx_coll *coll)
 
 /* ---- results of slices ---- */
 
-/* Whether this rank does not know whether the others hold the call. The others act on that at once,
- * so this rank must not meet them in another collective. */
-static bool may_miss_hold(const struct cgx_coll *coll, const struct cgx_slice *slice)
-{
-    return slice->number + 1 == coll->schedule->slices && slice->missed && slice->number == 0 &&
-           coll->looks;
-}
-
 /* Adds the energies and elements that the uniformly quantised pieces of SLICE store, which cover
  * all quantisations that led to them. All stages have an equal part of the error, and no group has
  * more of it than the floor allows. */
@@ -179,7 +171,9 @@ static enum cgx_outcome conclude_slice(struct cgx_coll *coll, struct cgx_slice *
         return coll->state.held && coll->schedule->slices > 1 ? CGX_OUTCOME_DONE : CGX_OUTCOME_HELD;
     if (slice->vote != CGX_ABLE)
         return slice->number == 0 ? CGX_OUTCOME_DECLINED : CGX_OUTCOME_HALFWAY;
-    if (may_miss_hold(coll, slice))
+    /* The others may hold the call, and act on that at once, so this rank must not meet them in
+     * another collective. */
+    if (slice->missed && coll->looks && coll->schedule->slices == 1)
         return CGX_OUTCOME_BROKEN;
     if (slice->lost) {
         coll->state.lost = true;
@@ -255,33 +249,24 @@ static bool poll_leaving(struct cgx_coll *coll, enum cgx_outcome *outcome)
 {
     bool complete;
 
-    if (coll->state.failed || cgx_exchange_poll(coll->scratch->exchange, &complete) != CGX_OK) {
-        coll->code = cgx_exchange_code(coll->scratch->exchange);
-        *outcome = CGX_OUTCOME_BROKEN;
-        return true;
-    }
-    *outcome = (enum cgx_outcome)coll->state.outcome;
-    return complete;
+    *outcome = coll->state.outcome;
+    if (!coll->state.failed && cgx_exchange_poll(coll->scratch->exchange, &complete) == CGX_OK)
+        return complete;
+    *outcome = CGX_OUTCOME_BROKEN;
+    return true;
 }
 
 /* ---- a call ---- */
 
-/* The hash in all messages. The hash includes the history's age, so that ranks with histories of
- * different sums refuse each other's payloads. */
-static uint32_t hash_of(const struct cgx_coll *coll)
-{
-    uint32_t hash = coll->schedule->hash;
-
-    return coll->has_history ? cgx_hash(hash, &coll->age, sizeof coll->age) : hash;
-}
-
 void cgx_coll_begin(struct cgx_coll *coll)
 {
     coll->sent = 0;
-    coll->code = CGX_MPI_SUCCESS;
     coll->quantised = (struct cgx_quantised){0};
     memset(&coll->state, 0, sizeof coll->state);
-    coll->state.hash = hash_of(coll);
+    coll->state.hash = coll->schedule->hash;
+    /* Ranks with histories of different sums refuse each other's payloads. */
+    if (coll->has_history)
+        coll->state.hash = cgx_hash(coll->state.hash, &coll->age, sizeof coll->age);
     coll->look = CGX_LOOK_UNKNOWN;
     coll->sketch = cgx_sketch_empty();
     coll->size = 0;
@@ -317,7 +302,6 @@ bool cgx_coll_poll(struct cgx_coll *coll, enum cgx_outcome *outcome)
         make_current(coll, slice->number + 1);
         return false;
     }
-    coll->code = cgx_exchange_code(coll->scratch->exchange);
     *outcome = finish_call(coll, *outcome);
     coll->state.outcome = *outcome;
     coll->state.leaves = begin_leaving(coll);

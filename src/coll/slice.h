@@ -23,10 +23,10 @@ struct cgx_packed {
 struct cgx_slice {
     const struct cgx_coll *coll;
     unsigned number, slot;
-    unsigned char *staging; /* the slot's memory: whole pages, and ... */
-    struct cgx_cut cut;
-    enum cgx_pull pull; /* how payloads come from local peers; NONE without any */
-    bool lends;         /* local peers may decode the own shard in place */
+    unsigned char *staging; /* memory of the slot, in whole pages */
+    struct cgx_cut cut;     /* of the slice, in that memory */
+    enum cgx_pull pull; /* how payloads come from local peers; NONE without any. DEVICE: peers may
+                         * decode the own shard in place */
     /* Where the slice is: */
     unsigned round;
     bool formed; /* the sum of the round is formed, and its messages are on their way */
@@ -43,7 +43,6 @@ struct cgx_slice {
     enum cgx_look look; /* what this rank has found by sketches */
     bool lost;          /* this rank has no result, and not all ranks know it */
     bool missed;        /* this rank lacks what other ranks' messages said */
-    bool unpulled;      /* copying from local peers failed */
     bool lent;          /* local peers may have begun to decode the own shard */
     size_t sent;        /* bytes */
 };

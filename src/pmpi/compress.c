@@ -70,7 +70,8 @@ static int conclude(struct cgx_record *record, struct cgx_comm *state, struct cg
     case CGX_OUTCOME_LOST:
         return cgx_errors_raise(state->comm, "this rank has no result");
     default:
-        return cgx_private_fail(state, coll->code, "MPI could not transfer the data");
+        return cgx_private_fail(state, cgx_exchange_code(coll->scratch->exchange),
+                                "MPI could not transfer the data");
     }
 }
 
