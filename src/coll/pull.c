@@ -85,20 +85,16 @@ void cgx_slice_publish(struct cgx_slice *slice)
 {
     struct cgx_backend *backend = slice->coll->backend;
     const struct cgx_program *program = cgx_slice_program(slice);
-    const struct cgx_block shard = {program->shard, program->parts}, own = cgx_slice_own(slice);
-    const struct cgx_cut *cut = &slice->cut;
-    size_t end;
+    /* The device has made the own part, which is the last one, itself. */
+    const struct cgx_block lacking = {program->shard, cgx_slice_own(slice).first};
 
     if (slice->pull == CGX_PULL_NONE || slice->vote != CGX_ABLE || slice->lost ||
-        cgx_cut_pieces(cut, shard) == 0)
+        cgx_cut_pieces(&slice->cut, (struct cgx_block){program->shard, program->parts}) == 0)
         return;
     slice->lent = slice->pull == CGX_PULL_DEVICE;
-    /* The device has made the own part, which is the last one, itself. */
-    end = own.first < own.end ? cut->part[own.first].at
-                              : cut->part[shard.first].at + cgx_cut_bytes(cut, shard);
-    if (end == cut->part[shard.first].at)
+    if (cgx_block_is_empty(lacking))
         return;
-    cgx_slice_store_parts(slice, cut->part[shard.first].at, end);
+    cgx_slice_store_parts(slice, lacking);
     /* Local peers that copy from the host need not wait. */
     if (slice->pull == CGX_PULL_DEVICE && backend->ops->wait(backend, slice->slot) != CGX_OK)
         slice->lost = true;

@@ -131,8 +131,8 @@ void cgx_slice_settle(struct cgx_slice *slice);
 /* Gives what has arrived in this round to the next sums. */
 void cgx_slice_store(struct cgx_slice *slice);
 
-/* Gives the backend the parts that the host has from staging offset BEGIN to END. */
-void cgx_slice_store_parts(const struct cgx_slice *slice, size_t begin, size_t end);
+/* Gives the backend the parts of BLOCK, which may be empty, as the host has them. */
+void cgx_slice_store_parts(const struct cgx_slice *slice, struct cgx_block block);
 
 /* Decodes all parts into the output. An error concerns this rank only. */
 enum cgx_status cgx_slice_decode(struct cgx_slice *slice);

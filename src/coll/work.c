@@ -176,21 +176,20 @@ void cgx_slice_store(struct cgx_slice *slice)
             store_used(slice, input, at + i * each);
 }
 
-void cgx_slice_store_parts(const struct cgx_slice *slice, size_t begin, size_t end)
+void cgx_slice_store_parts(const struct cgx_slice *slice, struct cgx_block block)
 {
     struct cgx_backend *backend = slice->coll->backend;
     const struct cgx_cut *cut = &slice->cut;
 
-    if (!slice->coll->schedule->plan.has_variable_size) {
-        backend->ops->store(backend, slice->slot, slice->staging + begin, end - begin);
+    if (cgx_block_is_empty(block))
         return;
-    }
-    for (uint32_t place = 0; place < cgx_slice_program(slice)->parts; place++) {
-        size_t at = cut->part[place].at;
-
-        if (cut->part[place].bytes > 0 && at >= begin && at < end)
-            store_used(slice, (struct cgx_block){place, place + 1}, at);
-    }
+    if (!slice->coll->schedule->plan.has_variable_size)
+        backend->ops->store(backend, slice->slot, slice->staging + cut->part[block.first].at,
+                            cgx_cut_bytes(cut, block));
+    else
+        for (uint32_t place = block.first; place < block.end; place++)
+            if (cut->part[place].bytes > 0)
+                store_used(slice, (struct cgx_block){place, place + 1}, cut->part[place].at);
 }
 
 enum cgx_status cgx_slice_decode(struct cgx_slice *slice)
@@ -203,7 +202,7 @@ enum cgx_status cgx_slice_decode(struct cgx_slice *slice)
 
     /* The backend has made the own part, which is the last, and still has it. */
     if (slice->pull == CGX_PULL_NONE)
-        cgx_slice_store_parts(slice, 0, own.first < own.end ? cut->part[own.first].at : cut->end);
+        cgx_slice_store_parts(slice, (struct cgx_block){0, own.first});
     status = coll->backend->ops->run(
         coll->backend, slice->slot,
         &(struct cgx_work){CGX_DECODE, &coll->coding, cut->piece, cut->part[own.end].piece,
