@@ -114,25 +114,25 @@ static void seal_message(struct cgx_slice *slice, struct cgx_transfer *transfer)
 }
 
 /* Adds MESSAGE to the transfers of the exchange, unless it is empty. */
-static void list_message(struct cgx_slice *slice, const struct cgx_program_message *message)
+static void list_message(struct cgx_slice *slice, struct cgx_program_message message)
 {
     const struct cgx_cut *cut = &slice->cut;
     struct cgx_transfer *transfer = &slice->coll->scratch->transfers[slice->ntransfers];
-    size_t at = cut->part[message->block.first].at;
+    size_t at = cut->part[message.block.first].at;
 
-    if (cgx_cut_pieces(cut, message->block) == 0)
+    if (cgx_cut_pieces(cut, message.block) == 0)
         return;
     slice->ntransfers++;
-    transfer->peer = (int)message->peer;
-    transfer->block = message->block;
-    transfer->bytes = cgx_cut_bytes(cut, message->block);
-    if (!message->sends && cgx_slice_is_early(slice))
-        at = cut->input[slice->round] + message->copy * transfer->bytes;
+    transfer->peer = (int)message.peer;
+    transfer->block = message.block;
+    transfer->bytes = cgx_cut_bytes(cut, message.block);
+    if (!message.sends && cgx_slice_is_early(slice))
+        at = cut->input[slice->round] + message.copy * transfer->bytes;
     transfer->data = slice->staging + at;
     transfer->has_variable_size =
-        cgx_slice_has_variable_size(slice, message->block) && may_pack(slice, (int)message->peer);
-    transfer->direction = message->sends ? CGX_TRANSFER_SEND : CGX_TRANSFER_RECEIVE;
-    if (message->sends)
+        cgx_slice_has_variable_size(slice, message.block) && may_pack(slice, (int)message.peer);
+    transfer->direction = message.sends ? CGX_TRANSFER_SEND : CGX_TRANSFER_RECEIVE;
+    if (message.sends)
         seal_message(slice, transfer);
 }
 
@@ -158,11 +158,8 @@ enum cgx_status cgx_slice_post(struct cgx_slice *slice)
     slice->ntransfers = 0;
     slice->packed = (struct cgx_packed){0};
     slice->seq = seq_of(slice);
-    for (unsigned i = 0; i + 2 < 2 * size; i++) {
-        const struct cgx_program_message message = cgx_program_message(program, slice->round, i);
-
-        list_message(slice, &message);
-    }
+    for (unsigned i = 0; i + 2 < 2 * size; i++)
+        list_message(slice, cgx_program_message(program, slice->round, i));
     return cgx_exchange_begin(coll->scratch->exchange, &transports, coll->scratch->transfers,
                               slice->ntransfers);
 }

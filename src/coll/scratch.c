@@ -37,29 +37,27 @@ void cgx_scratch_release(struct cgx_scratch *scratch)
     *scratch = (struct cgx_scratch){.local_peers = scratch->local_peers};
 }
 
-/* Gets staging memory for all slots, from a shared segment or, if there is none, of this process
- * alone. */
-static bool get_staging(struct cgx_scratch *scratch)
+/* Gets memory for all slots. Staging memory is from a shared segment or, if there is none, of this
+ * process alone. */
+static bool get_slots(struct cgx_scratch *scratch)
 {
-    size_t bytes = staging_bytes(scratch), slots = scratch->reserved.slots;
+    const struct cgx_needs *needs = &scratch->reserved;
+    const struct cgx_shared *shared = &scratch->shared;
+    size_t bytes = staging_bytes(scratch);
 
     if (scratch->local_peers > 1)
-        cgx_shared_create(scratch->local_peers, slots * bytes, &scratch->shared);
-    for (size_t i = 0; i < slots; i++) {
-        scratch->slices[i].staging =
-            scratch->shared.memory ? scratch->shared.memory + scratch->shared.front + i * bytes
-                                   : cgx_pages_map(bytes, -1);
-        if (!scratch->slices[i].staging)
+        cgx_shared_create(scratch->local_peers, needs->slots * bytes, &scratch->shared);
+    for (size_t i = 0; i < needs->slots; i++) {
+        struct cgx_slice *slice = &scratch->slices[i];
+
+        slice->staging =
+            shared->memory ? shared->memory + shared->front + i * bytes : cgx_pages_map(bytes, -1);
+        slice->cut.piece = calloc(needs->pieces, sizeof *slice->cut.piece);
+        slice->cut.part = calloc(needs->parts, sizeof *slice->cut.part);
+        if (!slice->staging || !slice->cut.piece || !slice->cut.part)
             return false;
     }
     return true;
-}
-
-static bool get_cut_memory(struct cgx_cut *cut, const struct cgx_needs *needs)
-{
-    cut->piece = calloc(needs->pieces, sizeof *cut->piece);
-    cut->part = calloc(needs->parts, sizeof *cut->part);
-    return cut->piece && cut->part;
 }
 
 enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cgx_needs *needs)
@@ -70,9 +68,7 @@ enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cg
 
     if (cgx_needs_fit(needs, &scratch->reserved))
         return CGX_OK;
-    had = get_staging(&grown);
-    for (unsigned i = 0; had && i < CGX_SLOTS && i < grown.reserved.slots; i++)
-        had = get_cut_memory(&grown.slices[i].cut, &grown.reserved);
+    had = get_slots(&grown);
     grown.transfers = calloc(grown.reserved.transfers, sizeof *grown.transfers);
     grown.sources = calloc(grown.reserved.sources, sizeof *grown.sources);
     /* The pages of this memory are touched only when a message is packed. */
