@@ -21,21 +21,16 @@ static size_t element_size(const struct cgx_walk *walk)
 
 /* ---- unquantised pieces ---- */
 
-static void encode_exact(const struct cgx_walk *walk, const struct cgx_work *work)
+/* Encodes or decodes. */
+static void copy_exact(const struct cgx_walk *walk, const struct cgx_work *work)
 {
     const struct cgx_piece *piece = walk->piece;
+    size_t size = element_size(walk), in_buffer = piece->first * size;
+    bool decodes = work->operation == CGX_DECODE;
 
-    memcpy((unsigned char *)work->out + piece->offset,
-           cgx_walk_element(walk, work->in, piece->first), piece->count * element_size(walk));
-}
-
-static void decode_exact(const struct cgx_walk *walk, const struct cgx_work *work)
-{
-    const struct cgx_piece *piece = walk->piece;
-    size_t size = element_size(walk);
-
-    memcpy((unsigned char *)work->out + piece->first * size,
-           (const unsigned char *)work->in + piece->offset, piece->count * size);
+    memcpy((unsigned char *)work->out + (decodes ? in_buffer : piece->offset),
+           (const unsigned char *)work->in + (decodes ? piece->offset : in_buffer),
+           piece->count * size);
 }
 
 static void reduce_exact(const struct cgx_walk *walk, const struct cgx_work *work)
@@ -85,11 +80,6 @@ static void pass_elements(struct cgx_walk *walk, const struct cgx_work *work, si
     cgx_float_enter(walk->caller);
 }
 
-/* By enum cgx_operation. */
-static void (*const exact[CGX_OPERATIONS])(const struct cgx_walk *walk,
-                                           const struct cgx_work *work) = {
-    [CGX_ENCODE] = encode_exact, [CGX_REDUCE] = reduce_exact, [CGX_DECODE] = decode_exact};
-
 /* Zeroes the padding behind each part of the piece. */
 static void zero_padding(const struct cgx_walk *walk, const struct cgx_work *work)
 {
@@ -115,7 +105,10 @@ static enum cgx_status run_piece(struct cgx_walk *walk, const struct cgx_work *w
         families[cgx_encoding_family(walk->piece->bits)][work->operation];
 
     if (cgx_encoding_is_exact(walk->piece->bits)) {
-        exact[work->operation](walk, work);
+        if (work->operation == CGX_REDUCE)
+            reduce_exact(walk, work);
+        else
+            copy_exact(walk, work);
         pass_elements(walk, work, walk->piece->count);
         return CGX_OK;
     }

@@ -10,57 +10,41 @@
 
 /* ---- headers and levels ---- */
 
-struct bucket_header {
-    enum { SCALE_GRID, SCALE_CONSTANT, SCALE_POISON } kind;
-    float u; /* 0 for a constant */
-    int32_t z;
-    float constant;
-};
-
 static void write_header(const struct cgx_bucket *bucket, uint32_t header, unsigned char *payload)
 {
     memcpy(payload + bucket->header, &header, sizeof header);
 }
 
-/* CGX_ERR_FORMAT: no encoder writes such a header. */
-static enum cgx_status read_header(const struct cgx_bucket *bucket, const unsigned char *payload,
-                                   struct bucket_header *scale)
+static uint32_t read_header(const struct cgx_bucket *bucket, const unsigned char *payload)
 {
     uint32_t header;
 
     memcpy(&header, payload + bucket->header, sizeof header);
-    scale->u = cgx_header_scale(header);
-    scale->z = cgx_header_zero(header);
-    if (cgx_header_is_grid(header)) {
-        scale->kind = SCALE_GRID;
-    } else if (header == CGX_BUCKET_CONSTANT) {
-        scale->kind = SCALE_CONSTANT;
-        memcpy(&scale->constant, payload + bucket->constant, sizeof scale->constant);
-        if (!cgx_is_regular(scale->constant))
-            return CGX_ERR_FORMAT;
-    } else if (header == CGX_BUCKET_POISON) {
-        scale->kind = SCALE_POISON;
-    } else {
-        return CGX_ERR_FORMAT;
-    }
-    return CGX_OK;
+    return header;
 }
 
-/* Writes the levels of a bucket to VALUES, or adds them if ADD; NaN if the bucket is poisoned. */
-static void read_levels(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                        const struct bucket_header *scale, const unsigned char *payload, bool add,
-                        cgx_float32 *values)
+/* Writes the levels of a bucket to VALUES, or adds them if ADD; NaN if the bucket is poisoned.
+ * CGX_ERR_FORMAT: no encoder writes such a header or constant. */
+static enum cgx_status read_levels(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                                   const unsigned char *payload, bool add, cgx_float32 *values)
 {
+    const uint32_t header = read_header(bucket, payload);
     const unsigned char *codes[CGX_PLANES];
+    float constant;
 
     for (int i = 0; i < CGX_PLANES; i++)
         codes[i] = payload + bucket->codes[i];
-    if (scale->kind == SCALE_CONSTANT)
-        for (size_t i = 0; i < bucket->count; i++)
-            values[i] = add ? values[i] + scale->constant : scale->constant;
-    else
-        walk->kernels->decode(codes, bucket->count, walk->piece->bits, scale->u, scale->z, add,
-                              values);
+    if (cgx_header_is_grid(header) || header == CGX_BUCKET_POISON) {
+        walk->kernels->decode(codes, bucket->count, walk->piece->bits, cgx_header_scale(header),
+                              cgx_header_zero(header), add, values);
+        return CGX_OK;
+    }
+    memcpy(&constant, payload + bucket->constant, sizeof constant);
+    if (header != CGX_BUCKET_CONSTANT || !cgx_is_regular(constant))
+        return CGX_ERR_FORMAT;
+    for (size_t i = 0; i < bucket->count; i++)
+        values[i] = add ? values[i] + constant : constant;
+    return CGX_OK;
 }
 
 /* ---- encode ---- */
@@ -129,17 +113,14 @@ static enum cgx_status decode_bucket(const struct cgx_walk *walk, const struct c
     enum cgx_dtype dtype = walk->coding->dtype;
     size_t size = cgx_dtype_size(dtype);
     unsigned char *elements = (unsigned char *)work->out + bucket->first * size;
-    struct bucket_header scale;
-    cgx_float32 *values;
+    /* Only narrow makes the canonical NaN. */
+    bool in_place = dtype == CGX_FLOAT32 && read_header(bucket, work->in) != CGX_BUCKET_POISON;
+    cgx_float32 *values = in_place ? (cgx_float32 *)elements : walk->values;
 
     cgx_walk_prefetch(elements, bucket->count * size);
-    if (read_header(bucket, work->in, &scale) != CGX_OK)
+    if (read_levels(walk, bucket, work->in, false, values) != CGX_OK)
         return CGX_ERR_FORMAT;
-    /* Only narrow makes the canonical NaN. */
-    values =
-        dtype == CGX_FLOAT32 && scale.kind != SCALE_POISON ? (cgx_float32 *)elements : walk->values;
-    read_levels(walk, bucket, &scale, work->in, false, values);
-    if (values == walk->values)
+    if (!in_place)
         walk->kernels->narrow[dtype](values, bucket->count, elements);
     return CGX_OK;
 }
@@ -151,17 +132,12 @@ static enum cgx_status reduce_bucket(const struct cgx_walk *walk, const struct c
                                      const struct cgx_bucket *bucket)
 {
     for (size_t p = 0; p < work->nsources; p++) {
-        const unsigned char *source = work->sources[p];
         const unsigned char *elements = cgx_walk_unquantised(walk, work, p, bucket->first);
-        struct bucket_header scale;
 
-        if (elements) {
+        if (elements)
             cgx_walk_add(walk, elements, bucket->count, p == 0);
-            continue;
-        }
-        if (read_header(bucket, source, &scale) != CGX_OK)
+        else if (read_levels(walk, bucket, work->sources[p], p > 0, walk->values) != CGX_OK)
             return CGX_ERR_FORMAT;
-        read_levels(walk, bucket, &scale, source, p > 0, walk->values);
     }
     write_bucket(walk, bucket, walk->values, work->out);
     return CGX_OK;
