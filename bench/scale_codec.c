@@ -80,8 +80,7 @@ static bool lost(struct cgx_backend *backend)
     return false;
 }
 
-const struct cgx_backend_ops scale_codec = {.name = "none",
-                                            .begin = begin,
+const struct cgx_backend_ops scale_codec = {.begin = begin,
                                             .end = end,
                                             .run = run,
                                             .fetch = fetch,

@@ -57,12 +57,9 @@ static inline void cgx_reserved_drop(struct cgx_reserved *reserved)
 }
 
 struct cgx_backend_ops {
-    const char *name;
-
-    /* begin comes before the first operation of a call and orders it after all that the caller has
-     * queued on its buffers. If begin returns CGX_OK, the same thread must call end, whatever
-     * became of the call; in between, set-up that each operation would otherwise repeat is done
-     * once. */
+    /* begin orders a call after all that the caller has queued on its buffers. If begin returns
+     * CGX_OK, the same thread must call end, whatever became of the call. Only in between may it
+     * call read, run, fetch, store, pull, borrow and wait. */
     enum cgx_status (*begin)(struct cgx_backend *backend);
     void (*end)(struct cgx_backend *backend);
 
@@ -119,6 +116,7 @@ struct cgx_backend_ops {
 
 struct cgx_backend {
     const struct cgx_backend_ops *ops;
+    enum cgx_pull connection; /* how it can pull (cuda/device_backend.h) */
 };
 
 /* cgx_codec_host() as a backend, for buffers that the processor can access. */

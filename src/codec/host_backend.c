@@ -96,8 +96,7 @@ static bool host_lost(struct cgx_backend *backend)
 
 struct cgx_backend *cgx_backend_host(void)
 {
-    static const struct cgx_backend_ops ops = {.name = "host",
-                                               .begin = host_begin,
+    static const struct cgx_backend_ops ops = {.begin = host_begin,
                                                .end = host_end,
                                                .read = read_runs,
                                                .run = host_run,

@@ -187,10 +187,9 @@ void cgx_connect_begin(struct cgx_comm *state, struct cgx_backend *device,
     mine->memory = cgx_shared_handle(&work->scratch.shared);
     words[MEMORY] = work->shm && memory_cookie(state) != 0 && connecting->theirs;
     words[DEVICE] = export_device(state, device, &mine->mirror);
-    words[IS_OLD] =
-        memory_cookie(state) == work->shm_cookie &&
-        mirror_cookie(state, mine) == work->mirror_cookie &&
-        (words[DEVICE] != DEVICE_READY || cgx_cuda_connection(device) == CGX_PULL_DEVICE);
+    words[IS_OLD] = memory_cookie(state) == work->shm_cookie &&
+                    mirror_cookie(state, mine) == work->mirror_cookie &&
+                    (words[DEVICE] != DEVICE_READY || device->connection == CGX_PULL_DEVICE);
 }
 
 /* ---- connecting ---- */
@@ -298,8 +297,8 @@ static int connect_anew(struct cgx_comm *state, struct cgx_connecting *connectin
  * device to device. No other rank needs to know. */
 static void connect_segments(struct cgx_comm *state, struct cgx_backend *device)
 {
-    if (!device || !cgx_cuda_is_device(device) || !state->work->shm ||
-        state->work->segments_refused || cgx_cuda_connection(device) != CGX_PULL_NONE ||
+    if (!device || device == cgx_backend_host() || !state->work->shm ||
+        state->work->segments_refused || device->connection != CGX_PULL_NONE ||
         connect_device(state, device, CGX_PULL_HOST, NULL) == CGX_OK)
         return;
     state->work->segments_refused = true;
@@ -343,7 +342,6 @@ enum cgx_pull cgx_connect_pull(const struct cgx_kind *kind, const struct cgx_sch
         return CGX_PULL_NONE;
     if (kind->by_device)
         return CGX_PULL_DEVICE;
-    return device && cgx_cuda_connection(device) == CGX_PULL_HOST && !are_small(schedule)
-               ? CGX_PULL_HOST
-               : CGX_PULL_NONE;
+    return device && device->connection == CGX_PULL_HOST && !are_small(schedule) ? CGX_PULL_HOST
+                                                                                 : CGX_PULL_NONE;
 }

@@ -47,7 +47,6 @@ static enum cgx_status device_begin(struct cgx_backend *backend)
         work->slots[i].pulled = false;
         work->slots[i].nborrowed = 0;
     }
-    work->begun = status == CGX_OK;
     if (status != CGX_OK)
         leave_device();
     return status;
@@ -55,8 +54,14 @@ static enum cgx_status device_begin(struct cgx_backend *backend)
 
 static void device_end(struct cgx_backend *backend)
 {
-    work_of(backend)->begun = false;
+    (void)backend;
     leave_device();
+}
+
+/* Whether CONTROL exists. It need not, if a program lets a context go within a call. */
+static bool has_control(const struct cgx_cuda_work *work)
+{
+    return !work->control_allocated || cgx_exported_is_there(work->memory);
 }
 
 /* ---- copies and waiting ---- */
@@ -70,16 +75,12 @@ static enum cgx_status device_fetch(struct cgx_backend *backend, unsigned number
 
     if (bytes == 0)
         return CGX_OK;
-    status = cgx_cuda_work_enter(work);
-    if (status != CGX_OK)
-        return status;
     status = cgx_cuda_follow(work, slot, CGX_STREAM_DOWN);
     if (status == CGX_OK)
         status = CGX_CUDA_CALL(cuMemcpyDtoHAsync, data, cgx_cuda_mirrored(slot, data), bytes,
                                work->streams[CGX_STREAM_DOWN]);
     if (status == CGX_OK)
         status = cgx_cuda_record(work, slot, CGX_STREAM_DOWN);
-    cgx_cuda_leave();
     return status;
 }
 
@@ -89,16 +90,12 @@ static void queue_copy(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
                        const struct cgx_cuda_place *from, const unsigned char *data, size_t bytes)
 {
     CUdeviceptr to = cgx_cuda_mirrored(slot, data);
-    enum cgx_status status = cgx_cuda_work_enter(work);
+    enum cgx_status status = cgx_cuda_copy(work, to, from, bytes);
 
-    if (status == CGX_OK) {
+    if (status != CGX_OK)
         status = cgx_cuda_copy(work, to, from, bytes);
-        if (status != CGX_OK)
-            status = cgx_cuda_copy(work, to, from, bytes);
-        if (status == CGX_OK)
-            status = cgx_cuda_record(work, slot, CGX_STREAM_UP);
-        cgx_cuda_leave();
-    }
+    if (status == CGX_OK)
+        status = cgx_cuda_record(work, slot, CGX_STREAM_UP);
     if (status != CGX_OK)
         slot->store_failed = true;
 }
@@ -155,11 +152,11 @@ static enum cgx_status wait_for_mark(const struct cgx_cuda_mark *mark, CUstream 
 
 static enum cgx_status wait_for_slot(const struct cgx_cuda_work *work, struct cgx_cuda_slot *slot)
 {
-    enum cgx_status status = cgx_cuda_work_enter(work);
+    enum cgx_status status = CGX_OK;
     bool bad_header = false;
 
-    if (status != CGX_OK)
-        return status;
+    if (!has_control(work))
+        return CGX_ERR_DEVICE;
     for (int i = 0; i < CGX_STREAMS; i++) {
         struct cgx_cuda_mark *mark = &slot->marks[i];
         enum cgx_status settled = mark->pending ? wait_for_mark(mark, work->streams[i]) : CGX_OK;
@@ -171,7 +168,6 @@ static enum cgx_status wait_for_slot(const struct cgx_cuda_work *work, struct cg
         bad_header |= *slot->tables[i].status != 0;
         *slot->tables[i].status = 0;
     }
-    cgx_cuda_leave();
     return bad_header ? CGX_ERR_FORMAT : status;
 }
 
@@ -221,9 +217,8 @@ static enum cgx_status read_runs(struct cgx_backend *backend, const struct cgx_s
 
     if (runs->count > CGX_READ_RUNS || runs->bytes > CGX_READ_BYTES)
         return CGX_ERR_INVALID;
-    status = cgx_cuda_work_enter(work);
-    if (status != CGX_OK)
-        return status;
+    if (!has_control(work))
+        return CGX_ERR_DEVICE;
     /* A range has one tile. */
     for (size_t i = 0; i < runs->count; i++)
         picked->ranges[i] = (struct cgx_kernel_range){.offset = i * runs->stride,
@@ -236,7 +231,6 @@ static enum cgx_status read_runs(struct cgx_backend *backend, const struct cgx_s
     for (size_t i = 0; status == CGX_OK && i < runs->count; i++)
         memcpy(to + i * runs->bytes, (unsigned char *)&picked->words[i * words] + shift,
                runs->bytes);
-    cgx_cuda_leave();
     return status;
 }
 
@@ -262,13 +256,11 @@ static enum cgx_status device_run(struct cgx_backend *backend, unsigned slot,
                                   const struct cgx_work *request)
 {
     struct cgx_cuda_work *work = work_of(backend);
-    enum cgx_status status = cgx_cuda_work_enter(work);
+    enum cgx_status status = CGX_ERR_DEVICE;
     unsigned launched = 0;
 
-    if (status == CGX_OK) {
+    if (has_control(work))
         status = cgx_cuda_launch(work, &work->slots[slot], request, &launched);
-        cgx_cuda_leave();
-    }
     if (status == CGX_OK && request->shows && work->slots[slot].there == 0)
         status = fetch_shown(backend, slot, request);
     if (request->operation != CGX_DECODE)
@@ -364,8 +356,7 @@ free_made:
 
 /* ---- the operations ---- */
 
-const struct cgx_backend_ops cgx_cuda_ops = {.name = cgx_cuda_backend_name,
-                                             .begin = device_begin,
+const struct cgx_backend_ops cgx_cuda_ops = {.begin = device_begin,
                                              .end = device_end,
                                              .read = read_runs,
                                              .run = device_run,

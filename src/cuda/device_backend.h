@@ -21,9 +21,6 @@ enum cgx_status cgx_cuda_backend(struct cgx_cuda_work **all, const struct cgx_po
  * memory may still be pinned in a broken context and must never be freed. */
 bool cgx_cuda_backends_free(struct cgx_cuda_work *all);
 
-/* Whether BACKEND is a device backend. */
-bool cgx_cuda_is_device(const struct cgx_backend *backend);
-
 /* ---- local peers, the other ranks of the node (peers.c) ---- */
 
 /* A device gets their payloads from their mirrors of the staging memory (work.h), which it opens
@@ -59,16 +56,14 @@ struct cgx_cuda_peer {
     struct cgx_cuda_segment segment; /* used for CGX_PULL_HOST; may be unmapped after connecting */
 };
 
-/* Connects BACKEND to NPEERS local peers except SELF, to pull by PULL, which is not NONE.
+/* Connects BACKEND to NPEERS local peers except SELF, to pull by PULL, which is not NONE; this is
+ * its connection then.
  * CGX_ERR_INVALID, CGX_ERR_NOMEM: it cannot pull from all of them, and is not connected. */
 enum cgx_status cgx_cuda_connect(struct cgx_backend *backend, enum cgx_pull pull,
                                  const struct cgx_cuda_peer *peers, unsigned npeers, unsigned self);
 
 /* Closes what the backends of ALL have opened of local peers. */
 void cgx_cuda_disconnect(struct cgx_cuda_work *all);
-
-/* How BACKEND is connected, so how it can pull. */
-enum cgx_pull cgx_cuda_connection(const struct cgx_backend *backend);
 
 /* Withdraws the offer of the mirror with COOKIE; no peer may use it any more. */
 void cgx_cuda_withdraw(struct cgx_cuda_work *all, uint64_t cookie);

@@ -363,10 +363,8 @@ enum cgx_status cgx_cuda_decode_on_host(struct cgx_cuda_work *work, unsigned num
                                         const struct cgx_work *request, unsigned launched)
 {
     const struct cgx_cuda_slot *slot = &work->slots[number];
-    enum cgx_status status = cgx_cuda_work_enter(work);
+    enum cgx_status status = CGX_OK;
 
-    if (status != CGX_OK)
-        return status;
     for (size_t i = 0; status == CGX_OK && i < request->npieces; i++) {
         const struct cgx_piece *piece = &request->pieces[i];
 
@@ -377,6 +375,5 @@ enum cgx_status cgx_cuda_decode_on_host(struct cgx_cuda_work *work, unsigned num
         if (status == CGX_OK)
             status = decode_piece(work, request, piece);
     }
-    cgx_cuda_leave();
     return status;
 }

@@ -49,13 +49,17 @@ static void query_attributes(const struct cgx_cuda *cuda, CUdeviceptr address,
 
 /* Queries the type first: most buffers are ordinary memory, for which the driver has no type, and a
  * query of one attribute is faster. */
-static struct cgx_pointer classify_pointer(const struct cgx_cuda *cuda, const void *address)
+struct cgx_pointer cgx_cuda_pointer(const void *address)
 {
+    const struct cgx_cuda *cuda = cgx_cuda();
     struct cgx_pointer pointer = {.memory = CGX_MEMORY_HOST};
     unsigned type = 0, managed = 0;
-    CUresult code = cuda->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                                                (CUdeviceptr)(uintptr_t)address);
+    CUresult code;
 
+    if (!cuda)
+        return pointer;
+    code = cuda->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                       (CUdeviceptr)(uintptr_t)address);
     /* If the program's work broke the context, no query succeeds. Memory that the processor cannot
      * read is then taken for device memory. */
     if (code != CUDA_SUCCESS && code != CUDA_ERROR_INVALID_VALUE &&
@@ -70,13 +74,6 @@ static struct cgx_pointer classify_pointer(const struct cgx_cuda *cuda, const vo
     else if (type == CU_MEMORYTYPE_DEVICE)
         pointer.memory = CGX_MEMORY_DEVICE;
     return pointer;
-}
-
-struct cgx_pointer cgx_cuda_pointer(const void *address)
-{
-    const struct cgx_cuda *cuda = cgx_cuda();
-
-    return cuda ? classify_pointer(cuda, address) : (struct cgx_pointer){.memory = CGX_MEMORY_HOST};
 }
 
 /* Whether BYTE is mapped: for memory mapped by hand (cuMemMap), the range of an allocation is the

@@ -60,18 +60,6 @@ void cgx_cuda_disconnect(struct cgx_cuda_work *all)
     (void)all;
 }
 
-enum cgx_pull cgx_cuda_connection(const struct cgx_backend *backend)
-{
-    (void)backend;
-    return CGX_PULL_NONE;
-}
-
-bool cgx_cuda_is_device(const struct cgx_backend *backend)
-{
-    (void)backend;
-    return false;
-}
-
 void cgx_cuda_withdraw(struct cgx_cuda_work *all, uint64_t cookie)
 {
     (void)all, (void)cookie;

@@ -12,7 +12,6 @@
 #include "util/pages.h"
 
 struct cgx_cuda_peers {
-    enum cgx_pull pull;
     unsigned count;
     struct peer {
         CUdeviceptr memory; /* memory that holds the peer's mirrors; 0: not open */
@@ -114,6 +113,7 @@ void cgx_cuda_work_disconnect(struct cgx_cuda_work *work)
         cgx_cuda_leave();
     free(peers);
     work->peers = NULL;
+    work->base.connection = CGX_PULL_NONE;
 }
 
 /* Offsets, in front of the mirrors, of a cookie that is pulled and of the table of the kernel that
@@ -246,8 +246,8 @@ enum cgx_status cgx_cuda_connect(struct cgx_backend *backend, enum cgx_pull pull
     cgx_cuda_work_disconnect(work);
     work->peers = calloc(1, sizeof *work->peers + npeers * sizeof work->peers->peers[0]);
     if (work->peers) {
-        work->peers->pull = pull;
         work->peers->count = npeers;
+        work->base.connection = pull;
     }
     for (unsigned i = 0; work->peers && opened && i < npeers; i++) {
         struct peer *peer = &work->peers->peers[i];
@@ -267,18 +267,6 @@ void cgx_cuda_disconnect(struct cgx_cuda_work *all)
 {
     for (; all; all = all->next)
         cgx_cuda_work_disconnect(all);
-}
-
-enum cgx_pull cgx_cuda_connection(const struct cgx_backend *backend)
-{
-    const struct cgx_cuda_work *work = cgx_cuda_work_of(backend);
-
-    return work && work->peers ? work->peers->pull : CGX_PULL_NONE;
-}
-
-bool cgx_cuda_is_device(const struct cgx_backend *backend)
-{
-    return cgx_cuda_work_of(backend) != NULL;
 }
 
 bool cgx_cuda_peer_at(const struct cgx_cuda_work *work, unsigned number, size_t offset,

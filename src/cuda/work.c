@@ -15,13 +15,9 @@
 #define PAGE 4096
 #define ALIGNMENT 256 /* of tables in device memory, in bytes */
 
-const char cgx_cuda_backend_name[] = "cuda";
-
 enum cgx_status cgx_cuda_work_enter(const struct cgx_cuda_work *work)
 {
-    bool may_be_used = work->begun && !work->control_allocated;
-
-    if (!may_be_used && work->memory && !cgx_exported_is_there(work->memory))
+    if (work->memory && !cgx_exported_is_there(work->memory))
         return CGX_ERR_DEVICE;
     return cgx_cuda_push(work->context);
 }

@@ -68,7 +68,6 @@ struct cgx_cuda_work {
     struct cgx_backend base;
     struct cgx_cuda_work *next; /* the backend of the same staging memory in another context */
     CUcontext context;
-    bool begun; /* a call has entered the context, which exists */
     size_t table_bytes, sources;
     struct cgx_cuda_module *module;
     CUstream streams[CGX_STREAMS];
@@ -102,8 +101,7 @@ enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *a
 bool cgx_cuda_work_free(struct cgx_cuda_work *work);
 
 /* After CGX_OK the context is current; leave with cgx_cuda_leave. CGX_ERR_DEVICE: the context is
- * gone or broken. A context that a call has entered is not looked for again, but if CONTROL would
- * have gone with it: only between enter and leave is CONTROL sure to exist. */
+ * gone or broken. */
 enum cgx_status cgx_cuda_work_enter(const struct cgx_cuda_work *work);
 
 /* A place in device memory or, if DEVICE is 0, in host memory. */
@@ -166,13 +164,11 @@ bool cgx_cuda_peer_at(const struct cgx_cuda_work *work, unsigned number, size_t 
 /* ---- the backend ---- */
 
 extern const struct cgx_backend_ops cgx_cuda_ops; /* device_backend.c */
-extern const char cgx_cuda_backend_name[];        /* the name of device backends, and of no other */
 
 /* The work of BACKEND; NULL if it is no device backend. */
 static inline struct cgx_cuda_work *cgx_cuda_work_of(const struct cgx_backend *backend)
 {
-    return backend->ops->name == cgx_cuda_backend_name ? (struct cgx_cuda_work *)(void *)backend
-                                                       : NULL;
+    return backend == cgx_backend_host() ? NULL : (struct cgx_cuda_work *)(void *)backend;
 }
 
 #endif

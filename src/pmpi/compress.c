@@ -99,7 +99,7 @@ int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
     coll.pull = cgx_connect_pull(kind, schedule, capability->backend);
     /* Then payloads come from device to device on all ranks. */
     if (coll.pull == CGX_PULL_DEVICE && !capability->refusal &&
-        cgx_cuda_connection(capability->backend) != CGX_PULL_DEVICE)
+        capability->backend->connection != CGX_PULL_DEVICE)
         capability->refusal = CGX_REASON_PEERS;
     coll.backend = capability->backend;
     coll.vote = cgx_capability_vote(capability);
