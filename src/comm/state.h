@@ -56,8 +56,8 @@ struct cgx_kind {
 struct cgx_first {
     unsigned sums;                                /* of at least 1024 elements, so far */
     struct cgx_callsite_key keys[CGX_FIRST_SUMS]; /* counts and types */
-    /* Elements of smaller sums before each of them, and after the last; of those too small to count
-     * in IGNORED. */
+    /* Elements of the smaller sums before each of them and after the last. IGNORED: of sums that
+     * are too small to count. */
     uint64_t small[CGX_FIRST_SUMS + 1], ignored[CGX_FIRST_SUMS + 1];
     int64_t pauses[CGX_FIRST_SUMS + 1]; /* the longest pause there, in nanoseconds */
     bool missed; /* later sums were exact and not recorded: these predict nothing */

@@ -168,7 +168,7 @@ static int fail_again(const struct cgx_request *request, int code)
     return cgx_errors_raise_code(request->comm, code, "an earlier one on this communicator failed");
 }
 
-/* Serves a large sum, whose OCCURRENCE the sequence of sums tells. */
+/* Serves a large sum; OCCURRENCE is what the sequence of sums says of it. */
 static int serve_large(struct cgx_record *record, struct cgx_comm *state,
                        struct cgx_occurrence *occurrence)
 {

@@ -23,7 +23,7 @@ struct cgx_nodes {
 /* Ranks with equal KEYS share a node; KEYS of NULL: each rank is a node. NULL if memory is
  * short. */
 struct cgx_nodes *cgx_nodes_create(const int *keys, unsigned ranks);
-/* Places the ranks of NODES, which has one user, anew; without further memory. */
+/* Places the ranks anew, without further memory. NODES has one user. */
 void cgx_nodes_place(struct cgx_nodes *nodes, const int *keys);
 /* Adds a user; each user must free it. */
 struct cgx_nodes *cgx_nodes_share(struct cgx_nodes *nodes);

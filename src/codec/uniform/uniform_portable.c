@@ -104,7 +104,7 @@ INLINE uint64_t spread_mask(uint64_t mask, unsigned word)
     return (bits + BYTES(127)) >> 7 & BYTES(1);
 }
 
-/* There is no BIT above 7. */
+/* The codes that have BIT; codes have 8 bits. */
 INLINE uint64_t bit_of(codes block, unsigned bit)
 {
     uint64_t mask = 0;

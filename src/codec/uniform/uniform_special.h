@@ -76,7 +76,7 @@ INLINE unsigned count_of(uint64_t mask)
     return (unsigned)__builtin_popcountll(mask);
 }
 
-/* EACH has a bit in each of the 16 nibbles of a mask, the lowest. */
+/* The lowest bit of each of the 16 nibbles of a mask. */
 #define EACH UINT64_C(0x1111111111111111)
 
 /* The nibbles of MASK that are not 0, as bits of EACH. */
