@@ -6,6 +6,9 @@
 #ifndef CGX_OBSERVE_RECORD_H
 #define CGX_OBSERVE_RECORD_H
 
+#include <stddef.h>
+#include <string.h>
+
 #include "mpi/request.h"
 #include "observe/reason.h"
 #include "policy/look.h"
@@ -30,7 +33,7 @@ struct cgx_record {
     struct cgx_span exact;
     unsigned looks; /* at data so far, in the call after which rank 0 says so; otherwise 0 */
     const struct cgx_plan *plan; /* NULL: the call did not run compressed */
-    /* If it did, whether or not the caller has that result: */
+    /* Set if it did, whether or not the caller has that result: */
     enum cgx_outcome outcome;
     struct cgx_span run;
     unsigned slices;
@@ -40,6 +43,13 @@ struct cgx_record {
     bool compared;                  /* with the exact sum; sums of squares: */
     double square, norm;            /* of errors and of exact sums */
 };
+
+/* Exact calls do not pay for what compressed ones set. */
+static inline void cgx_record_begin(struct cgx_record *record, const struct cgx_request *request)
+{
+    memset(record, 0, offsetof(struct cgx_record, outcome));
+    record->request = request;
+}
 
 static inline int64_t cgx_span_nanoseconds(const struct cgx_span *span)
 {

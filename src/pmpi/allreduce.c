@@ -259,10 +259,11 @@ static int reduce_call(struct cgx_record *record, struct cgx_comm **state)
 int cgx_allreduce(const struct cgx_request *request)
 {
     const enum cgx_reason reason = cgx_request_refusal(request);
-    struct cgx_record record = {.request = request};
+    struct cgx_record record;
     struct cgx_comm *state = NULL;
     int code;
 
+    cgx_record_begin(&record, request);
     cgx_finalize_prepare();
     if (reason == CGX_REASON_SMALL)
         state = note_small(request);

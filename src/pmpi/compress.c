@@ -23,6 +23,8 @@ static void run_sum(struct cgx_coll *coll, struct cgx_record *record)
     record->sent = coll->sent;
     record->quantised = coll->quantised;
     record->look = coll->look;
+    record->compared = false;
+    record->square = record->norm = 0;
 }
 
 /* SITE learns what has become of its call; on a rank without a result the same as on the others.
