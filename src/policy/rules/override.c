@@ -308,7 +308,7 @@ uint32_t cgx_hints_hash(const struct cgx_override *hints)
 /* Sets what FROM sets and TO does not. */
 static void fill_unset(struct cgx_override *to, const struct cgx_override *from)
 {
-    static const unsigned char unset[sizeof(uint64_t)];
+    static const unsigned char unset[sizeof(struct cgx_override)];
 
     for (size_t i = 0; i < CGX_HINTS; i++) {
         const struct cgx_key *key = &cgx_action_keys[i];
