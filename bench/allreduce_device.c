@@ -181,15 +181,16 @@ static struct bench_calls count_sum(const struct bench *bench, bool timed)
 
 static void measure(const struct bench *bench, struct figures *figures)
 {
-    MPI_Info info;
+    MPI_Info hint;
 
-    MPI_Info_create(&info);
-    /* Sums of one size for ever are no gradients. */
-    MPI_Info_set(info, "cgx_consensus", "off");
-    MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &compressed.comm);
-    MPI_Info_set(info, "cgx_enable", "0");
-    MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &exact.comm);
-    MPI_Info_free(&info);
+    MPI_Comm_dup(MPI_COMM_WORLD, &compressed.comm);
+    MPI_Comm_dup(MPI_COMM_WORLD, &exact.comm);
+    MPI_Info_create(&hint);
+    MPI_Info_set(hint, "cgx_consensus", "off"); /* sums of one size for ever are no gradients */
+    MPI_Comm_set_info(compressed.comm, hint);
+    MPI_Info_set(hint, "cgx_enable", "0");
+    MPI_Comm_set_info(exact.comm, hint);
+    MPI_Info_free(&hint);
     fill(bench);
     for (int i = 0; i < WARM_CALLS; i++)
         time_sum(bench, &compressed);

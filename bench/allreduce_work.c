@@ -22,15 +22,26 @@ static void *must(void *memory)
     return memory;
 }
 
-/* Element I of RANK: in [-1, 1), alike in nothing. */
-static float value(int rank, size_t i)
+/* Each call sums COUNT elements of twice as many, from another place on: as gradients do, sums
+ * differ from each other, and in size. */
+enum { SHIFTS = 61, NEXT_SHIFT = 7, ALIGNED = 16 };
+static size_t calls, first; /* so far, and the first element of the last one */
+
+static const float *next_input(const struct work *work)
+{
+    first = calls++ * NEXT_SHIFT % SHIFTS * (work->count / SHIFTS / ALIGNED * ALIGNED);
+    return work->in + first;
+}
+
+/* Element I of RANK: in (-1, 1), alike in nothing, and larger to the end. */
+static float value(int rank, size_t i, size_t count)
 {
     uint64_t x = ((uint64_t)rank << 40) + i + 1;
 
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
     x = (x ^ x >> 27) * 0x94d049bb133111eb;
     x ^= x >> 31;
-    return (float)(x >> 40) * 0x1p-23F - 1;
+    return ((float)(x >> 40) * 0x1p-23F - 1) * (0.25F + 0.375F * (float)i / (float)count);
 }
 
 /* ---- sums of float16 as frameworks do them that cannot rely on the MPI for it (Horovod's way)
@@ -80,19 +91,20 @@ void half_sum(void *in, void *inout, int *count, MPI_Datatype *datatype)
 
 static void plain(const struct work *work)
 {
-    PMPI_Allreduce(work->in, work->out, (int)work->count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    PMPI_Allreduce(next_input(work), work->out, (int)work->count, MPI_FLOAT, MPI_SUM,
+                   MPI_COMM_WORLD);
 }
 
-/* Sums that hardly change are no gradients to the library: in each call other elements are summed.
- */
-enum { SHIFTS = 5, SHIFT = 16 };
-static size_t shift; /* of the last compressed call; elements */
+static void by_default(const struct work *work)
+{
+    MPI_Allreduce(next_input(work), work->out, (int)work->count, MPI_FLOAT, MPI_SUM,
+                  MPI_COMM_WORLD);
+}
 
 static void compressed(const struct work *work)
 {
-    shift = (shift + SHIFT) % (SHIFTS * SHIFT);
-    MPI_Allreduce(work->in + shift, work->out, (int)work->count, MPI_FLOAT, MPI_SUM,
-                  MPI_COMM_WORLD);
+    MPI_Allreduce(next_input(work), work->out, (int)work->count, MPI_FLOAT, MPI_SUM,
+                  work->run->compressed);
 }
 
 static void float16(const struct work *work)
@@ -125,6 +137,7 @@ static size_t compressed_bytes(const struct run *run, size_t count)
 
 struct method methods[] = {
     {"plain", plain, plain_bytes, EXACT_SUM, true},
+    {"default", by_default, compressed_bytes, NO_SUM, false},
     {"compressed", compressed, compressed_bytes, COMPRESSED_SUM, true},
     {"float16", float16, half_bytes, NO_SUM, true},
     {NULL, NULL, NULL, NO_SUM, false},
@@ -148,7 +161,7 @@ static bool is_equal_everywhere(const struct work *work)
     return extremes[0] == ~extremes[1];
 }
 
-/* All inputs lie in [-1, 1), so a partial sum of k of them has steps of at most 2 k / N: those of
+/* All inputs lie in (-1, 1), so a partial sum of k of them has steps of at most 2 k / N: those of
  * the inputs, of the sum and, where hosts have several ranks, of a host's sum. Rounding is off by
  * half of them. */
 static double bound_of(const struct run *run, const struct method *method)
@@ -162,14 +175,12 @@ static double bound_of(const struct run *run, const struct method *method)
 
 bool work_check(const struct work *work, const struct method *method, double *error, double *bound)
 {
-    size_t first = method->sum == COMPRESSED_SUM ? shift : 0;
-
     *error = 0;
     for (size_t i = 0; i < work->count; i++) {
         double sum = 0;
 
         for (int rank = 0; rank < work->run->ranks; rank++)
-            sum += (double)value(rank, first + i);
+            sum += (double)value(rank, first + i, work->count);
         /* What is no number stays. */
         if (!(fabs(sum - (double)work->out[i]) <= *error))
             *error = fabs(sum - (double)work->out[i]);
@@ -184,14 +195,14 @@ void work_create(struct work *work, const struct run *run, size_t bytes)
 {
     work->run = run;
     work->count = bytes / sizeof(float);
-    work->in = must(malloc(bytes + (size_t)SHIFTS * SHIFT * sizeof(float)));
+    work->in = must(malloc(2 * bytes));
     work->out = must(calloc(1, bytes));
     work->half_in = must(malloc(bytes));
     work->half_out = must(calloc(1, bytes));
-    for (size_t i = 0; i < work->count + (size_t)SHIFTS * SHIFT; i++)
-        work->in[i] = value(run->rank, i);
+    for (size_t i = 0; i < 2 * work->count; i++)
+        work->in[i] = value(run->rank, i, work->count);
     for (size_t i = 0; i < work->count; i++)
-        work->half_in[i] = cgx_to_float16(value(run->rank, i));
+        work->half_in[i] = cgx_to_float16(work->in[i]);
 }
 
 void work_free(struct work *work)

@@ -15,9 +15,10 @@
 /* Of the whole run. */
 struct run {
     int rank, ranks, hosts;
-    int repeat;
+    int warm, repeat; /* calls of each method: before those that count, and these */
     bool check;
     size_t bits, bucket;
+    MPI_Comm compressed; /* all its sums are compressed, if the library is there */
     MPI_Datatype half;
     MPI_Op half_sum;
 };
