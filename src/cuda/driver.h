@@ -17,7 +17,6 @@
     X(cuCtxGetDevice)             \
     X(cuCtxPopCurrent)            \
     X(cuCtxPushCurrent)           \
-    X(cuCtxSynchronize)           \
     X(cuDeviceGetAttribute)       \
     X(cuDeviceGetByPCIBusId)      \
     X(cuDeviceGetName)            \

@@ -300,7 +300,7 @@ enum cgx_status cgx_pinned_wait(const struct cgx_pointer *where)
 
     if (status != CGX_OK)
         return status;
-    status = CGX_CUDA_CALL(cuCtxSynchronize);
+    status = CGX_CUDA_CALL(cuStreamSynchronize, CU_STREAM_LEGACY);
     cgx_cuda_leave();
     return status;
 }

@@ -33,7 +33,7 @@ void cgx_pinned_give(const struct cgx_pointer *where, void *memory);
  * to it, and nobody can wait for that. */
 void cgx_pinned_abandon(const void *host);
 
-/* Waits for all work in the context. */
+/* Waits as fetch does (below). Waiting for the whole context would void captures of any stream. */
 enum cgx_status cgx_pinned_wait(const struct cgx_pointer *where);
 
 /* Copy BYTES from or to DEVICE after all earlier work of the legacy default stream and of streams

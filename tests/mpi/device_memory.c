@@ -230,6 +230,7 @@ static struct {
 
 static MPI_Comm comm;
 static float *input, *exact, *compressed, *result;
+static bool lacks_memory; /* the driver refuses all memory during the sum */
 
 struct outcome {
     int code;
@@ -246,7 +247,11 @@ static struct outcome sum_captured(CUstream captured, CUresult *ended)
 
     if (captured)
         device_must(streams.begin(captured, CU_STREAM_CAPTURE_MODE_GLOBAL), "cuStreamBeginCapture");
+    if (lacks_memory)
+        device_fail(SOFTCUDA_ALLOC, 1, true);
     outcome.code = MPI_Allreduce(from, to, COUNT, MPI_FLOAT, MPI_SUM, comm);
+    if (lacks_memory)
+        device_fail(SOFTCUDA_ALLOC, 0, false);
     outcome.sent = traffic_messages() > before;
     if (captured)
         *ended = streams.end(captured, &graph);
@@ -294,6 +299,22 @@ static void test(const char *name, unsigned flags, bool captures)
           name);
 }
 
+/* On a communicator of its own, which asks for memory in its first sum. */
+static void test_lack_of_memory(void)
+{
+    CUresult ended;
+    CUstream stream;
+
+    comm = comms_new();
+    lacks_memory = true;
+    device_must(streams.create(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+    check(is_exact(sum_captured(stream, &ended)), "memory is lacking: the sum is exact");
+    check(ended == CUDA_SUCCESS, "memory is lacking: the capture is not disturbed");
+    device_must(streams.destroy(stream), "cuStreamDestroy");
+    lacks_memory = false;
+    MPI_Comm_free(&comm);
+}
+
 static void play_captures(void)
 {
     const struct device_function of_streams[] = {{"cuStreamCreate", &streams.create},
@@ -303,13 +324,15 @@ static void play_captures(void)
 
     if (!check_has(device_find(of_streams, 4), "captures", "the driver has none"))
         return;
-    comm = comms_new();
     input = check_memory(BYTES);
     exact = check_memory(BYTES);
     compressed = check_memory(BYTES);
     result = check_memory(BYTES);
     data_fill(DATA_GAUSSIAN, ELEMENT_FLOAT32, 1, check_rank, COUNT, input);
-    PMPI_Allreduce(input, exact, COUNT, MPI_FLOAT, MPI_SUM, comm);
+    PMPI_Allreduce(input, exact, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    if (device_is_soft())
+        test_lack_of_memory();
+    comm = comms_new();
     check(sum_captured(NULL, NULL).sent, "without a capture: the sum is compressed");
     memcpy(compressed, result, BYTES);
 

@@ -260,6 +260,8 @@ CUresult cuCtxSynchronize(void)
     struct softcuda_context *context;
     CUresult code = softcuda_enter_context(&context);
 
+    if (code == CUDA_SUCCESS)
+        code = softcuda_capture_allows_wait(context);
     return softcuda_leave(code == CUDA_SUCCESS ? softcuda_stream_drain(context) : code);
 }
 

@@ -232,6 +232,8 @@ struct softcuda_stream *softcuda_stream_find(struct softcuda_context *context, C
 CUresult softcuda_stream_enter(CUstream handle, struct softcuda_stream **stream);
 /* CUDA_ERROR_STREAM_CAPTURE_IMPLICIT: it may not be used, and has voided a capture. */
 CUresult softcuda_capture_allows(const struct softcuda_stream *stream);
+/* CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED: CONTEXT may not be waited for, and captures are void. */
+CUresult softcuda_capture_allows_wait(const struct softcuda_context *context);
 /* Takes over OPERATION, after EVENT if that is not NULL. */
 CUresult softcuda_stream_queue(struct softcuda_stream *stream, struct softcuda_operation *operation,
                                const struct softcuda_place_in_stream *event);

@@ -122,22 +122,35 @@ CUresult cuStreamWaitEvent(CUstream stream_handle, CUevent handle, unsigned flag
 /* Captures of streams, for what they forbid others. While a blocking stream is captured, nothing
  * may use the legacy stream of its context, which would wait for what is captured: the attempt
  * fails, and the capture is void (CUDA C++ Programming Guide, "Prohibited and Unhandled Operations"
- * of stream capture). No graph is made: what is queued on a captured stream is carried out. */
+ * of stream capture). The same happens to all captures of a context that is waited for. No graph is
+ * made: what is queued on a captured stream is carried out. */
+
+/* Voids the captures of blocking streams of CONTEXT or, if ALL, of any. Whether there were any. */
+static bool void_captures(const struct softcuda_context *context, bool all)
+{
+    bool any = false;
+
+    for (struct softcuda_stream *other = context->streams; other; other = other->next) {
+        if ((!all && !other->blocking) || other->capture == CU_STREAM_CAPTURE_STATUS_NONE)
+            continue;
+        other->capture = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+        any = true;
+    }
+    return any;
+}
 
 CUresult softcuda_capture_allows(const struct softcuda_stream *stream)
 {
-    struct softcuda_context *context = stream->object.context;
-    CUresult code = CUDA_SUCCESS;
+    const struct softcuda_context *context = stream->object.context;
 
-    if (stream != context->legacy)
-        return CUDA_SUCCESS;
-    for (struct softcuda_stream *other = context->streams; other; other = other->next) {
-        if (!other->blocking || other->capture == CU_STREAM_CAPTURE_STATUS_NONE)
-            continue;
-        other->capture = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
-        code = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-    }
-    return code;
+    return stream == context->legacy && void_captures(context, false)
+               ? CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
+               : CUDA_SUCCESS;
+}
+
+CUresult softcuda_capture_allows_wait(const struct softcuda_context *context)
+{
+    return void_captures(context, true) ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
 
 /* The stream that is captured, or is to be, with the result of softcuda_enter_context. */

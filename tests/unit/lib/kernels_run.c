@@ -108,7 +108,7 @@ static void launch(CUfunction kernel, uint32_t blocks, struct cgx_kernel_args ar
                                                NULL, parameters, NULL);
 
     if (code == CUDA_SUCCESS)
-        code = cgx_cuda()->cuCtxSynchronize();
+        code = cgx_cuda()->cuStreamSynchronize(NULL);
     if (code != CUDA_SUCCESS)
         bail_out("a kernel failed: CUDA error %d", code);
 }
