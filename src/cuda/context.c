@@ -5,6 +5,48 @@
 
 #include <stddef.h>
 
+/* Whether the calling thread's current context is green. */
+static bool current_is_green(void)
+{
+    const struct cgx_cuda *cuda = cgx_cuda();
+    void *green = NULL;
+
+    return cuda->cuStreamGetGreenCtx &&
+           cuda->cuStreamGetGreenCtx(CU_STREAM_LEGACY, &green) == CUDA_SUCCESS && green;
+}
+
+/* The work that was queued on the default stream of a green context when this thread entered. */
+static __thread struct {
+    CUevent event;          /* NULL: nothing to wait for */
+    enum cgx_status status; /* not CGX_OK: the queued work cannot be waited for */
+} queued;
+
+static void record_queued(void)
+{
+    queued.event = NULL;
+    queued.status = CGX_OK;
+    if (!current_is_green())
+        return;
+    queued.status = CGX_CUDA_CALL(cuEventCreate, &queued.event, CU_EVENT_DISABLE_TIMING);
+    if (queued.status == CGX_OK)
+        queued.status = CGX_CUDA_CALL(cuEventRecord, queued.event, CU_STREAM_LEGACY);
+}
+
+/* Streams may still wait for the event: the driver keeps it until it has completed. */
+static void forget_queued(void)
+{
+    if (queued.event)
+        cgx_cuda()->cuEventDestroy(queued.event);
+}
+
+/* A green context may have no default stream, on which nothing is queued then. */
+enum cgx_status cgx_green_order(CUstream stream)
+{
+    if (!queued.event || queued.status != CGX_OK)
+        return queued.status == CGX_ERR_DEVICE ? CGX_OK : queued.status;
+    return CGX_CUDA_CALL(cuStreamWaitEvent, stream, queued.event, 0);
+}
+
 /* Entries never nest as deep: a collective's, one of another backend within it, and one more. */
 #define MOST_ENTRIES 8
 
@@ -31,11 +73,16 @@ enum cgx_status cgx_cuda_push(CUcontext context)
 
     if (depth == MOST_ENTRIES)
         return CGX_ERR_DEVICE;
+    if (depth == 0)
+        record_queued();
     entries_here.contexts[depth] = context;
     if (pushes_context(depth))
         status = CGX_CUDA_CALL(cuCtxPushCurrent, context);
-    if (status != CGX_OK)
+    if (status != CGX_OK) {
+        if (depth == 0)
+            forget_queued();
         return status;
+    }
     if (depth == 0) {
         entries_here.exchanged =
             cgx_cuda()->cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
@@ -54,6 +101,8 @@ void cgx_cuda_leave(void)
         cgx_cuda()->cuThreadExchangeStreamCaptureMode(&entries_here.mode);
     if (pushes_context(depth))
         cgx_cuda()->cuCtxPopCurrent(&context);
+    if (depth == 0)
+        forget_queued();
 }
 
 /* Holds no reference, since the program's own use of the primary context keeps it alive. */
@@ -69,16 +118,6 @@ static enum cgx_status find_primary(CUdevice device, CUcontext *context)
     if (status == CGX_OK)
         cgx_cuda()->cuDevicePrimaryCtxRelease(device);
     return status;
-}
-
-/* Whether the calling thread's current context is green. */
-static bool current_is_green(void)
-{
-    const struct cgx_cuda *cuda = cgx_cuda();
-    void *green = NULL;
-
-    return cuda->cuStreamGetGreenCtx &&
-           cuda->cuStreamGetGreenCtx(CU_STREAM_LEGACY, &green) == CUDA_SUCCESS && green;
 }
 
 /* Finds a context for memory from a pool or mapped by hand, which belongs to a device but to no
@@ -153,7 +192,14 @@ enum cgx_status cgx_cuda_enter(const struct cgx_pointer *pointer)
     CUcontext context;
     enum cgx_status status = cgx_cuda_context(pointer, &context);
 
-    return status == CGX_OK ? cgx_cuda_push(context) : status;
+    if (status == CGX_OK)
+        status = cgx_cuda_push(context);
+    if (status != CGX_OK)
+        return status;
+    status = cgx_green_order(CU_STREAM_LEGACY);
+    if (status != CGX_OK)
+        cgx_cuda_leave();
+    return status;
 }
 
 bool cgx_cuda_bus_id(char *bus_id, int size)
@@ -162,39 +208,4 @@ bool cgx_cuda_bus_id(char *bus_id, int size)
 
     return CGX_CUDA_CALL(cuCtxGetDevice, &device) == CGX_OK &&
            CGX_CUDA_CALL(cuDeviceGetPCIBusId, bus_id, size, device) == CGX_OK;
-}
-
-/* ---- green contexts ---- */
-
-static __thread struct {
-    unsigned depth;
-    CUevent event;          /* NULL: nothing to wait for */
-    enum cgx_status status; /* not CGX_OK: the queued work cannot be waited for */
-} caller;
-
-void cgx_green_begin(void)
-{
-    if (caller.depth++ > 0)
-        return;
-    caller.event = NULL;
-    caller.status = CGX_OK;
-    if (!current_is_green())
-        return;
-    caller.status = CGX_CUDA_CALL(cuEventCreate, &caller.event, CU_EVENT_DISABLE_TIMING);
-    if (caller.status == CGX_OK)
-        caller.status = CGX_CUDA_CALL(cuEventRecord, caller.event, CU_STREAM_LEGACY);
-}
-
-/* Streams may still wait for the event: the driver keeps it until it has completed. */
-void cgx_green_end(void)
-{
-    if (--caller.depth == 0 && caller.event)
-        cgx_cuda()->cuEventDestroy(caller.event);
-}
-
-enum cgx_status cgx_green_order(CUstream stream)
-{
-    if (!caller.event || caller.status != CGX_OK)
-        return caller.status;
-    return CGX_CUDA_CALL(cuStreamWaitEvent, stream, caller.event, 0);
 }

@@ -29,16 +29,9 @@ bool cgx_cuda_bus_id(char *bus_id, int size);
  * stays. So memory allocated in one is summed in the primary context, whichever of the two a driver
  * reports.
  *
- * But a green context has its own default stream, for which the primary context's does not wait.
- * Events make the library's work wait for what the program has queued there. */
-
-/* Call begin before a context is entered for a call of the program, and end when it is left. begin
- * records, for this thread, the work queued on the default stream of the program's current context
- * if that is green. Calls nest: only the first records, and the last forgets. */
-void cgx_green_begin(void);
-void cgx_green_end(void);
-
-/* Between begin and end: makes STREAM wait for that work. */
+ * But a green context has its own default stream, for which the primary context's does not wait. So
+ * an event marks the work that is queued there when a thread whose context is green enters another.
+ * Within the entry this makes STREAM wait for that work. */
 enum cgx_status cgx_green_order(CUstream stream);
 
 #endif

@@ -20,24 +20,14 @@ static struct cgx_cuda_work *work_of(struct cgx_backend *backend)
     return (struct cgx_cuda_work *)(void *)backend;
 }
 
-static void leave_device(void)
-{
-    cgx_cuda_leave();
-    cgx_green_end();
-}
-
 static enum cgx_status device_begin(struct cgx_backend *backend)
 {
     struct cgx_cuda_work *work = work_of(backend);
     CUstream compute = work->streams[CGX_STREAM_COMPUTE];
-    enum cgx_status status;
+    enum cgx_status status = cgx_cuda_work_enter(work);
 
-    cgx_green_begin();
-    status = cgx_cuda_work_enter(work);
-    if (status != CGX_OK) {
-        cgx_green_end();
+    if (status != CGX_OK)
         return status;
-    }
     status = CGX_CUDA_CALL(cuEventRecord, work->caller, CU_STREAM_LEGACY);
     if (status == CGX_OK)
         status = CGX_CUDA_CALL(cuStreamWaitEvent, compute, work->caller, 0);
@@ -48,14 +38,14 @@ static enum cgx_status device_begin(struct cgx_backend *backend)
         work->slots[i].nborrowed = 0;
     }
     if (status != CGX_OK)
-        leave_device();
+        cgx_cuda_leave();
     return status;
 }
 
 static void device_end(struct cgx_backend *backend)
 {
     (void)backend;
-    leave_device();
+    cgx_cuda_leave();
 }
 
 /* Whether CONTROL exists. It need not, if a program lets a context go within a call. */

@@ -41,11 +41,12 @@ struct cgx_pointer cgx_cuda_pointer(const void *address);
  * looks like host memory). Needs no current context. */
 bool cgx_cuda_reaches(const struct cgx_pointer *pointer, const void *address, size_t bytes);
 
-/* Makes the context of POINTER's memory current to the calling thread (context.h). Until it leaves,
- * the thread does not disturb non-blocking streams that other threads capture. Entries nest, and
- * the driver is called only for changes: entering a context within itself is free. Leaving the
- * outermost entry restores the caller's context and capture mode, whatever failed in between. After
- * CGX_OK, leave must be called. */
+/* Makes the context of POINTER's memory current to the calling thread (context.h); its legacy
+ * default stream waits for the caller's green context. Until it leaves, the thread does not disturb
+ * non-blocking streams that other threads capture. Entries nest, and the driver is called only for
+ * changes: entering a context within itself is free. Leaving the outermost entry restores the
+ * caller's context and capture mode, whatever failed in between. After CGX_OK, leave must be
+ * called. */
 enum cgx_status cgx_cuda_enter(const struct cgx_pointer *pointer);
 void cgx_cuda_leave(void);
 

@@ -21,7 +21,7 @@ enum {
     PEERS = 25,      /* ... from device to device, however many local peers there are, ... */
     WATCHED = 27,    /* ... with default settings */
     LOOK = 8,        /* exact calls until three were looked at ... */
-    LOOKED = 33,     /* ... and the most for one of them */
+    LOOKED = 37,     /* ... and the most for one of them */
     FUNCTIONS = 64
 };
 
