@@ -25,13 +25,13 @@ unit_programs = \
 	tests/unit/coll/exchange tests/unit/coll/program tests/unit/coll/pull tests/unit/coll/schedule \
 	tests/unit/coll/shared_hostile tests/unit/coll/sketch tests/unit/coll/stages tests/unit/coll/stages_faults \
 	tests/unit/coll/staging \
-	tests/unit/comm/callsite tests/unit/comm/callsites tests/unit/comm/expected \
+	tests/unit/comm/callsite tests/unit/comm/callsites \
 	tests/unit/cuda/memory \
 	tests/unit/mpi/mpi \
 	tests/unit/observe/observe \
 	tests/unit/policy/bursts tests/unit/policy/cost tests/unit/policy/hints tests/unit/policy/plan \
 	tests/unit/policy/look tests/unit/policy/worth tests/unit/policy/recurrence \
-	tests/unit/policy/recurrence_expected tests/unit/policy/recurrence_positions tests/unit/policy/resemblance \
+	tests/unit/policy/recurrence_positions tests/unit/policy/resemblance \
 	tests/unit/policy/rules tests/unit/policy/rules_mistakes tests/unit/policy/step_size \
 	tests/unit/tools/info \
 	tests/unit/topo/ranks tests/unit/topo/speed tests/unit/topo/topo \

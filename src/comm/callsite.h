@@ -34,7 +34,6 @@ struct cgx_site_shared {
     struct cgx_backoff declined, blocked, unknown;
     bool looks;   /* windows of exact calls come before compressed ones */
     bool served;  /* ranks have what compressed calls need */
-    bool steady;  /* its last call had all that it needs, and ranks have decided nothing since */
     bool weighs;  /* it is time to compare times */
     bool pending; /* the window has ended, and ranks have not judged it yet */
     bool clear;   /* a window showed gradients, here or at sites of this count in an earlier step */
@@ -186,11 +185,6 @@ struct cgx_callsite *cgx_callsites_next(struct cgx_callsites *table, struct cgx_
 
 /* Memory for the words of a ballot about the data of all sites of the step. */
 uint32_t *cgx_callsites_words(struct cgx_callsites *table);
-
-/* The site of KEY, a sum that the step expects (struct cgx_occurrence), if it is steady and its
- * calls are compressed; otherwise NULL, and its next state must be looked for. */
-struct cgx_callsite *cgx_callsites_expected(const struct cgx_comm *state,
-                                            const struct cgx_callsite_key *key);
 
 /* SITE's schedule, made if it is not known or not valid any more. Valid until the next call for any
  * site. */

@@ -88,7 +88,6 @@ static void evaluate_override(const struct cgx_comm *state, struct cgx_callsite 
     *override = cgx_override_merge(&state->terms.hints, &set, about.count);
     site->hints = state->terms.taken;
     site->schedule.slices = 0;
-    site->shared.steady = false;
     site->refusal = CGX_REASON_NONE;
     site->dtype = about.dtype;
     site->guarded = override->consensus != CGX_SWITCH_OFF;
@@ -224,19 +223,6 @@ struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx
     if (is_new || site->hints != state->terms.taken)
         evaluate_override(state, site);
     return site;
-}
-
-struct cgx_callsite *cgx_callsites_expected(const struct cgx_comm *state,
-                                            const struct cgx_callsite_key *key)
-{
-    struct cgx_callsites *table = state->callsites;
-    struct cgx_callsite *site = &table->placed[key->position];
-
-    return table->generation == state->stream.recurrence->pattern.generation &&
-                   is_site(site, key) && site->hints == state->terms.taken &&
-                   site->shared.state == CGX_SITE_COMPRESSED && site->shared.steady
-               ? site
-               : NULL;
 }
 
 struct cgx_callsite *cgx_callsites_next(struct cgx_callsites *table, struct cgx_callsite *site)

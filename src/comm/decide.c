@@ -129,24 +129,10 @@ static void judge_others(struct cgx_comm *state, const struct cgx_callsite *site
 
 bool cgx_decide_is_due(struct cgx_comm *state, struct cgx_callsite *site)
 {
-    const struct cgx_kind *kind = cgx_comm_kind(state, site);
-    bool due;
-
     cgx_resources_suffice(state, site);
     site->shared.looks = cgx_decide_looks(site);
     site->shared.weighs = false;
-    due = cgx_ballot_due(&state->shared, &site->shared) != CGX_BALLOT_NONE;
-    /* Calls that do not go from device to device any more count until they may try again. */
-    site->shared.steady = !due && (kind->by_device || kind->p2p_suspended.next == 0);
-    return due;
-}
-
-/* Ranks decide something: what sites have or need may be another thing afterwards, by a network
- * that was found slower, by the memory or the ways that calls of a kind have. */
-static void unsettle_sites(struct cgx_comm *state)
-{
-    for (struct cgx_callsite *site = NULL; (site = cgx_callsites_next(state->callsites, site));)
-        site->shared.steady = false;
+    return cgx_ballot_due(&state->shared, &site->shared) != CGX_BALLOT_NONE;
 }
 
 int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_capability *capability)
@@ -155,7 +141,6 @@ int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
     struct cgx_answer all = {.vote = CGX_ABLE};
     int code;
 
-    unsettle_sites(state);
     if (site->shared.pending)
         cgx_window_vote(&site->window, all.data);
     code = renews ? cgx_resources_get(state, site, capability, &all)

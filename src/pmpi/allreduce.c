@@ -195,19 +195,6 @@ static int serve_large(struct cgx_record *record, struct cgx_comm *state,
     return code;
 }
 
-/* The site of REQUEST, a large sum, if it is the one that the step expects and is compressed
- * without anything to decide; otherwise NULL. */
-static struct cgx_callsite *find_expected(const struct cgx_comm *state,
-                                          const struct cgx_request *request,
-                                          const struct cgx_occurrence *occurrence)
-{
-    const struct cgx_callsite_key key = {.count = (uint64_t)request->count,
-                                         .type = request->type,
-                                         .position = (uint32_t)occurrence->position};
-
-    return occurrence->expected ? cgx_callsites_expected(state, &key) : NULL;
-}
-
 /* Serves a call that may be compressed as far as its arguments show; *STATE is its communicator's.
  */
 static int reduce_call(struct cgx_record *record, struct cgx_comm **state)
@@ -217,7 +204,6 @@ static int reduce_call(struct cgx_record *record, struct cgx_comm **state)
     int64_t begun = cgx_trace_clock();
     struct cgx_occurrence occurrence;
     struct cgx_comm *comm;
-    struct cgx_callsite *site;
     enum cgx_reason first;
     int code;
 
@@ -241,19 +227,14 @@ static int reduce_call(struct cgx_record *record, struct cgx_comm **state)
     if (!comm->stream.begun)
         return cgx_exact(record, CGX_REASON_SMALL);
     if (cgx_tables_serve(count))
-        cgx_stall_sum(cgx_recurrence_sums(comm->stream.recurrence), count, request->comm);
+        cgx_stall_sum(comm->stream.recurrence->calls, count, request->comm);
     if (comm->stats)
         cgx_stats_step(comm->stats, comm->stream.recurrence, occurrence.begins_step);
     if (occurrence.begins_step)
         cgx_callsite_begin_step(&comm->step, comm->stream.recurrence->pattern.generation);
     if (!cgx_tables_serve(count))
         return cgx_exact(record, CGX_REASON_SMALL);
-    site = find_expected(comm, request, &occurrence);
-    if (!site)
-        return serve_large(record, comm, &occurrence);
-    record->site = &site->key;
-    record->recurs = true;
-    return serve_agreed(record, comm, site, NULL);
+    return serve_large(record, comm, &occurrence);
 }
 
 int cgx_allreduce(const struct cgx_request *request)

@@ -215,13 +215,6 @@ struct cgx_step_place cgx_pattern_follow(struct cgx_pattern *pattern, const stru
     return place;
 }
 
-/* Sums with a position only add to the share that has one. */
-bool cgx_pattern_is_sure(const struct cgx_pattern *pattern)
-{
-    return pattern->ncandidates == 1 && pattern->judged && pattern->following &&
-           pattern->tellable && pattern->placed.part * 20 >= pattern->placed.all * TRUST;
-}
-
 bool cgx_pattern_is_whole(const struct cgx_pattern *pattern)
 {
     return (pattern->following || pattern->proven) &&

@@ -55,10 +55,6 @@ void cgx_pattern_drop(struct cgx_pattern *pattern, struct cgx_sum_log *log);
 struct cgx_step_place cgx_pattern_follow(struct cgx_pattern *pattern, const struct cgx_sum_log *log,
                                          uint16_t sum);
 
-/* Whether sums in the order of the step, after one that had a position, have positions as well,
- * however many come. */
-bool cgx_pattern_is_sure(const struct cgx_pattern *pattern);
-
 /* Whether a sum of another kind is off-step: the step is followed and makes most of all
  * elements. */
 bool cgx_pattern_is_whole(const struct cgx_pattern *pattern);

@@ -127,44 +127,6 @@ static void learn_sum(struct cgx_recurrence *recurrence, uint16_t sum, bool plac
     }
 }
 
-/* Whether ranks compare their steps after so many large CALLS, as long as pauses are needed. */
-static bool compares_after(uint64_t calls)
-{
-    const uint64_t part = calls % 3 == 0 ? calls / 3 : calls;
-
-    return calls >= FIRST_COMPARED && (part & (part - 1)) == 0;
-}
-
-/* How many sums can come in the order of a step that is not firm before the next search. */
-static uint32_t sums_before_search(const struct cgx_recurrence *recurrence)
-{
-    const size_t least = CGX_HISTORY_MOST - CGX_HISTORY_PART; /* after older entries went */
-    const size_t length = cgx_smaller(recurrence->log.length, least);
-
-    if (length < SHORT_LOG || recurrence->since_search >= length / SEARCH_PART)
-        return 0;
-    return (uint32_t)(length / SEARCH_PART) - recurrence->since_search;
-}
-
-/* The step's sum at POSITION has come: expects the sums after it. */
-static void expect_next(struct cgx_recurrence *recurrence, size_t position)
-{
-    const struct cgx_pattern *pattern = &recurrence->pattern;
-    struct cgx_expected *expected = &recurrence->expected;
-
-    expected->rest = 0;
-    if (position == CGX_POSITION_NONE || !cgx_pattern_is_sure(pattern))
-        return;
-    expected->rest = CGX_EXPECTED_TOGETHER;
-    if (!pattern->firm)
-        expected->rest = (uint32_t)cgx_smaller(expected->rest, sums_before_search(recurrence));
-    if (cgx_recurrence_needs_pauses(recurrence))
-        for (uint32_t i = expected->rest; i > 0; i--)
-            if (compares_after(recurrence->calls + i))
-                expected->rest = i - 1;
-    expected->position = (uint32_t)((position + 1) % pattern->length);
-}
-
 static struct cgx_occurrence take_sum(struct cgx_recurrence *recurrence, uint64_t key)
 {
     struct cgx_occurrence occurrence = {.position = CGX_POSITION_NONE};
@@ -184,69 +146,18 @@ static struct cgx_occurrence take_sum(struct cgx_recurrence *recurrence, uint64_
         occurrence.begins_step = place.begins_step;
         occurrence.position = place.position;
     }
-    expect_next(recurrence, occurrence.position);
-    return occurrence;
-}
-
-static uint64_t key_at(const struct cgx_recurrence *recurrence, size_t position)
-{
-    return recurrence->log.sums[recurrence->pattern.sums[position]].key;
-}
-
-static void learn_expected(struct cgx_recurrence *recurrence)
-{
-    const size_t length = recurrence->pattern.length;
-    struct cgx_expected come = recurrence->expected;
-
-    if (come.sums == 0)
-        return;
-    memset(&recurrence->expected, 0, sizeof recurrence->expected);
-    for (size_t i = 0; i < come.sums; i++) {
-        take_sum(recurrence,
-                 key_at(recurrence, (come.position + length - (come.sums - i) % length) % length));
-        cgx_sum_log_wait(&recurrence->log, come.pauses[i + 1]);
-    }
-}
-
-/* Whether the sum of KEY is that which the step expects; it is learnt from later. */
-static bool is_expected(struct cgx_recurrence *recurrence, uint64_t key)
-{
-    struct cgx_expected *expected = &recurrence->expected;
-
-    if (expected->sums > 0 && expected->sums == expected->rest)
-        learn_expected(recurrence);
-    return expected->sums < expected->rest && key == key_at(recurrence, expected->position);
-}
-
-static struct cgx_occurrence take_expected(struct cgx_recurrence *recurrence)
-{
-    struct cgx_expected *expected = &recurrence->expected;
-    const struct cgx_occurrence occurrence = {.recurs = true,
-                                              .expected = true,
-                                              .begins_step = expected->position == 0,
-                                              .position = expected->position};
-
-    expected->sums++;
-    expected->position = (expected->position + 1) % recurrence->pattern.length;
     return occurrence;
 }
 
 struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uint64_t count,
                                           unsigned type)
 {
-    const uint64_t key = cgx_callsite_word(count, type);
-    const bool large = count >= recurrence->minimal_size;
-
-    if (count < CGX_RECURRENCE_LEAST) {
+    if (count >= recurrence->minimal_size)
+        return take_sum(recurrence, cgx_callsite_word(count, type));
+    if (count < CGX_RECURRENCE_LEAST)
         recurrence->log.ignored += count;
-        return (struct cgx_occurrence){.position = CGX_POSITION_NONE};
-    }
-    if (large && is_expected(recurrence, key))
-        return take_expected(recurrence);
-    learn_expected(recurrence);
-    if (large)
-        return take_sum(recurrence, key);
-    cgx_sum_log_add_small(&recurrence->log, count);
+    else
+        cgx_sum_log_add_small(&recurrence->log, count);
     return (struct cgx_occurrence){.position = CGX_POSITION_NONE};
 }
 
@@ -254,8 +165,6 @@ void cgx_recurrence_set_step(struct cgx_recurrence *recurrence, size_t step)
 {
     if (step == recurrence->step)
         return;
-    learn_expected(recurrence);
-    recurrence->expected.rest = 0;
     recurrence->step = step;
     if (recurrence->pattern.length > 0)
         recurrence->pattern.generation++;
@@ -266,13 +175,7 @@ void cgx_recurrence_set_step(struct cgx_recurrence *recurrence, size_t step)
 
 void cgx_recurrence_wait(struct cgx_recurrence *recurrence, int64_t nanoseconds)
 {
-    uint16_t *last = &recurrence->expected.pauses[recurrence->expected.sums];
-    const uint16_t pause = cgx_pause(nanoseconds);
-
-    if (recurrence->expected.sums == 0)
-        cgx_sum_log_wait(&recurrence->log, pause);
-    else
-        *last = pause > *last ? pause : *last;
+    cgx_sum_log_wait(&recurrence->log, cgx_pause(nanoseconds));
 }
 
 bool cgx_recurrence_needs_pauses(const struct cgx_recurrence *recurrence)
@@ -286,28 +189,27 @@ bool cgx_recurrence_needs_pauses(const struct cgx_recurrence *recurrence)
 
 bool cgx_recurrence_should_compare(const struct cgx_recurrence *recurrence)
 {
-    return compares_after(cgx_recurrence_sums(recurrence)) &&
+    const uint64_t calls = recurrence->calls, part = calls % 3 == 0 ? calls / 3 : calls;
+
+    return calls >= FIRST_COMPARED && (part & (part - 1)) == 0 &&
            cgx_recurrence_needs_pauses(recurrence);
 }
 
 bool cgx_recurrence_samples(const struct cgx_recurrence *recurrence)
 {
-    return recurrence->logged && cgx_recurrence_sums(recurrence) <= CGX_RECURRENCE_RESULTS &&
+    return recurrence->logged && recurrence->calls <= CGX_RECURRENCE_RESULTS &&
            cgx_recurrence_needs_pauses(recurrence);
 }
 
 void cgx_recurrence_result(struct cgx_recurrence *recurrence, const float *values, size_t count)
 {
-    learn_expected(recurrence);
     cgx_resemblance_take(&recurrence->resemblance, values, count);
 }
 
-struct cgx_burst cgx_recurrence_burst(struct cgx_recurrence *recurrence)
+struct cgx_burst cgx_recurrence_burst(const struct cgx_recurrence *recurrence)
 {
-    uint32_t length;
+    const uint32_t length = cgx_resemblance_judge(&recurrence->resemblance, &recurrence->log);
 
-    learn_expected(recurrence);
-    length = cgx_resemblance_judge(&recurrence->resemblance, &recurrence->log);
     return length > 0 ? (struct cgx_burst){CGX_BURST_RESULTS, length, CGX_HASH_START}
                       : cgx_bursts_judge(&recurrence->log);
 }
@@ -318,8 +220,6 @@ bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, const struct c
     const struct cgx_pattern *pattern = &recurrence->pattern;
     size_t length = burst->length;
 
-    learn_expected(recurrence);
-    recurrence->expected.rest = 0;
     if (burst->kind == CGX_BURST_TOTAL && !recurrence->evidence) {
         establish_steps(recurrence, CGX_EVIDENCE_PAUSES);
         recurrence->has_variable_size = true;
@@ -343,7 +243,7 @@ bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, const struct c
 struct cgx_callsite_key cgx_recurrence_expects(const struct cgx_recurrence *recurrence,
                                                size_t position)
 {
-    const uint64_t word = key_at(recurrence, position);
+    const uint64_t word = recurrence->log.sums[recurrence->pattern.sums[position]].key;
 
     return (struct cgx_callsite_key){.count = word >> CGX_CALLSITE_TYPE_BITS,
                                      .type = word & ((1u << CGX_CALLSITE_TYPE_BITS) - 1),
@@ -358,7 +258,6 @@ size_t cgx_recurrence_undecided(struct cgx_recurrence *recurrence, size_t *times
     struct cgx_sum_log *log = &recurrence->log;
     struct cgx_period period;
 
-    learn_expected(recurrence);
     if (recurrence->evidence || recurrence->calls < FIRST_UNDECIDED)
         return 0;
     period = cgx_period_find(log, 0);
@@ -373,7 +272,7 @@ size_t cgx_recurrence_undecided(struct cgx_recurrence *recurrence, size_t *times
 
 size_t cgx_recurrence_contradicts(struct cgx_recurrence *recurrence)
 {
-    uint64_t calls = recurrence->calls; /* exact, since no step is followed */
+    const uint64_t calls = recurrence->calls;
 
     if (recurrence->step == 0 || recurrence->pattern.length > 0 || calls < FIRST_CONTRADICTED ||
         calls < STEPS_CONTRADICTED * recurrence->step || (calls & (calls - 1)) != 0)

@@ -8,11 +8,7 @@
  * A communicator is established once its sequence shows training steps; from then on large sums
  * recur, except off-step sums of a step that is followed well. Four kinds of evidence establish it
  * (enum cgx_evidence). Pure logic. Memory is constant, allocated at creation and touched when
- * needed. Time per call is constant except for searches, whose cost is spread over the calls.
- *
- * Where a step is followed well, the sum after the last one is known, and only compared with; what
- * else there is to learn from such sums is learnt from several together, before anything else
- * happens. So all answers are those of a recurrence that learns from each sum as it comes. */
+ * needed. Time per call is constant except for searches, whose cost is spread over the calls. */
 #ifndef CGX_POLICY_STEP_RECURRENCE_H
 #define CGX_POLICY_STEP_RECURRENCE_H
 
@@ -27,18 +23,6 @@
 /* Smaller sums are losses and flags, and are ignored. */
 #define CGX_RECURRENCE_LEAST 16
 
-/* The most sums that are learnt from together. */
-#define CGX_EXPECTED_TOGETHER 64
-
-/* The next sums that the step expects. SUMS of them have come and were not learnt from; as long as
- * there are fewer than REST, the next one changes nothing but counts, and ranks compare nothing. */
-struct cgx_expected {
-    uint32_t sums, rest;
-    uint32_t position; /* of the next one */
-    /* Before each of those that have come but the first, and before the next one. */
-    uint16_t pauses[CGX_EXPECTED_TOGETHER + 1];
-};
-
 /* What every call touches comes first and arrays come last, so that few pages are touched early. */
 struct cgx_recurrence {
     unsigned warmup;            /* repeats of a period, at least 2 */
@@ -47,13 +31,12 @@ struct cgx_recurrence {
     enum cgx_evidence evidence; /* what established the communicator, ... */
     uint64_t established;       /* ... after so many large sums */
     uint32_t since_search;
-    uint64_t calls;
+    uint64_t calls;         /* number of large sums so far */
     uint32_t paced;         /* the step's length as all ranks found it, in large sums; 0: unknown */
     enum cgx_evidence pace; /* how all ranks found it */
     /* The total of a step is known, but its sums differ from step to step. */
     bool has_variable_size;
-    bool logged; /* the latest large sum is in the log */
-    struct cgx_expected expected;
+    bool logged;                        /* the latest large sum is in the log */
     struct cgx_resemblance resemblance; /* results of the latest sums in the log */
     struct cgx_sum_log log;
     struct cgx_pattern pattern;
@@ -87,12 +70,10 @@ void cgx_recurrence_result(struct cgx_recurrence *recurrence, const float *value
 bool cgx_recurrence_should_compare(const struct cgx_recurrence *recurrence);
 
 /* The step as this rank sees it: by results or, if these show none, by pauses. */
-struct cgx_burst cgx_recurrence_burst(struct cgx_recurrence *recurrence);
+struct cgx_burst cgx_recurrence_burst(const struct cgx_recurrence *recurrence);
 
 struct cgx_occurrence {
     bool recurs;      /* the sum may be compressed, as far as the sequence shows */
-    bool expected;    /* it has the position after that of the sum before, in a step that is
-                         followed well: ranks have nothing to compare */
     bool begins_step; /* the step of the previous positions is over; true once in each step with
                          positions, at the first of them */
     /* Position in the step, or CGX_POSITION_NONE if uncertain; valid for the generation after the
@@ -140,11 +121,5 @@ static inline uint64_t cgx_callsite_word(uint64_t count, unsigned type)
 /* The key, without its rule, of the sum that is expected at POSITION of the step. */
 struct cgx_callsite_key cgx_recurrence_expects(const struct cgx_recurrence *recurrence,
                                                size_t position);
-
-/* The number of large sums so far. */
-static inline uint64_t cgx_recurrence_sums(const struct cgx_recurrence *recurrence)
-{
-    return recurrence->calls + recurrence->expected.sums;
-}
 
 #endif
