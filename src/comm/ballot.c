@@ -103,18 +103,11 @@ int cgx_ballot(struct cgx_comm *state, enum cgx_ballot_kind kind,
 
 /* ---- when ranks hold one ---- */
 
-enum cgx_ballot_kind cgx_ballot_due(const struct cgx_comm_shared *shared,
-                                    const struct cgx_site_shared *site)
+enum cgx_ballot_kind cgx_ballot_due(const struct cgx_site_shared *site)
 {
-    if (!site)
-        return shared->compares ? CGX_BALLOT_STEP : CGX_BALLOT_NONE;
-    if (site->state == CGX_SITE_COMPRESSED && site->served)
-        return site->weighs ? CGX_BALLOT_TIMES : CGX_BALLOT_NONE;
-    if (site->state != CGX_SITE_COMPRESSED) {
-        if (cgx_callsite_waits(site) || (site->looks && !site->pending))
-            return CGX_BALLOT_NONE;
-        if (site->served && site->state != CGX_SITE_DECLINED)
-            return CGX_BALLOT_SITES;
-    }
-    return shared->connected ? CGX_BALLOT_HAVE : CGX_BALLOT_OFFER;
+    if (site->state == CGX_SITE_COMPRESSED)
+        return site->served ? CGX_BALLOT_NONE : CGX_BALLOT_HAVE;
+    if (cgx_callsite_waits(site) || (site->looks && !site->pending))
+        return CGX_BALLOT_NONE;
+    return site->served && site->state != CGX_SITE_DECLINED ? CGX_BALLOT_SITES : CGX_BALLOT_HAVE;
 }

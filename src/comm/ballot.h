@@ -48,11 +48,10 @@ static inline bool cgx_ballot_is_one(const uint32_t *words)
 int cgx_ballot(struct cgx_comm *state, enum cgx_ballot_kind kind,
                const struct cgx_callsite_key *about, uint32_t *words, size_t count);
 
-/* The ballot that ranks hold next in the present sum: about SITE, or NULL, before its site is
- * known. It is the same on all ranks, since what a rank has to itself is not to be seen from here.
- */
-enum cgx_ballot_kind cgx_ballot_due(const struct cgx_comm_shared *shared,
-                                    const struct cgx_site_shared *site);
+/* The ballot in which ranks decide SITE's next state in the present sum: about its data, or about
+ * what its calls need (HAVE, for which they may have to meet at OFFER first). It is the same on all
+ * ranks, since what a rank has to itself is not to be seen from here. */
+enum cgx_ballot_kind cgx_ballot_due(const struct cgx_site_shared *site);
 
 /* ---- settings (agreement.c) ----
  *

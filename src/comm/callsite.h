@@ -34,7 +34,6 @@ struct cgx_site_shared {
     struct cgx_backoff declined, blocked, unknown;
     bool looks;   /* windows of exact calls come before compressed ones */
     bool served;  /* ranks have what compressed calls need */
-    bool weighs;  /* it is time to compare times */
     bool pending; /* the window has ended, and ranks have not judged it yet */
     bool clear;   /* a window showed gradients, here or at sites of this count in an earlier step */
     bool suspect; /* compressed calls showed state: a window comes before the next one */

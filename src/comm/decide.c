@@ -131,13 +131,12 @@ bool cgx_decide_is_due(struct cgx_comm *state, struct cgx_callsite *site)
 {
     cgx_resources_suffice(state, site);
     site->shared.looks = cgx_decide_looks(site);
-    site->shared.weighs = false;
-    return cgx_ballot_due(&state->shared, &site->shared) != CGX_BALLOT_NONE;
+    return cgx_ballot_due(&site->shared) != CGX_BALLOT_NONE;
 }
 
 int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_capability *capability)
 {
-    const bool renews = cgx_ballot_due(&state->shared, &site->shared) != CGX_BALLOT_SITES;
+    const bool renews = cgx_ballot_due(&site->shared) != CGX_BALLOT_SITES;
     struct cgx_answer all = {.vote = CGX_ABLE};
     int code;
 
@@ -194,12 +193,10 @@ int cgx_decide_way(struct cgx_comm *state, struct cgx_callsite *site, enum cgx_w
     struct cgx_worth *worth = site->worth;
     int code = CGX_MPI_SUCCESS;
 
-    site->shared.weighs = cgx_worth_is_due(worth);
-    if (cgx_ballot_due(&state->shared, &site->shared) == CGX_BALLOT_TIMES)
+    if (cgx_worth_is_due(worth))
         code = weigh(state, site, worth);
     if (code != CGX_MPI_SUCCESS)
         return code;
-    site->shared.weighs = false;
     *way = cgx_worth_next(worth, cgx_worth_class(site->key.count),
                           cgx_callsite_age(&state->step, site));
     return CGX_MPI_SUCCESS;

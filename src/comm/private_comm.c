@@ -75,7 +75,6 @@ static void use_shared(struct cgx_comm *state, struct cgx_private_comm *shared)
     shared->users++;
     pthread_mutex_unlock(&lock);
     state->private = shared;
-    state->shared.connected = true;
 }
 
 /* ---- making one ---- */
@@ -180,7 +179,6 @@ void cgx_private_put(struct cgx_comm *state)
     }
     state->work = &state->alone;
     state->private = NULL;
-    state->shared.connected = false;
 }
 
 int cgx_private_fail(struct cgx_comm *state, int code, const char *why)

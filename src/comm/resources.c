@@ -216,7 +216,7 @@ int cgx_resources_get(struct cgx_comm *state, struct cgx_callsite *site,
     int code = CGX_MPI_SUCCESS;
 
     all->vote = CGX_ABLE;
-    if (!state->shared.connected)
+    if (!state->private)
         code = meet_at_offer(state, site, capability, &all->vote);
     if (code != CGX_MPI_SUCCESS || all->vote != CGX_ABLE)
         return code;

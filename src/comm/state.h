@@ -87,12 +87,9 @@ struct cgx_stream {
 };
 
 /* What all ranks of a communicator know, and hold alike: it follows from the sequence of calls,
- * agreed settings, and ballots. What decides whether ranks hold a ballot is here, or in struct
- * cgx_site_shared. */
+ * agreed settings, and ballots. */
 struct cgx_comm_shared {
     uint32_t ballots;                 /* so far; written by ballot.c */
-    bool compares;                    /* it is time to compare steps */
-    bool connected;                   /* there is a private communicator */
     struct cgx_kind kinds[CGX_KINDS]; /* written by resources.c; calls count its back-offs */
 };
 
@@ -101,7 +98,7 @@ struct cgx_comm {
     int rank, size;
     int broken; /* MPI's code after it failed: agreements and messages under way are lost */
     struct cgx_terms terms;
-    struct cgx_private_comm *private; /* for all messages; NULL until needed */
+    struct cgx_private_comm *private; /* for all messages; NULL, on all ranks, until needed */
     struct cgx_scheme scheme;         /* where ranks are, by placement.c; no nodes: not known yet */
     struct cgx_pace pace;             /* known with the nodes */
     struct cgx_stream stream;

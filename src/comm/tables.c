@@ -81,8 +81,7 @@ int cgx_tables_compare(struct cgx_comm *state, struct cgx_occurrence *occurrence
     int code;
 
     warn_of_step(state);
-    state->shared.compares = cgx_recurrence_should_compare(state->stream.recurrence);
-    if (cgx_ballot_due(&state->shared, NULL) != CGX_BALLOT_STEP)
+    if (!cgx_recurrence_should_compare(state->stream.recurrence))
         return CGX_MPI_SUCCESS;
     cgx_float_enter(&caller);
     burst = cgx_recurrence_burst(state->stream.recurrence);
