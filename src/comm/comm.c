@@ -65,7 +65,7 @@ static enum cgx_reason refuse_by_settings(const struct cgx_comm *state)
 
 static bool had_large(const struct cgx_comm *state)
 {
-    bool had = state->stream.begun;
+    bool had = state->stream.recurrence && state->stream.recurrence->calls > 0;
 
     for (unsigned i = 0; i < state->stream.first.sums; i++)
         had = had || cgx_tables_serve(state->stream.first.keys[i].count);
@@ -147,17 +147,22 @@ static int agree_terms(struct cgx_comm *state)
     terms->agreed = code == CGX_MPI_SUCCESS;
     state->broken = code;
     terms->refusal = equal ? refuse_by_settings(state) : CGX_REASON_DIFFER;
-    state->stream.first.missed |= terms->refusal != CGX_REASON_NONE;
     if (had && (!equal || terms->hints_agreed != hints || terms->name_agreed != name))
         clear_tables(state);
     /* All ranks have tables, or none. */
     if (!equal && !had)
         cgx_tables_free(state);
-    if (equal && state->stream.recurrence)
+    if (!terms->refusal) {
         cgx_recurrence_set_step(state->stream.recurrence,
                                 cgx_rules_step(cgx_config_rules(), &terms->hints, terms->name));
-    if (!terms->refusal && !state->stats)
-        state->stats = cgx_stats_create(state->comm, state->size);
+        if (!had)
+            cgx_tables_catch_up(state);
+        if (!state->stats)
+            state->stats = cgx_stats_create(state->comm, state->size);
+    } else {
+        /* Later sums are exact and not recorded: after those the first ones predict nothing. */
+        state->stream.first = (struct cgx_first){.sums = CGX_FIRST_SUMS};
+    }
     /* Last, since the handler may free the communicator. */
     if (code != CGX_MPI_SUCCESS)
         cgx_errors_call(state->comm, code);
@@ -197,8 +202,7 @@ static int begin_state(cgx_mpi_comm comm, struct cgx_comm **state)
     return cgx_errors_raise(comm, "the state of a communicator could not be stored");
 }
 
-int cgx_comm_get(cgx_mpi_comm comm, uint64_t count, unsigned type, struct cgx_comm **state,
-                 enum cgx_reason *first)
+int cgx_comm_get(cgx_mpi_comm comm, uint64_t count, struct cgx_comm **state, enum cgx_reason *first)
 {
     int code = cgx_attribute_get(comm, state);
 
@@ -209,7 +213,7 @@ int cgx_comm_get(cgx_mpi_comm comm, uint64_t count, unsigned type, struct cgx_co
         return code;
     if ((*state)->terms.agreed)
         return CGX_MPI_SUCCESS;
-    if (!cgx_tables_take_first(*state, count, type))
+    if ((*state)->stream.first.sums == CGX_FIRST_SUMS)
         return agree_terms(*state);
     *first = refuse_by_settings(*state);
     if (!*first)

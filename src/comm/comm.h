@@ -8,11 +8,11 @@
 
 #include "comm/state.h"
 
-/* The state of COMM for a float sum of COUNT elements, at least 1024, of TYPE. The first
+/* The state of COMM for a float sum of COUNT elements, at least CGX_REQUEST_LEAST. The first
  * CGX_FIRST_SUMS of a communicator are only recorded: *FIRST says why such a sum is exact, and is
  * CGX_REASON_NONE for later sums. In the next sum, and later in the first after a hint, ranks agree
  * on settings, and on the memory of tables. Returns MPI's code; *STATE is set on success. */
-int cgx_comm_get(cgx_mpi_comm comm, uint64_t count, unsigned type, struct cgx_comm **state,
+int cgx_comm_get(cgx_mpi_comm comm, uint64_t count, struct cgx_comm **state,
                  enum cgx_reason *first);
 
 /* The state of COMM for a smaller sum, without communication. NULL if COMM has had no sum of 1024

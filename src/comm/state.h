@@ -45,22 +45,24 @@ struct cgx_kind {
     bool trusted;                     /* the last window of a call of this kind showed gradients */
 };
 
-/* A communicator's first sums of at least 1024 elements (CGX_REQUEST_LEAST) are exact without any
+/* Calls of fewer elements are always exact. */
+#define CGX_REQUEST_LEAST 1024
+
+/* A communicator's first sums of at least CGX_REQUEST_LEAST elements are exact without any
  * agreement; the next one runs the first agreement. The number is a constant, since ranks that do
  * not know each other's settings yet must agree in the same sum. So one-off sums cost nothing, and
  * a step of one sum is still found by pauses (policy/step/evidence.h) as early. */
 #define CGX_FIRST_SUMS 3
 
-/* The float sums up to the first large one after ranks have agreed on settings. The recurrence is
- * then given them: until then it takes no memory but its first page. */
+/* The float sums before ranks agree on settings. The recurrence, which is made then, is given them.
+ */
 struct cgx_first {
-    unsigned sums;                                /* of at least 1024 elements, so far */
+    unsigned sums;                                /* of CGX_REQUEST_LEAST elements, so far */
     struct cgx_callsite_key keys[CGX_FIRST_SUMS]; /* counts and types */
     /* Elements of the smaller sums before each of them and after the last. IGNORED: of sums that
      * are too small to count. */
     uint64_t small[CGX_FIRST_SUMS + 1], ignored[CGX_FIRST_SUMS + 1];
     int64_t pauses[CGX_FIRST_SUMS + 1]; /* the longest pause there, in nanoseconds */
-    bool missed; /* later sums were exact and not recorded: these predict nothing */
 };
 
 #define CGX_KINDS 8 /* enum cgx_type_class */
@@ -81,7 +83,6 @@ struct cgx_terms {
 struct cgx_stream {
     struct cgx_first first;
     struct cgx_recurrence *recurrence; /* NULL: ranks have not agreed, or all calls are exact */
-    bool begun;                        /* it has the first sums */
     bool contradicted;                 /* a wrong step length set by the user was reported */
     int64_t left; /* when the latest sum ended, by cgx_trace_clock; 0: not needed */
 };
@@ -135,9 +136,11 @@ bool cgx_tables_make(struct cgx_comm *state);
 
 void cgx_tables_free(struct cgx_comm *state);
 
-/* After a pause (left in struct cgx_stream): the next sum began at BEGUN, by cgx_trace_clock.
- * TAKEN: as one of the first sums. */
-void cgx_tables_wait(struct cgx_comm *state, int64_t begun, bool taken);
+/* The recurrence, which is new and has the user's step, takes the first sums. */
+void cgx_tables_catch_up(struct cgx_comm *state);
+
+/* After a pause (left in struct cgx_stream): the next sum began at BEGUN, by cgx_trace_clock. */
+void cgx_tables_wait(struct cgx_comm *state, int64_t begun);
 
 /* The sum has ended: a pause begins. */
 void cgx_tables_pause(struct cgx_comm *state);
@@ -147,10 +150,7 @@ void cgx_tables_pause(struct cgx_comm *state);
  * of the communicator's error handler. */
 int cgx_tables_compare(struct cgx_comm *state, struct cgx_occurrence *occurrence);
 
-/* Records one of the first sums, of COUNT elements of TYPE. False: the first sums are over. */
-bool cgx_tables_take_first(struct cgx_comm *state, uint64_t count, unsigned type);
-
-/* Takes the next float sum, of COUNT elements of TYPE. A large one needs the tables. */
+/* Takes the next float sum, of COUNT elements of TYPE. After the first sums it needs the tables. */
 struct cgx_occurrence cgx_tables_next(struct cgx_comm *state, uint64_t count, unsigned type);
 
 #endif

@@ -14,12 +14,12 @@ bool cgx_tables_serve(uint64_t count)
     return count >= cgx_config()->minimal_size;
 }
 
-static void catch_up(struct cgx_comm *state)
+void cgx_tables_catch_up(struct cgx_comm *state)
 {
     const struct cgx_first *first = &state->stream.first;
     struct cgx_recurrence *recurrence = state->stream.recurrence;
 
-    for (unsigned i = 0; i <= first->sums && !first->missed; i++) {
+    for (unsigned i = 0; i <= first->sums; i++) {
         recurrence->log.ignored += first->ignored[i];
         cgx_sum_log_add_small(&recurrence->log, first->small[i]);
         cgx_recurrence_wait(recurrence, first->pauses[i]);
@@ -28,12 +28,12 @@ static void catch_up(struct cgx_comm *state)
     }
 }
 
-void cgx_tables_wait(struct cgx_comm *state, int64_t begun, bool taken)
+void cgx_tables_wait(struct cgx_comm *state, int64_t begun)
 {
     struct cgx_first *first = &state->stream.first;
-    int64_t pause = begun - state->stream.left, *longest = &first->pauses[first->sums - taken];
+    int64_t pause = begun - state->stream.left, *longest = &first->pauses[first->sums];
 
-    if (state->stream.begun)
+    if (state->stream.recurrence)
         cgx_recurrence_wait(state->stream.recurrence, pause);
     else if (pause > *longest)
         *longest = pause;
@@ -99,16 +99,6 @@ int cgx_tables_compare(struct cgx_comm *state, struct cgx_occurrence *occurrence
     return code;
 }
 
-bool cgx_tables_take_first(struct cgx_comm *state, uint64_t count, unsigned type)
-{
-    struct cgx_first *first = &state->stream.first;
-
-    if (first->sums == CGX_FIRST_SUMS)
-        return false;
-    first->keys[first->sums++] = (struct cgx_callsite_key){.count = count, .type = (uint8_t)type};
-    return true;
-}
-
 bool cgx_tables_make(struct cgx_comm *state)
 {
     if (!state->callsites)
@@ -133,12 +123,12 @@ struct cgx_occurrence cgx_tables_next(struct cgx_comm *state, uint64_t count, un
 {
     struct cgx_first *first = &state->stream.first;
 
-    if (!state->stream.begun && !cgx_tables_serve(count)) {
+    if (state->stream.recurrence)
+        return cgx_recurrence_next(state->stream.recurrence, count, type);
+    if (count >= CGX_REQUEST_LEAST)
+        first->keys[first->sums++] =
+            (struct cgx_callsite_key){.count = count, .type = (uint8_t)type};
+    else
         (count < CGX_RECURRENCE_LEAST ? first->ignored : first->small)[first->sums] += count;
-        return (struct cgx_occurrence){.position = CGX_POSITION_NONE};
-    }
-    if (!state->stream.begun)
-        catch_up(state);
-    state->stream.begun = true;
-    return cgx_recurrence_next(state->stream.recurrence, count, type);
+    return (struct cgx_occurrence){.position = CGX_POSITION_NONE};
 }

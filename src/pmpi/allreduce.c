@@ -149,7 +149,7 @@ static struct cgx_comm *note_small(const struct cgx_request *request)
     if (!state)
         return NULL;
     if (state->stream.left != 0)
-        cgx_tables_wait(state, cgx_trace_clock(), false);
+        cgx_tables_wait(state, cgx_trace_clock());
     cgx_tables_next(state, (uint64_t)request->count, request->type);
     return state;
 }
@@ -208,7 +208,7 @@ static int reduce_call(struct cgx_record *record, struct cgx_comm **state)
     int code;
 
     cgx_stall_sum(0, count, request->comm);
-    code = cgx_comm_get(request->comm, count, request->type, state, &first);
+    code = cgx_comm_get(request->comm, count, state, &first);
     if (code != CGX_MPI_SUCCESS)
         return code;
     comm = *state;
@@ -220,12 +220,10 @@ static int reduce_call(struct cgx_record *record, struct cgx_comm **state)
     record->ranks = comm->size;
     record->memory = cgx_request_memory(request);
     if (comm->stream.left != 0)
-        cgx_tables_wait(comm, begun, first != CGX_REASON_NONE);
+        cgx_tables_wait(comm, begun);
+    occurrence = cgx_tables_next(comm, count, request->type);
     if (first)
         return cgx_exact(record, first);
-    occurrence = cgx_tables_next(comm, count, request->type);
-    if (!comm->stream.begun)
-        return cgx_exact(record, CGX_REASON_SMALL);
     if (cgx_tables_serve(count))
         cgx_stall_sum(comm->stream.recurrence->calls, count, request->comm);
     if (comm->stats)

@@ -11,9 +11,8 @@
 #include "mpi/request.h"
 #include "observe/reason.h"
 
-/* Calls of fewer or more elements are always exact. No memory holds more, and computations with
- * counts cannot overflow. */
-#define CGX_REQUEST_LEAST 1024
+/* Calls of more elements are always exact. No memory holds more, and computations with counts
+ * cannot overflow. */
 #define CGX_REQUEST_MOST ((cgx_mpi_count)1 << 48)
 
 /* Completes REQUEST, which has the caller's arguments and is const from then on. Asks the driver

@@ -36,9 +36,9 @@ struct cgx_recurrence {
     enum cgx_evidence pace; /* how all ranks found it */
     /* The total of a step is known, but its sums differ from step to step. */
     bool has_variable_size;
-    bool logged;                        /* the latest large sum is in the log */
-    struct cgx_resemblance resemblance; /* results of the latest sums in the log */
+    bool logged; /* the latest large sum is in the log */
     struct cgx_sum_log log;
+    struct cgx_resemblance resemblance; /* results of the latest sums in the log */
     struct cgx_pattern pattern;
 };
 
