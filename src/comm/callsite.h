@@ -53,7 +53,6 @@ struct cgx_callsite {
     enum cgx_reason refusal;
     enum cgx_dtype dtype; /* of its elements */
     unsigned hints;
-    bool guarded;            /* the data of its calls is looked at */
     struct cgx_worth *worth; /* of sums of its size; NULL: times do not decide about them */
     struct cgx_site_shared shared;
     struct cgx_schedule schedule;   /* no slices: not made, or no longer valid */

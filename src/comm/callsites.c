@@ -90,7 +90,6 @@ static void evaluate_override(const struct cgx_comm *state, struct cgx_callsite 
     site->schedule.slices = 0;
     site->refusal = CGX_REASON_NONE;
     site->dtype = about.dtype;
-    site->guarded = override->consensus != CGX_SWITCH_OFF;
     site->worth = worth_of(state, key, override);
     key->rule = override->rule;
     if (override->bits == CGX_BITS_EXACT)

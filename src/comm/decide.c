@@ -24,8 +24,9 @@ bool cgx_decide_trusts(struct cgx_comm *state, struct cgx_callsite *site)
 
 bool cgx_decide_looks(const struct cgx_callsite *site)
 {
-    return site->guarded && (cgx_config()->warmup > 0 || site->shared.suspect ||
-                             site->shared.state == CGX_SITE_BLOCKED);
+    return site->override.consensus != CGX_SWITCH_OFF &&
+           (cgx_config()->warmup > 0 || site->shared.suspect ||
+            site->shared.state == CGX_SITE_BLOCKED);
 }
 
 /* ---- what follows from the ranks' votes ---- */

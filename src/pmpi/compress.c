@@ -112,7 +112,7 @@ int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
     if (code != CGX_MPI_SUCCESS)
         return code;
     cgx_callsite_attach(&state->step, site, &coll);
-    if (site->guarded && !cgx_config_observes())
+    if (site->override.consensus != CGX_SWITCH_OFF && !cgx_config_observes())
         cgx_look_prepare(record->request, state, site, &coll);
     cgx_backoff_due(&kind->p2p_suspended);
     run_sum(&coll, record);
