@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "comm/ballot.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "observe/notices.h"
@@ -101,16 +100,15 @@ static int meet_at_site(struct cgx_comm *state, struct cgx_callsite *site,
     struct cgx_callsite *other = NULL;
     int code;
 
-    cgx_resources_vote(site, capability, words);
     memcpy(data, all->data, sizeof all->data);
     while ((other = next_pending(state, site, other)))
         cgx_window_vote(&other->window, data += CGX_LOOK_WORDS);
     data += CGX_LOOK_WORDS;
-    code = cgx_ballot(state, CGX_BALLOT_SITES, &site->key, words, (size_t)(data - words));
-    if (code != CGX_MPI_SUCCESS)
-        return code;
-    all->vote = cgx_resources_joint(words);
-    memcpy(all->data, words + CGX_VOTE_WORDS, sizeof all->data);
+    code = cgx_resources_ballot(state, CGX_BALLOT_SITES, site, capability, words,
+                                (size_t)(data - words), &all->vote);
+    /* After an error the communicator may be gone, and the words with it. */
+    if (code == CGX_MPI_SUCCESS)
+        memcpy(all->data, words + CGX_VOTE_WORDS, sizeof all->data);
     return code;
 }
 

@@ -9,6 +9,7 @@
 #ifndef CGX_COMM_DECIDE_H
 #define CGX_COMM_DECIDE_H
 
+#include "comm/ballot.h"
 #include "comm/connect.h"
 
 /* Whether a window of exact calls is looked at before calls are compressed. */
@@ -51,12 +52,13 @@ struct cgx_answer {
 /* Whether what SITE's calls need is there, which its served then says. */
 bool cgx_resources_suffice(struct cgx_comm *state, struct cgx_callsite *site);
 
-/* Words of a ballot: what this rank can do with CAPABILITY, and its element type; and the joint
- * vote of all ranks. */
+/* A ballot of KIND about SITE. The first of the COUNT WORDS are set here: what this rank can do
+ * with CAPABILITY, and its element type. *VOTE becomes that of all ranks. Returns the ballot's
+ * code. */
 #define CGX_VOTE_WORDS 3
-void cgx_resources_vote(const struct cgx_callsite *site, const struct cgx_capability *capability,
-                        uint32_t *words);
-enum cgx_vote cgx_resources_joint(const uint32_t *words);
+int cgx_resources_ballot(struct cgx_comm *state, enum cgx_ballot_kind kind,
+                         const struct cgx_callsite *site, const struct cgx_capability *capability,
+                         uint32_t *words, size_t count, enum cgx_vote *vote);
 
 /* Gets what SITE's calls need and, unless a rank could not have that before, those of the other
  * sites of the step. *ALL, this rank's data, becomes the joint answer; CAPABILITY, this rank's,

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comm/ballot.h"
 #include "comm/private_comm.h"
 #include "util/integers.h"
 
@@ -22,18 +21,21 @@
 enum { VOTE, TYPE }; /* a word and a pair */
 
 /* The least of each word counts, so votes are in descending order. */
-void cgx_resources_vote(const struct cgx_callsite *site, const struct cgx_capability *capability,
-                        uint32_t *words)
+int cgx_resources_ballot(struct cgx_comm *state, enum cgx_ballot_kind kind,
+                         const struct cgx_callsite *site, const struct cgx_capability *capability,
+                         uint32_t *words, size_t count, enum cgx_vote *vote)
 {
+    int code;
+
     words[VOTE] = CGX_UNRECOVERABLE - cgx_capability_vote(capability);
     cgx_ballot_pair(words + TYPE, site->dtype);
-}
-
-enum cgx_vote cgx_resources_joint(const uint32_t *words)
-{
-    const enum cgx_vote vote = (enum cgx_vote)(CGX_UNRECOVERABLE - words[VOTE]);
-
-    return vote == CGX_ABLE && !cgx_ballot_is_one(words + TYPE) ? CGX_DECLINED : vote;
+    code = cgx_ballot(state, kind, &site->key, words, count);
+    if (code != CGX_MPI_SUCCESS)
+        return code;
+    *vote = (enum cgx_vote)(CGX_UNRECOVERABLE - words[VOTE]);
+    if (*vote == CGX_ABLE && !cgx_ballot_is_one(words + TYPE))
+        *vote = CGX_DECLINED;
+    return code;
 }
 
 /* ---- what calls need ---- */
@@ -114,10 +116,8 @@ static int meet_at_offer(struct cgx_comm *state, const struct cgx_callsite *site
 
     cgx_placement_begin(state, &placing, words + PLACES);
     cgx_private_offer(state, &mine, words + PRIVATE);
-    cgx_resources_vote(site, capability, words);
     words[ON_HOST] = !capability->refusal && is_on_host(capability->request);
-    code = cgx_ballot(state, CGX_BALLOT_OFFER, &site->key, words, WORDS);
-    *vote = cgx_resources_joint(words);
+    code = cgx_resources_ballot(state, CGX_BALLOT_OFFER, site, capability, words, WORDS, vote);
     code = cgx_placement_end(state, &placing, words + PLACES, code);
     if (code == CGX_MPI_SUCCESS && !state->scheme.nodes)
         decline(capability, CGX_REASON_NO_MEMORY, vote);
@@ -184,13 +184,12 @@ static int meet_at_have(struct cgx_comm *state, struct cgx_callsite *site,
     int code;
 
     obtain_resources(state, site, capability, &needs);
-    cgx_resources_vote(site, capability, words);
     words[WHOLE] = state->private->comm != NULL;
     memcpy(words + DATA, all->data, sizeof all->data);
     cgx_connect_begin(state, capability->refusal ? NULL : capability->backend, &connecting,
                       words + CONNECT);
-    code = cgx_ballot(state, CGX_BALLOT_HAVE, &site->key, words, CONNECT + CGX_CONNECT_WORDS);
-    all->vote = cgx_resources_joint(words);
+    code = cgx_resources_ballot(state, CGX_BALLOT_HAVE, site, capability, words,
+                                CONNECT + CGX_CONNECT_WORDS, &all->vote);
     if (code == CGX_MPI_SUCCESS && words[WHOLE])
         code = connect(state, cgx_comm_kind(state, site), all->vote, &connecting, words + CONNECT);
     free(connecting.theirs);
