@@ -191,11 +191,10 @@ static size_t find_position(struct cgx_pattern *pattern, const struct cgx_sum_lo
     return CGX_POSITION_NONE;
 }
 
-struct cgx_step_place cgx_pattern_follow(struct cgx_pattern *pattern, const struct cgx_sum_log *log,
-                                         uint16_t sum)
+bool cgx_pattern_follow(struct cgx_pattern *pattern, const struct cgx_sum_log *log, uint16_t sum,
+                        struct cgx_occurrence *occurrence)
 {
-    struct cgx_step_place place = {.position = CGX_POSITION_NONE};
-    bool member = log->sums[sum].times > 0;
+    bool member = log->sums[sum].times > 0, known = false;
     size_t at = CGX_POSITION_NONE;
     uint32_t over = 0;
 
@@ -203,16 +202,16 @@ struct cgx_step_place cgx_pattern_follow(struct cgx_pattern *pattern, const stru
     if (pattern->credit > CREDIT_MOST)
         pattern->credit = CREDIT_MOST;
     if (member)
-        at = find_position(pattern, log, sum, &place.known, &over);
-    judge_sum(pattern, cgx_sum_elements(log, sum), place.known, member);
+        at = find_position(pattern, log, sum, &known, &over);
+    judge_sum(pattern, cgx_sum_elements(log, sum), known, member);
     if (at == CGX_POSITION_NONE || !pattern->following || !pattern->tellable)
-        return place;
-    place.position = at;
-    place.begins_step = over != 0 || pattern->told == pattern->length || at <= pattern->told;
+        return known;
+    occurrence->position = at;
+    occurrence->begins_step = over != 0 || pattern->told == pattern->length || at <= pattern->told;
     pattern->told = (uint32_t)at;
     for (uint32_t i = 0; i < pattern->ncandidates; i++)
         pattern->candidates[i] &= POSITION;
-    return place;
+    return known;
 }
 
 bool cgx_pattern_is_whole(const struct cgx_pattern *pattern)

@@ -39,9 +39,12 @@ struct cgx_pattern {
     uint16_t candidates[CGX_STEP_LONGEST]; /* possible positions of the next sum */
 };
 
-struct cgx_step_place {
-    bool known;       /* only one candidate explains the sum, whether it may be reported or not */
-    bool begins_step; /* as in struct cgx_occurrence */
+struct cgx_occurrence {
+    bool recurs;      /* the sum may be compressed, as far as the sequence shows */
+    bool begins_step; /* the step of the previous positions is over; true once in each step with
+                         positions, at the first of them */
+    /* Position in the step, or CGX_POSITION_NONE if uncertain; valid for the generation after the
+     * call. */
     size_t position;
 };
 
@@ -51,9 +54,11 @@ void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sum_log *log,
 
 void cgx_pattern_drop(struct cgx_pattern *pattern, struct cgx_sum_log *log);
 
-/* Follows the next large sum. There must be a pattern. */
-struct cgx_step_place cgx_pattern_follow(struct cgx_pattern *pattern, const struct cgx_sum_log *log,
-                                         uint16_t sum);
+/* Follows the next large sum, and sets the position of OCCURRENCE, which has none, if it may be
+ * reported. There must be a pattern. Returns whether only one candidate explains the sum, be it
+ * reported or not. */
+bool cgx_pattern_follow(struct cgx_pattern *pattern, const struct cgx_sum_log *log, uint16_t sum,
+                        struct cgx_occurrence *occurrence);
 
 /* Whether a sum of another kind is off-step: the step is followed and makes most of all
  * elements. */

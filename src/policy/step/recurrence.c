@@ -131,20 +131,19 @@ static struct cgx_occurrence take_sum(struct cgx_recurrence *recurrence, uint64_
 {
     struct cgx_occurrence occurrence = {.position = CGX_POSITION_NONE};
     struct cgx_pattern *pattern = &recurrence->pattern;
-    struct cgx_step_place place = {.position = CGX_POSITION_NONE};
     const uint16_t sum = cgx_sum_log_count(&recurrence->log, key);
-    uint64_t generation;
+    const uint64_t generation = pattern->generation;
+    bool placed = false;
 
     recurrence->calls++;
     if (pattern->length > 0)
-        place = cgx_pattern_follow(pattern, &recurrence->log, sum);
+        placed = cgx_pattern_follow(pattern, &recurrence->log, sum, &occurrence);
     occurrence.recurs = sum_recurs(recurrence, sum);
-    generation = pattern->generation;
-    learn_sum(recurrence, sum, place.known);
+    learn_sum(recurrence, sum, placed);
     /* A position in the previous pattern has no meaning in the new one. */
-    if (pattern->generation == generation) {
-        occurrence.begins_step = place.begins_step;
-        occurrence.position = place.position;
+    if (pattern->generation != generation) {
+        occurrence.begins_step = false;
+        occurrence.position = CGX_POSITION_NONE;
     }
     return occurrence;
 }

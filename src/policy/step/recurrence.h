@@ -72,15 +72,6 @@ bool cgx_recurrence_should_compare(const struct cgx_recurrence *recurrence);
 /* The step as this rank sees it: by results or, if these show none, by pauses. */
 struct cgx_burst cgx_recurrence_burst(const struct cgx_recurrence *recurrence);
 
-struct cgx_occurrence {
-    bool recurs;      /* the sum may be compressed, as far as the sequence shows */
-    bool begins_step; /* the step of the previous positions is over; true once in each step with
-                         positions, at the first of them */
-    /* Position in the step, or CGX_POSITION_NONE if uncertain; valid for the generation after the
-     * call. */
-    size_t position;
-};
-
 /* Answers for the next float sum, of COUNT elements. TYPE, below 16, distinguishes element types
  * and kinds of op. */
 struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uint64_t count,
