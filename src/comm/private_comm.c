@@ -4,6 +4,7 @@
 #include "comm/private_comm.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,10 +16,11 @@
 #define PROGRAMS 2000
 #define OTHERS 8 /* MPI_COMM_WORLD, and temporary ones */
 
+static atomic_int alive; /* private communicators, and those that offers are about */
+
 /* The private communicators of this process. The lock protects them. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cgx_private_comm *all;
-static int alive; /* including reserved ones */
 static int next_number = 1;
 
 static int most_communicators(void)
@@ -110,28 +112,21 @@ static void split_caller(struct cgx_comm *state, struct cgx_private_comm *made, 
     use_shared(state, made);
 }
 
-static void cancel_reserved(void)
-{
-    pthread_mutex_lock(&lock);
-    alive--;
-    pthread_mutex_unlock(&lock);
-}
-
 enum { FOUND, ROOM = 2, NUMBER };
 
 void cgx_private_offer(const struct cgx_comm *state, struct cgx_private_offer *offer,
                        uint32_t *words)
 {
+    const bool has_room = atomic_fetch_add(&alive, 1) < most_communicators();
+
     offer->made = create_shared(state);
     offer->found = offer->made ? find_shareable(offer->made) : NULL;
     pthread_mutex_lock(&lock);
-    offer->reserved = alive < most_communicators();
-    alive += offer->reserved;
     words[NUMBER] = ~(uint32_t)next_number; /* the greatest number counts, unused on all ranks */
     pthread_mutex_unlock(&lock);
     words[FOUND] = offer->found ? (uint32_t)offer->found->number : 0;
     words[FOUND + 1] = ~words[FOUND];
-    words[ROOM] = offer->made && offer->reserved;
+    words[ROOM] = offer->made && has_room;
 }
 
 bool cgx_private_take(struct cgx_comm *state, struct cgx_private_offer *offer,
@@ -146,8 +141,7 @@ bool cgx_private_take(struct cgx_comm *state, struct cgx_private_offer *offer,
         split_caller(state, offer->made, (int)~words[NUMBER]);
     if (!makes) {
         free(offer->made);
-        if (offer->reserved)
-            cancel_reserved();
+        atomic_fetch_sub(&alive, 1);
     }
     if ((shares || makes) && joins)
         state->work = &state->private->work;
@@ -172,7 +166,7 @@ void cgx_private_put(struct cgx_comm *state)
     if (frees && shared->comm)
         cgx_mpi()->Comm_free(&shared->comm);
     if (frees)
-        cancel_reserved();
+        atomic_fetch_sub(&alive, 1);
     if (last) {
         cgx_workspace_release(&shared->work, shared->broken || state->broken);
         free(shared);

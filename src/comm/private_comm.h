@@ -30,7 +30,6 @@ struct cgx_private_comm {
 #define CGX_PRIVATE_WORDS 4
 struct cgx_private_offer {
     struct cgx_private_comm *made, *found;
-    bool reserved;
 };
 void cgx_private_offer(const struct cgx_comm *state, struct cgx_private_offer *offer,
                        uint32_t *words);
