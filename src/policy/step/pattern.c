@@ -226,32 +226,24 @@ bool cgx_pattern_is_whole(const struct cgx_pattern *pattern)
  * elements. */
 #define CHANGE 16
 
-#define KINDS 16
-
 /* Whether the sums of PERIOD that the pattern lacks make a large part of it, or are a few large
  * sums. The step then has more than layers, such as an embedding or a head. Many small sums would
  * be an evaluation. */
 static bool has_more(const struct cgx_sum_log *log, const struct cgx_period *period)
 {
     uint64_t all = 0, more = 0;
-    size_t strangers = 0, n = 0;
-    uint16_t kinds[KINDS];
+    size_t strangers = 0;
 
     for (size_t i = 0; i < period->length; i++) {
         uint16_t sum = cgx_sum_log_ago(log, i);
-        size_t k = 0;
+        const bool strange = log->sums[sum].times == 0;
 
         all += cgx_sum_elements(log, sum);
-        if (log->sums[sum].times > 0)
-            continue;
-        more += cgx_sum_elements(log, sum);
-        strangers++;
-        while (k < n && kinds[k] != sum)
-            k++;
-        if (k == n && n < KINDS)
-            kinds[n++] = sum;
+        more += strange ? cgx_sum_elements(log, sum) : 0;
+        strangers += strange;
     }
-    return more * 10 >= all * 3 || (more * 100 >= all * 3 && strangers <= 4 * n);
+    return more * 10 >= all * 3 ||
+           (more * 100 >= all * 3 && strangers <= 4 * cgx_period_kinds(log, period->length, true));
 }
 
 static uint64_t explained_elements(const struct cgx_sum_log *log, const struct cgx_period *period)

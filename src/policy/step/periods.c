@@ -54,21 +54,21 @@ static void match_periods(struct cgx_sum_log *log, size_t longest)
 
 /* ---- kinds of periods ---- */
 
-static bool is_diverse(const struct cgx_sum_log *log, size_t length)
+size_t cgx_period_kinds(const struct cgx_sum_log *log, size_t length, bool strange)
 {
-    uint16_t kinds[DIVERSE];
-    unsigned n = 0;
+    uint16_t kinds[CGX_PERIOD_KINDS];
+    size_t n = 0;
 
-    for (size_t i = 0; i < length && n < DIVERSE; i++) {
+    for (size_t i = 0; i < length && n < CGX_PERIOD_KINDS; i++) {
         uint16_t sum = cgx_sum_log_ago(log, i);
-        unsigned k = 0;
+        size_t k = 0;
 
         while (k < n && kinds[k] != sum)
             k++;
-        if (k == n)
+        if (k == n && !(strange && log->sums[sum].times > 0))
             kinds[n++] = sum;
     }
-    return n == DIVERSE;
+    return n;
 }
 
 static bool is_fused(const struct cgx_sum_log *log, size_t run)
@@ -82,7 +82,8 @@ static bool is_fused(const struct cgx_sum_log *log, size_t run)
 
 static struct cgx_period describe_period(const struct cgx_sum_log *log, size_t length, size_t run)
 {
-    const bool firm = length >= LONG || (length >= LONG_DIVERSE && is_diverse(log, length));
+    const bool firm = length >= LONG ||
+                      (length >= LONG_DIVERSE && cgx_period_kinds(log, length, false) >= DIVERSE);
 
     return (struct cgx_period){length, run, firm, .tellable = firm || is_fused(log, run)};
 }

@@ -116,6 +116,11 @@ struct cgx_period {
     bool tellable; /* likewise, or it has hardly any small sums: the program sums buckets */
 };
 
+/* The number of kinds among the latest LENGTH sums, up to CGX_PERIOD_KINDS. STRANGE: only of those
+ * that are not in the step that is followed. */
+#define CGX_PERIOD_KINDS 16
+size_t cgx_period_kinds(const struct cgx_sum_log *log, size_t length, bool strange);
+
 /* The period of the latest sums, if it is a step's: WARMUP of them have passed, and it is no pass
  * over layers. WARMUP 0: the sums are known to be of steps, and the period that explains most of
  * them is returned. */
