@@ -53,6 +53,7 @@ void cgx_pattern_drop(struct cgx_pattern *pattern, struct cgx_sum_log *log)
     for (size_t i = 0; i < pattern->length; i++)
         log->sums[pattern->sums[i]].times = 0;
     pattern->length = 0;
+    pattern->generation++;
 }
 
 void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sum_log *log,
@@ -61,7 +62,6 @@ void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sum_log *log,
     size_t length = period->length, next = period->run % length;
 
     cgx_pattern_drop(pattern, log);
-    pattern->generation++;
     pattern->length = (uint32_t)length;
     pattern->told = (uint32_t)length;
     pattern->firm = period->firm;

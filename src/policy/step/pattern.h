@@ -21,7 +21,7 @@ struct cgx_share {
 
 /* All zeros: no step is followed. */
 struct cgx_pattern {
-    uint64_t generation; /* number of patterns so far */
+    uint64_t generation; /* changes whenever positions change their meaning */
     uint64_t elements;
     uint32_t length;      /* 0: no pattern */
     uint32_t ncandidates; /* 0: position lost */

@@ -165,8 +165,6 @@ void cgx_recurrence_set_step(struct cgx_recurrence *recurrence, size_t step)
     if (step == recurrence->step)
         return;
     recurrence->step = step;
-    if (recurrence->pattern.length > 0)
-        recurrence->pattern.generation++;
     cgx_pattern_drop(&recurrence->pattern, &recurrence->log);
 }
 
