@@ -10,8 +10,8 @@ run_facts() {
 
 # The kernels' bytes against the host codec's, for all widths, types and roundings.
 check_bytes() {
-    set -- kernels_ranges kernels_bytes kernels_hostile kernels_uniform pinned_pool
-    [ "$quick" = no ] || set -- kernels_ranges
+    set -- backends kernels_bytes kernels_hostile kernels_uniform pinned_pool
+    [ "$quick" = no ] || set -- backends
     for program in "$@"; do
         echo "$program|$directory/tests/unit/cuda/$program"
     done | together 5

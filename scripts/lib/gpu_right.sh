@@ -48,7 +48,7 @@ list_sanitized() {
         echo "memcheck $program"
         echo "racecheck $program"
     done
-    for program in kernels_bytes kernels_ranges; do
+    for program in backends kernels_bytes; do
         echo "synccheck $program"
         echo "initcheck $program"
     done

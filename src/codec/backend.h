@@ -68,7 +68,7 @@ struct cgx_backend_ops {
                             unsigned char *to);
 
     /* Runs WORK, or queues it. Payloads are addresses in the slot's staging memory.
-     * WORK's pieces, ranges and sources are copied; the elements must stay valid until wait. After
+     * WORK's pieces and sources are copied; the elements must stay valid until wait. After
      * an error nothing is queued. */
     enum cgx_status (*run)(struct cgx_backend *backend, unsigned slot, const struct cgx_work *work);
 

@@ -6,7 +6,6 @@
 #include "cuda/work.h"
 
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -197,30 +196,21 @@ static enum cgx_status read_runs(struct cgx_backend *backend, const struct cgx_s
     const struct cgx_cuda_work *work = work_of(backend);
     const size_t shift = (uintptr_t)runs->at % WORD,
                  words = cgx_divide_up(shift + runs->bytes, WORD);
-    struct cgx_cuda_picked *picked = work->picked;
-    struct cgx_kernel_args args = {
-        .payload = (unsigned char *)(uintptr_t)runs->at - shift,
-        .buffer = (void *)(uintptr_t)(work->picked_there + offsetof(struct cgx_cuda_picked, words)),
-        .ranges = (const void *)(uintptr_t)work->picked_there,
-        .nranges = (uint32_t)runs->count};
+    struct cgx_kernel_args args = {.payload = (unsigned char *)(uintptr_t)runs->at - shift,
+                                   .buffer = (void *)(uintptr_t)work->picked_there,
+                                   .stride = runs->stride,
+                                   .words = (uint32_t)words};
     enum cgx_status status;
 
     if (runs->count > CGX_READ_RUNS || runs->bytes > CGX_READ_BYTES)
         return CGX_ERR_INVALID;
     if (!has_control(work))
         return CGX_ERR_DEVICE;
-    /* A range has one tile. */
-    for (size_t i = 0; i < runs->count; i++)
-        picked->ranges[i] = (struct cgx_kernel_range){.offset = i * runs->stride,
-                                                      .to = i * words * WORD,
-                                                      .words = (uint32_t)words,
-                                                      .tile = (uint32_t)i};
-    status = cgx_cuda_launch_kernel(work, work->module->ranges, args.nranges, &args);
+    status = cgx_cuda_launch_kernel(work, work->module->runs, (uint32_t)runs->count, &args);
     if (status == CGX_OK)
         status = CGX_CUDA_CALL(cuStreamSynchronize, work->streams[CGX_STREAM_COMPUTE]);
     for (size_t i = 0; status == CGX_OK && i < runs->count; i++)
-        memcpy(to + i * runs->bytes, (unsigned char *)&picked->words[i * words] + shift,
-               runs->bytes);
+        memcpy(to + i * runs->bytes, work->picked + i * words * WORD + shift, runs->bytes);
     return status;
 }
 

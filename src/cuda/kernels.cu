@@ -8,27 +8,14 @@
 #include "cuda/encode.cuh"
 #include "cuda/uniform_heads.cuh"
 
-/* ---- ranges of a payload ---- */
+/* ---- runs ---- */
 
-CGX_DEVICE void copy_ranges(const struct cgx_kernel_args &args)
+CGX_DEVICE void copy_runs(const struct cgx_kernel_args &args)
 {
-    __shared__ uint32_t found;
+    const uint32_t *from = (const uint32_t *)(args.payload + blockIdx.x * args.stride);
+    uint32_t *to = (uint32_t *)args.buffer + blockIdx.x * args.words;
 
-    if (threadIdx.x < 32) {
-        uint32_t range = find_entry(args.ranges, args.nranges, blockIdx.x);
-
-        if (threadIdx.x == 0)
-            found = range;
-    }
-    __syncthreads();
-
-    const struct cgx_kernel_range *range = &args.ranges[found];
-    const uint32_t first = (blockIdx.x - range->tile) * CGX_KERNEL_RANGE_TILE;
-    const uint32_t count = count_within(first, range->words, CGX_KERNEL_RANGE_TILE);
-    const uint32_t *from = (const uint32_t *)(args.payload + range->offset) + first;
-    uint32_t *to = (uint32_t *)((unsigned char *)args.buffer + range->to) + first;
-
-    for (uint32_t i = threadIdx.x; i < count; i += CGX_KERNEL_THREADS)
+    for (uint32_t i = threadIdx.x; i < args.words; i += CGX_KERNEL_THREADS)
         to[i] = from[i];
 }
 
@@ -333,7 +320,7 @@ template <class Type> CGX_DEVICE void reduce(const struct cgx_kernel_args &args)
 
 CGX_KERNEL(cgx_begin, CGX_BLOCKS, write_step)
 CGX_KERNEL(cgx_heads, CGX_BLOCKS, write_heads)
-CGX_KERNEL(cgx_ranges, CGX_BLOCKS, copy_ranges)
+CGX_KERNEL(cgx_runs, CGX_BLOCKS, copy_runs)
 CGX_KERNELS_OF(float32)
 CGX_KERNELS_OF(float16)
 CGX_KERNELS_OF(bfloat16)

@@ -9,13 +9,13 @@
  * for max-min quantisation. Uniform quantisation has the same with uniform_ before TYPE and
  * cgx_squares_uniform_TYPE, each with _history too. Three kernels serve all types:
  *
- *   cgx_begin, cgx_heads, cgx_ranges
+ *   cgx_begin, cgx_heads, cgx_runs
  *
  * They implement the operations of codec/codec.h, with the same bytes. Each takes one struct
  * cgx_kernel_args by value, CGX_KERNEL_THREADS threads per block and one block per tile. A family's
  * kernels handle only its pieces; those of max-min quantisation also handle unquantised pieces.
- * ranges has tiles of CGX_KERNEL_RANGE_TILE words and copies ranges of PAYLOAD to BUFFER; both are
- * aligned to 4.
+ * runs has a block per run: it copies WORDS of 4 bytes, STRIDE bytes apart from PAYLOAD on, to
+ * BUFFER, one run behind the other.
  *
  * Uniform pieces are encoded, or summed, by two kernels: encode or reduce writes the groups' words
  * and entries, and leaves the sums of their squares in MARKS; heads, with a block per piece, writes
@@ -30,7 +30,6 @@
 
 #define CGX_KERNEL_THREADS 128
 #define CGX_KERNEL_TILE 4096 /* elements; whole buckets of one piece */
-#define CGX_KERNEL_RANGE_TILE 1024
 
 /* A struct cgx_piece for kernels. TILE is the number of tiles of all pieces before it. */
 struct cgx_kernel_piece {
@@ -38,15 +37,6 @@ struct cgx_kernel_piece {
     uint64_t count;
     uint64_t offset;
     uint32_t bits;
-    uint32_t tile;
-};
-
-/* WORDS of 4 bytes at OFFSET, which are copied to offset TO; both offsets are multiples of 4. TILE
- * is the number of tiles of all ranges before it. Ranges may be in any order and overlap. */
-struct cgx_kernel_range {
-    uint64_t offset;
-    uint64_t to;
-    uint32_t words;
     uint32_t tile;
 };
 
@@ -76,7 +66,7 @@ static inline uint64_t cgx_kernel_marks_bytes(uint64_t tiles)
 struct cgx_kernel_args {
     union {
         const struct cgx_kernel_piece *pieces;
-        const struct cgx_kernel_range *ranges; /* for cgx_ranges */
+        uint64_t stride; /* for cgx_runs, a multiple of 4 */
     };
     const int64_t *sources; /* addresses of payloads, aligned to 16; 0 stands for BUFFER */
     void *buffer;           /* may be misaligned, even for its elements */
@@ -88,7 +78,7 @@ struct cgx_kernel_args {
     uint32_t stream;
     union {
         uint32_t npieces;
-        uint32_t nranges;
+        uint32_t words; /* of each run, for cgx_runs */
     };
     uint32_t nsources;
     uint32_t age; /* number of sums in the history */

@@ -48,7 +48,7 @@ static enum cgx_status get_variants(CUmodule module, const char *operation, enum
 static enum cgx_status get_kernels(struct cgx_cuda_module *module)
 {
     static const char *const operations[] = {"encode", "reduce", "decode"};
-    enum cgx_status status = get_kernel(module->module, "cgx_ranges", &module->ranges);
+    enum cgx_status status = get_kernel(module->module, "cgx_runs", &module->runs);
 
     if (status == CGX_OK)
         status = get_kernel(module->module, "cgx_begin", &module->begin);

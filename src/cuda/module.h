@@ -18,7 +18,7 @@ struct cgx_cuda_module {
     unsigned long long id; /* id of CONTEXT, whose handle another may get later; 0: unknown */
     unsigned users;
     CUmodule module;
-    CUfunction begin, heads, ranges;
+    CUfunction begin, heads, runs;
     CUfunction squares[CGX_VARIANTS][CGX_BFLOAT16 + 1]; /* for uniform quantisation */
     CUfunction kernels[CGX_FAMILIES][CGX_OPERATIONS][CGX_VARIANTS][CGX_BFLOAT16 + 1];
 };

@@ -116,50 +116,32 @@ void cgx_cuda_work_disconnect(struct cgx_cuda_work *work)
     work->base.connection = CGX_PULL_NONE;
 }
 
-/* Offsets, in front of the mirrors, of a cookie that is pulled and of the table of the kernel that
- * pulls it. */
+/* Offset, in front of the mirrors, of a cookie that is pulled. */
 #define PULLED (CGX_CUDA_MIRRORS / 2)
-#define RANGES (CGX_CUDA_MIRRORS / 4 * 3)
-
-/* Whether the queued copy or kernel has delivered COOKIE. */
-static bool is_pulled(const struct cgx_cuda_work *work, uint64_t cookie)
-{
-    CUstream up = work->streams[CGX_STREAM_UP];
-    uint64_t found = 0;
-
-    return CGX_CUDA_CALL(cuMemcpyDtoHAsync, &found, work->memory->address + PULLED, sizeof found,
-                         up) == CGX_OK &&
-           CGX_CUDA_CALL(cuStreamSynchronize, up) == CGX_OK && found == cookie;
-}
 
 /* Whether a copy, as for payloads, finds COOKIE at PLACE. Copies between devices may lose bytes, as
  * behind some IOMMUs, without an error from the driver. */
 static bool has_cookie(const struct cgx_cuda_work *work, const struct cgx_cuda_place *place,
                        uint64_t cookie)
 {
-    return cgx_cuda_copy(work, work->memory->address + PULLED, place, sizeof cookie) == CGX_OK &&
-           is_pulled(work, cookie);
+    CUdeviceptr pulled = work->memory->address + PULLED;
+    CUstream up = work->streams[CGX_STREAM_UP];
+    uint64_t found = 0;
+
+    return cgx_cuda_copy(work, pulled, place, sizeof cookie) == CGX_OK &&
+           CGX_CUDA_CALL(cuMemcpyDtoHAsync, &found, pulled, sizeof found, up) == CGX_OK &&
+           CGX_CUDA_CALL(cuStreamSynchronize, up) == CGX_OK && found == cookie;
 }
 
 /* Whether a kernel finds COOKIE at MEMORY too. Sums read linked memory in place; if only copies
  * reach the memory, by a detour, kernels would read other bytes. */
-static bool is_read_by_kernels(const struct cgx_cuda_work *work, CUdeviceptr memory,
-                               uint64_t cookie)
+static bool is_read_by_kernels(struct cgx_cuda_work *work, CUdeviceptr memory, uint64_t cookie)
 {
-    CUdeviceptr to = work->memory->address + PULLED, ranges = work->memory->address + RANGES;
-    CUstream up = work->streams[CGX_STREAM_UP];
-    const struct cgx_kernel_range range = {.words = sizeof cookie / sizeof(uint32_t)};
-    struct cgx_kernel_args args = {.ranges = (const void *)(uintptr_t)ranges,
-                                   .buffer = (void *)(uintptr_t)to,
-                                   .payload = (void *)(uintptr_t)memory,
-                                   .nranges = 1};
-    void *parameters[] = {&args};
+    const struct cgx_strided run = {(const void *)(uintptr_t)memory, sizeof cookie, 0, 1};
+    unsigned char found[sizeof cookie];
 
-    return CGX_CUDA_CALL(cuMemsetD8Async, to, 0, sizeof cookie, up) == CGX_OK &&
-           CGX_CUDA_CALL(cuMemcpyHtoDAsync, ranges, &range, sizeof range, up) == CGX_OK &&
-           CGX_CUDA_CALL(cuLaunchKernel, work->module->ranges, 1, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0,
-                         up, parameters, NULL) == CGX_OK &&
-           is_pulled(work, cookie);
+    return work->base.ops->read(&work->base, &run, found) == CGX_OK &&
+           memcmp(found, &cookie, sizeof cookie) == 0;
 }
 
 /* Whether the device at BUS_ID is the current one or connected to it by NVLink, the only link with
@@ -181,7 +163,7 @@ static bool is_linked(const char *bus_id)
 }
 
 /* WORK's context must be current. */
-static bool open_mirror(const struct cgx_cuda_work *work, const struct cgx_cuda_handle *from,
+static bool open_mirror(struct cgx_cuda_work *work, const struct cgx_cuda_handle *from,
                         struct peer *peer)
 {
     CUipcMemHandle handle;

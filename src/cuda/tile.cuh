@@ -51,23 +51,22 @@ CGX_DEVICE uint64_t round_up(uint64_t value, uint32_t multiple)
     return (value + multiple - 1) & ~(uint64_t)(multiple - 1);
 }
 
-/* Finds the last entry, a piece or a range, that starts at TILE or before. One warp calls it and
- * looks at 32 entries at a time. */
-template <class Entry>
-CGX_DEVICE uint32_t find_entry(const Entry *entries, uint32_t count, uint32_t tile)
+/* Finds the piece that has TILE. One warp calls it and looks at 32 pieces at a time. */
+CGX_DEVICE const struct cgx_kernel_piece *find_piece(const struct cgx_kernel_args &args,
+                                                     uint32_t tile)
 {
-    uint32_t first = 0;
+    uint32_t first = 0, count = args.npieces;
 
     while (count > 1) {
         uint32_t step = (count + 31) / 32;
         uint32_t mine = threadIdx.x % 32 * step;
-        bool starts = mine < count && entries[first + mine].tile <= tile;
+        bool starts = mine < count && args.pieces[first + mine].tile <= tile;
         uint32_t before = (__popc(__ballot_sync(0xFFFFFFFFu, starts)) - 1) * step;
 
         first += before;
         count = count - before < step ? count - before : step;
     }
-    return first;
+    return &args.pieces[first];
 }
 
 /* Fills TILE with tile INDEX of a piece of elements of SIZE bytes. The layout is that of
@@ -106,10 +105,10 @@ CGX_DEVICE const struct cgx_tile *find_tile(const struct cgx_kernel_args &args, 
     __shared__ struct cgx_tile found;
 
     if (threadIdx.x < 32) {
-        uint32_t piece = find_entry(args.pieces, args.npieces, blockIdx.x);
+        const struct cgx_kernel_piece *piece = find_piece(args, blockIdx.x);
 
         if (threadIdx.x == 0)
-            lay_out(&args.pieces[piece], blockIdx.x - args.pieces[piece].tile, size, &found);
+            lay_out(piece, blockIdx.x - piece->tile, size, &found);
     }
     __syncthreads();
     return &found;

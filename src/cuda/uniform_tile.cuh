@@ -47,8 +47,7 @@ CGX_DEVICE const struct cgx_uniform_tile *find_uniform_tile(const struct cgx_ker
     struct cgx_uniform_tile *found = tile_room();
 
     if (threadIdx.x < 32) {
-        const struct cgx_kernel_piece *piece =
-            &args.pieces[find_entry(args.pieces, args.npieces, number)];
+        const struct cgx_kernel_piece *piece = find_piece(args, number);
 
         if (threadIdx.x == 0) {
             found->index = number - piece->tile;

@@ -14,6 +14,8 @@
 #define STATUS_BYTES 64
 #define PAGE 4096
 #define ALIGNMENT 256 /* of tables in device memory, in bytes */
+/* Of runs that are read. They are copied in whole words: a misaligned one has a word more. */
+#define PICKED_BYTES (CGX_READ_RUNS * (CGX_READ_BYTES + sizeof(uint32_t)))
 
 enum cgx_status cgx_cuda_work_enter(const struct cgx_cuda_work *work)
 {
@@ -80,12 +82,12 @@ static enum cgx_status create_control(struct cgx_cuda_work *work, unsigned slots
     CUdeviceptr there = 0;
     enum cgx_status status;
 
-    work->control_bytes = cgx_round_up(tables + sizeof *work->picked, PAGE);
+    work->control_bytes = cgx_round_up(tables + PICKED_BYTES, PAGE);
     status = get_control(work);
     if (status != CGX_OK)
         return status;
     status = CGX_CUDA_CALL(cuMemHostGetDevicePointer, &there, work->control, 0);
-    work->picked = (void *)(work->control + tables);
+    work->picked = work->control + tables;
     work->picked_there = there + tables;
     for (unsigned i = 0; status == CGX_OK && i < slots * CGX_OPERATIONS; i++) {
         struct cgx_cuda_table *table = &work->slots[i / CGX_OPERATIONS].tables[i % CGX_OPERATIONS];

@@ -14,7 +14,7 @@
 #include "cuda/module.h"
 
 /* Arguments of one kind of operation on one slot that are not passed by value: addresses of
- * sources, then pieces or ranges. */
+ * sources, then pieces. */
 struct cgx_cuda_table {
     unsigned char *host;
     CUdeviceptr device;
@@ -39,12 +39,6 @@ struct cgx_cuda_borrowed {
     const unsigned char *data; /* where the staging memory would have the data */
     size_t bytes;
     CUdeviceptr there;
-};
-
-/* Runs of the caller's buffer, copied in whole words, and the kernel's list of the runs. */
-struct cgx_cuda_picked {
-    struct cgx_kernel_range ranges[CGX_READ_RUNS];
-    uint32_t words[CGX_READ_RUNS * (CGX_READ_BYTES / sizeof(uint32_t) + 1)];
 };
 
 /* A slot borrows twice from each local peer: what is to be summed, and then a sum. */
@@ -79,9 +73,9 @@ struct cgx_cuda_work {
     bool marks_are_clear;   /* once the queued work is done, marks are as kernels must find them */
     unsigned char *control; /* pinned; the host side of tables and status */
     size_t control_bytes;
-    struct cgx_cuda_picked *picked; /* behind the tables in CONTROL */
-    CUdeviceptr picked_there;       /* device address of PICKED */
-    bool control_allocated; /* the driver has allocated CONTROL, so it goes with the context */
+    unsigned char *picked;    /* behind the tables in CONTROL: runs that cgx_runs has copied */
+    CUdeviceptr picked_there; /* device address of PICKED */
+    bool control_allocated;   /* the driver has allocated CONTROL, so it goes with the context */
     struct cgx_cuda_slot slots[CGX_SLOTS];
     uint64_t cookie; /* cookie of MEMORY, if other processes may open that; otherwise 0 */
     struct cgx_cuda_peers *peers;        /* local peers whose memory is open here; NULL: none */

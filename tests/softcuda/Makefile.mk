@@ -16,8 +16,7 @@ device_scripts += \
 	tests/unit/cuda/numa.test
 # What devices.test runs.
 device_programs = tests/unit/cuda/backends tests/unit/cuda/kernels_bytes tests/unit/cuda/kernels_history \
-	tests/unit/cuda/kernels_hostile tests/unit/cuda/kernels_ranges tests/unit/cuda/kernels_uniform \
-	tests/unit/cuda/pinned_pool
+	tests/unit/cuda/kernels_hostile tests/unit/cuda/kernels_uniform tests/unit/cuda/pinned_pool
 device_mpi_tests += \
 	tests/mpi/device \
 	tests/mpi/device_faults \

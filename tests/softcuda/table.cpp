@@ -26,7 +26,7 @@ FOR_KERNELS(DECLARE, float16)
 FOR_KERNELS(DECLARE, bfloat16)
 DECLARE(cgx_begin)
 DECLARE(cgx_heads)
-DECLARE(cgx_ranges)
+DECLARE(cgx_runs)
 #undef DECLARE
 
 /* Each thread adds ADDEND to its element. */
@@ -45,5 +45,5 @@ static void softcuda_test_add(const struct add_args args)
 
 const struct softcuda_entry softcuda_table[] = {
     FOR_KERNELS(ENTRY, float32) FOR_KERNELS(ENTRY, float16) FOR_KERNELS(ENTRY, bfloat16)
-        ENTRY(cgx_begin) ENTRY(cgx_heads) ENTRY(cgx_ranges)
+        ENTRY(cgx_begin) ENTRY(cgx_heads) ENTRY(cgx_runs)
             ENTRY_OF(softcuda_test_add, add_args){nullptr, nullptr, 0}};

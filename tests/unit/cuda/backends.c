@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Backends of a device: how who waits for one waits; memory that one has for what is kept from call
- * to call; and memory that local peers may open, which outlives a backend and serves the next. */
+/* Backends of a device: how who waits for one waits; what one reads of a buffer; memory that one
+ * has for what is kept from call to call; and memory that local peers may open, which outlives a
+ * backend and serves the next. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,58 @@ static void test_events(bool shares_processors)
     one = create((struct cgx_area){.bytes = STAGING, .shares_processors = shares_processors});
     ok(created > 0 && blocking == (shares_processors ? created : 0), "%u of %u events block",
        blocking, created);
+    destroy(&one);
+}
+
+/* ---- runs of a buffer, at all places within words: they become contiguous, and what is behind
+ * them stays */
+
+enum { STRIDE = 28, READ = CGX_READ_RUNS * CGX_READ_BYTES };
+
+static bool reads(struct cgx_backend *backend, const unsigned char *there,
+                  const unsigned char *buffer, const struct cgx_strided *runs)
+{
+    const size_t start = (size_t)((const unsigned char *)runs->at - there),
+                 all = runs->count * runs->bytes;
+    unsigned char to[READ + 8];
+    bool same;
+
+    memset(to, 0xAA, sizeof to);
+    same = backend->ops->read(backend, runs, to) == CGX_OK;
+    for (size_t i = 0; i < sizeof to; i++) {
+        size_t from = start + i / runs->bytes * runs->stride + i % runs->bytes;
+
+        same = same && to[i] == (i < all ? buffer[from] : 0xAA);
+    }
+    return same;
+}
+
+static void test_reading(void)
+{
+    static unsigned char buffer[CGX_READ_RUNS * STRIDE + 4];
+    struct one one = create((struct cgx_area){.bytes = STAGING});
+    const struct cgx_backend_ops *ops = one.backend->ops;
+    unsigned char *there = device_alloc(sizeof buffer), none[4];
+    bool same = true;
+
+    for (size_t i = 0; i < sizeof buffer; i++)
+        buffer[i] = (unsigned char)(i * 7 + i / 256);
+    device_upload(there, buffer, sizeof buffer);
+    if (ops->begin(one.backend) != CGX_OK)
+        bail_out("no call begins");
+    for (size_t shift = 0; shift < 4; shift++)
+        for (size_t run = 4; run <= CGX_READ_BYTES; run += 4)
+            for (size_t count = 1; count <= CGX_READ_RUNS; count += 51)
+                same = same && reads(one.backend, there, buffer,
+                                     &(struct cgx_strided){there + shift, run, STRIDE, count});
+    ok(same, "up to %d runs are read", CGX_READ_RUNS);
+    ok(ops->read(one.backend, &(struct cgx_strided){there, 4, 4, CGX_READ_RUNS + 1}, none) ==
+               CGX_ERR_INVALID &&
+           ops->read(one.backend, &(struct cgx_strided){there, CGX_READ_BYTES + 4, STRIDE, 1},
+                     none) == CGX_ERR_INVALID,
+       "... and no more, or longer ones");
+    ops->end(one.backend);
+    device_free(there);
     destroy(&one);
 }
 
@@ -325,6 +378,7 @@ int main(void)
     }
     test_events(false);
     test_events(true);
+    test_reading();
     if (!device_is_soft()) {
         skip("what devices keep, and memory that local peers may open", "no software driver");
         return done_testing();

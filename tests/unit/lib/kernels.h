@@ -18,8 +18,6 @@ struct kernels_job {
     const struct cgx_coding *coding;
     const struct cgx_piece *pieces;
     size_t npieces;
-    const struct cgx_shown *ranges; /* in the place of an operation on pieces */
-    size_t nranges;
     const unsigned char *const *sources;
     size_t nsources;
     struct cgx_history history;

@@ -10,12 +10,11 @@
 #include "lib/tap.h"
 #include "mpi/lib/device.h"
 
-enum { MOST_PIECES = 64, MOST_RANGES = 1200, MOST_SOURCES = 70, MOST_MARKS = 300 };
+enum { MOST_PIECES = 64, MOST_SOURCES = 70, MOST_MARKS = 300 };
 
 /* What a launch needs beside the memory, as it is on the device. */
 struct tables {
     struct cgx_kernel_piece pieces[MOST_PIECES];
-    struct cgx_kernel_range ranges[MOST_RANGES];
     int64_t sources[MOST_SOURCES];
     struct cgx_kernel_mark marks[MOST_MARKS];
     uint32_t status;
@@ -38,28 +37,10 @@ bool kernels_open(void)
     return true;
 }
 
-/* What one kernel takes: pieces of the tables, or ranges. */
+/* The pieces of the tables that one kernel takes. */
 struct part {
     uint32_t first, entries, tiles;
 };
-
-static struct part fill_ranges(const struct kernels_job *job, struct tables *tables)
-{
-    struct part part = {.entries = (uint32_t)job->nranges};
-
-    if (job->nranges > MOST_RANGES)
-        bail_out("%zu ranges are too many", job->nranges);
-    for (size_t i = 0; i < job->nranges; i++) {
-        uint32_t words = (uint32_t)(job->ranges[i].bytes / sizeof(uint32_t));
-
-        tables->ranges[i] = (struct cgx_kernel_range){.offset = job->ranges[i].offset,
-                                                      .to = job->ranges[i].offset,
-                                                      .words = words,
-                                                      .tile = part.tiles};
-        part.tiles += (uint32_t)cgx_bucket_count(words, CGX_KERNEL_RANGE_TILE);
-    }
-    return part;
-}
 
 /* The pieces of FAMILY, behind the FIRST of the tables. */
 static struct part fill_pieces(const struct kernels_job *job, int family, uint32_t first,
@@ -122,12 +103,6 @@ static void launch_part(const struct kernels_job *job, int family, const struct 
 
     if (part->tiles == 0)
         return;
-    if (job->nranges > 0) {
-        args.ranges = device_tables->ranges;
-        args.nranges = part->entries;
-        launch(module->ranges, part->tiles, args);
-        return;
-    }
     args.pieces = device_tables->pieces + part->first;
     args.npieces = part->entries;
     if (writes && part->tiles >= MOST_MARKS)
@@ -155,7 +130,7 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
                                    .floor = job->coding->floor,
                                    .turn = job->coding->turn,
                                    .stage = job->coding->stage};
-    struct part parts[CGX_FAMILIES] = {{0}};
+    struct part parts[CGX_FAMILIES];
 
     if (bytes != device_bytes) { /* all of it, so that no access beyond it goes unnoticed */
         if (device_bytes > 0)
@@ -164,10 +139,7 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
         device_bytes = bytes;
     }
     tables = (struct tables){0};
-    if (job->nranges > 0)
-        parts[0] = fill_ranges(job, &tables);
-    else
-        fill_tables(job, memory, &tables, parts);
+    fill_tables(job, memory, &tables, parts);
     args.buffer = device_memory + (job->buffer - memory);
     args.payload = device_memory + (job->payload - memory);
     if (job->shown)
