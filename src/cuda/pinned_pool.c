@@ -21,7 +21,7 @@ struct block {
     struct block *next;
     void *memory;
     size_t bytes;
-    bool taken, abandoned;
+    bool taken;
 };
 
 /* All blocks, the last created or returned first. */
@@ -256,19 +256,17 @@ enum cgx_status cgx_pinned_take(const struct cgx_pointer *where, size_t bytes, v
 
 void cgx_pinned_give(const struct cgx_pointer *where, void *memory)
 {
-    struct block **link = &blocks, *block, *excess = NULL, *next;
+    struct block **link = &blocks, *block, *excess, *next;
     bool entered;
 
     pthread_mutex_lock(&lock);
     while ((*link)->memory != memory)
         link = &(*link)->next;
     block = *link;
-    if (!block->abandoned) {
-        *link = block->next;
-        block->taken = false;
-        push_block(block);
-        excess = unlink_excess();
-    }
+    *link = block->next;
+    block->taken = false;
+    push_block(block);
+    excess = unlink_excess();
     pthread_mutex_unlock(&lock);
     if (!excess)
         return;
@@ -283,15 +281,6 @@ void cgx_pinned_give(const struct cgx_pointer *where, void *memory)
     }
     if (entered)
         cgx_cuda_leave();
-}
-
-void cgx_pinned_abandon(const void *host)
-{
-    pthread_mutex_lock(&lock);
-    for (struct block *block = blocks; block; block = block->next)
-        if ((uintptr_t)host - (uintptr_t)block->memory < block->bytes)
-            block->abandoned = true;
-    pthread_mutex_unlock(&lock);
 }
 
 enum cgx_status cgx_pinned_wait(const struct cgx_pointer *where)
@@ -317,21 +306,6 @@ enum cgx_status cgx_pinned_fetch(const struct cgx_pointer *where, void *host, co
     return status;
 }
 
-/* Copies row by row on the legacy default stream; each row takes 2 us. */
-static enum cgx_status gather_rows(const CUDA_MEMCPY2D *copy)
-{
-    enum cgx_status status = CGX_OK;
-
-    for (size_t row = 0; status == CGX_OK && row < copy->Height; row++)
-        status = CGX_CUDA_CALL(cuMemcpyDtoHAsync, (char *)copy->dstHost + row * copy->dstPitch,
-                               copy->srcDevice + row * copy->srcPitch, copy->WidthInBytes,
-                               CU_STREAM_LEGACY);
-    if (CGX_CUDA_CALL(cuStreamSynchronize, CU_STREAM_LEGACY) == CGX_OK)
-        return status;
-    cgx_pinned_abandon(copy->dstHost);
-    return CGX_ERR_DEVICE;
-}
-
 enum cgx_status cgx_pinned_gather(const struct cgx_pointer *where, void *host,
                                   const struct cgx_strided *runs)
 {
@@ -344,13 +318,15 @@ enum cgx_status cgx_pinned_gather(const struct cgx_pointer *where, void *host,
                                 .WidthInBytes = runs->bytes,
                                 .Height = runs->count};
     enum cgx_status status = cgx_cuda_enter(where);
+    bool refused;
 
     if (status != CGX_OK)
         return status;
-    status = CGX_CUDA_CALL(cuMemcpy2DUnaligned, &copy);
     /* A driver may refuse rows that are too narrow, as of two bytes, or too far apart. */
-    if (status != CGX_OK)
-        status = gather_rows(&copy);
+    refused = CGX_CUDA_CALL(cuMemcpy2DUnaligned, &copy) != CGX_OK;
+    for (size_t i = 0; refused && status == CGX_OK && i < runs->count; i++)
+        status = cgx_pinned_fetch(where, (char *)host + i * runs->bytes,
+                                  (const char *)runs->at + i * runs->stride, runs->bytes);
     cgx_cuda_leave();
     return status;
 }

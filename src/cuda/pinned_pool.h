@@ -29,10 +29,6 @@ bool cgx_pinned_possible(void);
 enum cgx_status cgx_pinned_take(const struct cgx_pointer *where, size_t bytes, void **memory);
 void cgx_pinned_give(const struct cgx_pointer *where, void *memory);
 
-/* Says that the block of HOST, if HOST is in one, must never be used again: a device may still copy
- * to it, and nobody can wait for that. */
-void cgx_pinned_abandon(const void *host);
-
 /* Waits as fetch does (below). Waiting for the whole context would void captures of any stream. */
 enum cgx_status cgx_pinned_wait(const struct cgx_pointer *where);
 

@@ -110,23 +110,6 @@ static void test_gathering(void)
     }
 }
 
-/* What cannot be waited for may still come. */
-static void test_abandoning(void)
-{
-    unsigned char *memory, *other;
-
-    if (cgx_pinned_take(&place, BYTES, (void **)&memory) != CGX_OK)
-        bail_out("no memory");
-    cgx_pinned_abandon(memory - 1);
-    cgx_pinned_abandon(memory + BYTES - 1);
-    cgx_pinned_give(&place, memory);
-    if (cgx_pinned_take(&place, BYTES, (void **)&other) != CGX_OK)
-        bail_out("no memory");
-    memory[0] = memory[BYTES - 1] = 1;
-    ok(other != memory, "abandoned memory stays, and nobody else gets it");
-    cgx_pinned_give(&place, other);
-}
-
 /* A driver that fails may still hold the pages. */
 static void test_unpinning(void)
 {
@@ -268,7 +251,6 @@ int main(int argc, char **argv)
     test_threads();
     test_copies();
     test_gathering();
-    test_abandoning();
     if (device_is_soft())
         test_unpinning();
     return done_testing();
