@@ -14,14 +14,9 @@
 
 #define WORD sizeof(uint32_t)
 
-static struct cgx_cuda_work *work_of(struct cgx_backend *backend)
-{
-    return (struct cgx_cuda_work *)(void *)backend;
-}
-
 static enum cgx_status device_begin(struct cgx_backend *backend)
 {
-    struct cgx_cuda_work *work = work_of(backend);
+    struct cgx_cuda_work *work = cgx_cuda_work_of(backend);
     CUstream compute = work->streams[CGX_STREAM_COMPUTE];
     enum cgx_status status = cgx_cuda_work_enter(work);
 
@@ -58,7 +53,7 @@ static bool has_control(const struct cgx_cuda_work *work)
 static enum cgx_status device_fetch(struct cgx_backend *backend, unsigned number,
                                     unsigned char *data, size_t bytes)
 {
-    struct cgx_cuda_work *work = work_of(backend);
+    struct cgx_cuda_work *work = cgx_cuda_work_of(backend);
     struct cgx_cuda_slot *slot = &work->slots[number];
     enum cgx_status status;
 
@@ -92,7 +87,7 @@ static void queue_copy(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
 static void device_store(struct cgx_backend *backend, unsigned number, const unsigned char *data,
                          size_t bytes)
 {
-    struct cgx_cuda_work *work = work_of(backend);
+    struct cgx_cuda_work *work = cgx_cuda_work_of(backend);
 
     if (bytes > 0)
         queue_copy(work, &work->slots[number], &(struct cgx_cuda_place){.host = data}, data, bytes);
@@ -101,7 +96,7 @@ static void device_store(struct cgx_backend *backend, unsigned number, const uns
 static void device_pull(struct cgx_backend *backend, unsigned number, unsigned peer, size_t offset,
                         const unsigned char *data, size_t bytes)
 {
-    struct cgx_cuda_work *work = work_of(backend);
+    struct cgx_cuda_work *work = cgx_cuda_work_of(backend);
     struct cgx_cuda_slot *slot = &work->slots[number];
     struct cgx_cuda_place from;
 
@@ -115,7 +110,7 @@ static void device_pull(struct cgx_backend *backend, unsigned number, unsigned p
 static bool device_borrow(struct cgx_backend *backend, unsigned number, unsigned peer,
                           size_t offset, const unsigned char *data, size_t bytes)
 {
-    struct cgx_cuda_work *work = work_of(backend);
+    struct cgx_cuda_work *work = cgx_cuda_work_of(backend);
     struct cgx_cuda_slot *slot = &work->slots[number];
     struct cgx_cuda_place from;
     size_t i = 0;
@@ -162,7 +157,7 @@ static enum cgx_status wait_for_slot(const struct cgx_cuda_work *work, struct cg
 
 static enum cgx_status device_wait(struct cgx_backend *backend, unsigned number)
 {
-    struct cgx_cuda_work *work = work_of(backend);
+    struct cgx_cuda_work *work = cgx_cuda_work_of(backend);
     struct cgx_cuda_slot *slot = &work->slots[number];
     enum cgx_status status = CGX_OK;
     bool pending = false;
@@ -179,7 +174,7 @@ static enum cgx_status device_wait(struct cgx_backend *backend, unsigned number)
 
 static bool device_lost(struct cgx_backend *backend)
 {
-    struct cgx_cuda_work *work = work_of(backend);
+    struct cgx_cuda_work *work = cgx_cuda_work_of(backend);
     bool alive = cgx_cuda_work_enter(work) == CGX_OK;
 
     if (alive) {
@@ -193,7 +188,7 @@ static bool device_lost(struct cgx_backend *backend)
 static enum cgx_status read_runs(struct cgx_backend *backend, const struct cgx_strided *runs,
                                  unsigned char *to)
 {
-    const struct cgx_cuda_work *work = work_of(backend);
+    const struct cgx_cuda_work *work = cgx_cuda_work_of(backend);
     const size_t shift = (uintptr_t)runs->at % WORD,
                  words = cgx_divide_up(shift + runs->bytes, WORD);
     struct cgx_kernel_args args = {.payload = (unsigned char *)(uintptr_t)runs->at - shift,
@@ -235,7 +230,7 @@ static enum cgx_status fetch_shown(struct cgx_backend *backend, unsigned slot,
 static enum cgx_status device_run(struct cgx_backend *backend, unsigned slot,
                                   const struct cgx_work *request)
 {
-    struct cgx_cuda_work *work = work_of(backend);
+    struct cgx_cuda_work *work = cgx_cuda_work_of(backend);
     enum cgx_status status = CGX_ERR_DEVICE;
     unsigned launched = 0;
 
@@ -283,13 +278,14 @@ static bool has_reserved(struct cgx_backend *backend, const struct cgx_reserved 
 {
     const struct device_reserved *mine = (const struct device_reserved *)(const void *)reserved;
 
-    return reserved->drop == drop_reserved && mine->memory->context == work_of(backend)->context &&
+    return reserved->drop == drop_reserved &&
+           mine->memory->context == cgx_cuda_work_of(backend)->context &&
            cgx_exported_is_there(mine->memory);
 }
 
 static bool has_room(struct cgx_backend *backend, size_t bytes)
 {
-    const struct cgx_cuda_work *work = work_of(backend);
+    const struct cgx_cuda_work *work = cgx_cuda_work_of(backend);
     size_t reserved = atomic_load(&reserved_bytes), left = 0, all;
     enum cgx_status status = cgx_cuda_work_enter(work);
 
@@ -303,7 +299,7 @@ static bool has_room(struct cgx_backend *backend, size_t bytes)
 static enum cgx_status device_reserve(struct cgx_backend *backend, size_t bytes,
                                       struct cgx_reserved **reserved)
 {
-    const struct cgx_cuda_work *work = work_of(backend);
+    const struct cgx_cuda_work *work = cgx_cuda_work_of(backend);
     CUstream compute = work->streams[CGX_STREAM_COMPUTE];
     struct device_reserved *made = calloc(1, sizeof *made);
     enum cgx_status status;

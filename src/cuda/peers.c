@@ -60,8 +60,11 @@ enum cgx_status cgx_cuda_export(struct cgx_backend *backend, struct cgx_cuda_han
 {
     struct cgx_cuda_work *work = cgx_cuda_work_of(backend);
     CUipcMemHandle handle;
-    enum cgx_status status = work && work->memory->shared ? check_slots(work) : CGX_ERR_INVALID;
+    enum cgx_status status;
 
+    if (backend == cgx_backend_host() || !work->memory->shared)
+        return CGX_ERR_INVALID;
+    status = check_slots(work);
     if (status != CGX_OK)
         return status;
     if (cgx_cuda_work_enter(work) != CGX_OK)
@@ -223,7 +226,7 @@ enum cgx_status cgx_cuda_connect(struct cgx_backend *backend, enum cgx_pull pull
     struct cgx_cuda_work *work = cgx_cuda_work_of(backend);
     bool opened = true;
 
-    if (!work || cgx_cuda_work_enter(work) != CGX_OK)
+    if (backend == cgx_backend_host() || cgx_cuda_work_enter(work) != CGX_OK)
         return CGX_ERR_INVALID;
     cgx_cuda_work_disconnect(work);
     work->peers = calloc(1, sizeof *work->peers + npeers * sizeof work->peers->peers[0]);

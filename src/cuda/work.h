@@ -159,10 +159,10 @@ bool cgx_cuda_peer_at(const struct cgx_cuda_work *work, unsigned number, size_t 
 
 extern const struct cgx_backend_ops cgx_cuda_ops; /* device_backend.c */
 
-/* The work of BACKEND; NULL if it is no device backend. */
-static inline struct cgx_cuda_work *cgx_cuda_work_of(const struct cgx_backend *backend)
+/* The work of BACKEND, a device backend. */
+static inline struct cgx_cuda_work *cgx_cuda_work_of(struct cgx_backend *backend)
 {
-    return backend == cgx_backend_host() ? NULL : (struct cgx_cuda_work *)(void *)backend;
+    return (struct cgx_cuda_work *)(void *)backend;
 }
 
 #endif
