@@ -25,21 +25,20 @@ static enum cgx_status get_kernel(CUmodule module, const char *name, CUfunction 
     return cgx_cuda_status(cgx_cuda()->cuModuleGetFunction(kernel, module, name), name);
 }
 
-/* Gets the kernels of FAMILY for what OPERATION names, for each variant and type. */
+/* Gets the kernels of FAMILY for what OPERATION names, without history and with it, by type. */
 static enum cgx_status get_variants(CUmodule module, const char *operation, enum cgx_family family,
-                                    CUfunction kernels[CGX_VARIANTS][CGX_BFLOAT16 + 1])
+                                    CUfunction kernels[2][CGX_BFLOAT16 + 1])
 {
     static const char *const types[] = {"float32", "float16", "bfloat16"};
-    static const char *const variants[] = {"", "_history"};
     const struct cgx_quantiser *quantiser = &cgx_quantisers[family];
     enum cgx_status status = CGX_OK;
     char name[64];
 
-    for (int i = 0; i <= (int)quantiser->has_history; i++) {
+    for (int history = 0; history < 2; history++) {
         for (int type = 0; status == CGX_OK && type <= CGX_BFLOAT16; type++) {
             snprintf(name, sizeof name, "cgx_%s_%s%s%s", operation, quantiser->kernels, types[type],
-                     variants[i]);
-            status = get_kernel(module, name, &kernels[i][type]);
+                     history && quantiser->has_history ? "_history" : "");
+            status = get_kernel(module, name, &kernels[history][type]);
         }
     }
     return status;
@@ -186,20 +185,16 @@ void cgx_cuda_module_give(struct cgx_cuda_module *module, bool entered)
     pthread_mutex_unlock(&lock);
 }
 
-static enum cgx_variant variant_of(enum cgx_family family, const struct cgx_work *work)
-{
-    return work->history.scales && cgx_quantisers[family].has_history ? CGX_VARIANT_HISTORY
-                                                                      : CGX_VARIANT_PLAIN;
-}
-
 CUfunction cgx_cuda_module_kernel(const struct cgx_cuda_module *module, enum cgx_family family,
                                   const struct cgx_work *work)
 {
-    return module->kernels[family][work->operation][variant_of(family, work)][work->coding->dtype];
+    const bool has_history = work->history.scales != NULL;
+
+    return module->kernels[family][work->operation][has_history][work->coding->dtype];
 }
 
 CUfunction cgx_cuda_module_squares(const struct cgx_cuda_module *module,
                                    const struct cgx_work *work)
 {
-    return module->squares[variant_of(CGX_FAMILY_UNIFORM, work)][work->coding->dtype];
+    return module->squares[work->history.scales != NULL][work->coding->dtype];
 }

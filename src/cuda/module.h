@@ -1,16 +1,13 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The kernels, loaded into a context once in its life, since they are megabytes and take 36
- * look-ups. */
+/* The kernels, loaded into a context once in its life, since they are megabytes and take
+ * dozens of look-ups. */
 #ifndef CGX_CUDA_MODULE_H
 #define CGX_CUDA_MODULE_H
 
 #include "codec/encoding.h"
 #include "cuda/driver.h"
-
-/* Variants of an operation's kernel. */
-enum cgx_variant { CGX_VARIANT_PLAIN, CGX_VARIANT_HISTORY, CGX_VARIANTS };
 
 struct cgx_cuda_module {
     struct cgx_cuda_module *next;
@@ -19,8 +16,9 @@ struct cgx_cuda_module {
     unsigned users;
     CUmodule module;
     CUfunction begin, heads, runs;
-    CUfunction squares[CGX_VARIANTS][CGX_BFLOAT16 + 1]; /* for uniform quantisation */
-    CUfunction kernels[CGX_FAMILIES][CGX_OPERATIONS][CGX_VARIANTS][CGX_BFLOAT16 + 1];
+    /* Without history and with it, by type. A family without history has the same kernels twice. */
+    CUfunction squares[2][CGX_BFLOAT16 + 1]; /* for uniform quantisation */
+    CUfunction kernels[CGX_FAMILIES][CGX_OPERATIONS][2][CGX_BFLOAT16 + 1];
 };
 
 /* Sets *MODULE to the kernels in CONTEXT, which is current. They are loaded on first use and stay
