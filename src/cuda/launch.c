@@ -42,34 +42,29 @@ enum cgx_status cgx_cuda_launch_kernel(const struct cgx_cuda_work *work, CUfunct
                          work->streams[CGX_STREAM_COMPUTE], parameters, NULL);
 }
 
-static bool is_borrowed(const struct cgx_cuda_borrowed *borrowed, const unsigned char *data)
-{
-    return data >= borrowed->data && data < borrowed->data + borrowed->bytes;
-}
-
 /* The device address of DATA, which belongs to the staging memory of SLOT: in a local peer's
- * memory, or in the mirror. *LAST is NULL, or the borrowed memory that the last call found, which
- * is tried first. */
-static CUdeviceptr find_data(const struct cgx_cuda_slot *slot, const unsigned char *data,
-                             const struct cgx_cuda_borrowed **last)
+ * memory, or in the mirror. */
+static CUdeviceptr find_data(const struct cgx_cuda_slot *slot, const unsigned char *data)
 {
-    for (size_t i = 0; i < slot->nborrowed && !(*last && is_borrowed(*last, data)); i++)
-        *last = &slot->borrowed[i];
-    return *last && is_borrowed(*last, data) ? (*last)->there + (CUdeviceptr)(data - (*last)->data)
-                                             : cgx_cuda_mirrored(slot, data);
+    for (size_t i = 0; i < slot->nborrowed; i++) {
+        const struct cgx_cuda_borrowed *borrowed = &slot->borrowed[i];
+
+        if (data >= borrowed->data && data < borrowed->data + borrowed->bytes)
+            return borrowed->there + (CUdeviceptr)(data - borrowed->data);
+    }
+    return cgx_cuda_mirrored(slot, data);
 }
 
-/* Puts BYTES of VALUE at offset *AT of the host's TABLE and advances *AT. Returns whether the
- * device's table differs there. */
-static bool put_entry(struct cgx_cuda_table *table, size_t *at, const void *value, size_t bytes)
+/* Puts BYTES of VALUE behind what the host's TABLE has been filled with. */
+static void put_entry(struct cgx_cuda_table *table, const void *value, size_t bytes)
 {
-    unsigned char *place = table->host + *at;
+    unsigned char *place = table->host + table->filled;
 
-    *at += bytes;
-    if (*at <= table->uploaded && memcmp(place, value, bytes) == 0)
-        return false;
-    memcpy(place, value, bytes);
-    return true;
+    if (table->filled + bytes > table->uploaded || memcmp(place, value, bytes) != 0) {
+        memcpy(place, value, bytes);
+        table->uploaded = cgx_smaller(table->uploaded, table->filled);
+    }
+    table->filled += bytes;
 }
 
 /* The part of a table for the kernel of one family. */
@@ -96,14 +91,12 @@ static CUdeviceptr origin_of(const struct cgx_cuda_slot *slot, const struct cgx_
     return origin;
 }
 
-/* Puts REQUEST's pieces of FAMILY at *AT, and counts the pieces and their tiles in *GROUP. Returns
- * whether the device's table differs there, as put_entry does. */
-static bool put_pieces(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *table, size_t *at,
-                       const struct cgx_work *request, int family, struct group *group)
+/* Puts REQUEST's pieces of FAMILY into TABLE. */
+static struct group put_pieces(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *table,
+                               const struct cgx_work *request, int family)
 {
     const CUdeviceptr origin = origin_of(slot, request);
-    const struct cgx_cuda_borrowed *borrowed = NULL;
-    bool changed = false;
+    struct group group = {.at = table->filled};
 
     for (size_t i = 0; i < request->npieces; i++) {
         const struct cgx_piece *piece = &request->pieces[i];
@@ -111,40 +104,33 @@ static bool put_pieces(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *
                                          .count = piece->count,
                                          .offset = piece->offset,
                                          .bits = piece->bits,
-                                         .tile = group->tiles};
+                                         .tile = group.tiles};
 
         if (cgx_encoding_family(piece->bits) != (enum cgx_family)family)
             continue;
         if (request->operation == CGX_DECODE)
-            entry.offset = find_data(slot, staged_of(request) + piece->offset, &borrowed) - origin;
-        changed |= put_entry(table, at, &entry, sizeof entry);
-        group->entries++;
-        group->tiles += (uint32_t)cgx_kernel_tiles(piece);
+            entry.offset = find_data(slot, staged_of(request) + piece->offset) - origin;
+        put_entry(table, &entry, sizeof entry);
+        group.entries++;
+        group.tiles += (uint32_t)cgx_kernel_tiles(piece);
     }
-    return changed;
+    return group;
 }
 
-/* Writes the table of REQUEST: sources, then the pieces of each of GROUPS. Returns the bytes to
- * upload; 0 if the device has them already. */
-static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *table,
-                         const struct cgx_work *request, struct group groups[CGX_FAMILIES])
+/* Writes the table of REQUEST: sources, then the pieces of each of GROUPS. */
+static void fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *table,
+                       const struct cgx_work *request, struct group groups[CGX_FAMILIES])
 {
-    const struct cgx_cuda_borrowed *borrowed = NULL;
-    bool changed = false;
-    size_t at = 0;
-
+    table->filled = 0;
     for (size_t i = 0; i < request->nsources; i++) {
         const unsigned char *data = request->sources[i];
-        CUdeviceptr source = data ? find_data(slot, data, &borrowed) : 0;
+        CUdeviceptr source = data ? find_data(slot, data) : 0;
 
-        changed |= put_entry(table, &at, &source, sizeof source);
+        put_entry(table, &source, sizeof source);
     }
-    at = cgx_round_up(request->nsources * sizeof(CUdeviceptr), 16);
-    for (int i = 0; i < CGX_FAMILIES; i++) {
-        groups[i] = (struct group){.at = at};
-        changed |= put_pieces(slot, table, &at, request, i, &groups[i]);
-    }
-    return changed ? at : 0;
+    table->filled = cgx_round_up(table->filled, 16);
+    for (int i = 0; i < CGX_FAMILIES; i++)
+        groups[i] = put_pieces(slot, table, request, i);
 }
 
 /* Where kernels write the bytes that REQUEST shows: the device address of its payload in the
@@ -241,7 +227,6 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot
     struct group groups[CGX_FAMILIES];
     enum cgx_status status = CGX_OK, recorded;
     bool failed = slot->store_failed;
-    size_t changed;
 
     *launched = 0;
     slot->store_failed = false;
@@ -249,13 +234,14 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot
         return CGX_OK;
     if (failed)
         return CGX_ERR_DEVICE;
-    changed = fill_table(slot, table, request, groups);
-    if (changed != 0) {
-        table->uploaded = 0;
-        status = CGX_CUDA_CALL(cuMemcpyHtoDAsync, table->device, table->host, changed,
-                               work->streams[CGX_STREAM_COMPUTE]);
+    fill_table(slot, table, request, groups);
+    if (table->filled > table->uploaded) {
+        const size_t from = table->uploaded;
+
+        status = CGX_CUDA_CALL(cuMemcpyHtoDAsync, table->device + from, table->host + from,
+                               table->filled - from, work->streams[CGX_STREAM_COMPUTE]);
         if (status == CGX_OK)
-            table->uploaded = changed;
+            table->uploaded = table->filled;
     }
     if (status == CGX_OK)
         status = cgx_cuda_follow(work, slot, CGX_STREAM_COMPUTE);
@@ -292,9 +278,8 @@ static enum cgx_status fetch_piece(const struct cgx_cuda_work *work,
 {
     struct cgx_layout layout = cgx_piece_layout(piece->count, piece->bits, request->coding->dtype);
     unsigned char *data = (unsigned char *)(uintptr_t)request->in + piece->offset;
-    const struct cgx_cuda_borrowed *borrowed = NULL;
 
-    return copy(work, find_data(slot, data, &borrowed), data, layout.bytes, false);
+    return copy(work, find_data(slot, data), data, layout.bytes, false);
 }
 
 /* Copies HISTORY, of PIECE alone and on the host, to the device if UP, or from it. */

@@ -18,6 +18,7 @@
 struct cgx_cuda_table {
     unsigned char *host;
     CUdeviceptr device;
+    size_t filled;        /* number of bytes that the last operation has in the host's table */
     size_t uploaded;      /* number of bytes in which the device's table equals the host's */
     uint32_t *status;     /* on the host, written by kernels: a cache line of its own */
     CUdeviceptr reported; /* device address of STATUS */
