@@ -30,7 +30,7 @@ template <class Type> CGX_DEVICE void encode(const struct cgx_kernel_args &args)
     uint32_t words[CGX_GROUPS][Type::WORDS];
     cgx_values values;
 
-    load_elements<Type>(args, tile, &place, words);
+    load_elements<Type>(elements_of<Type>(args, tile, &place), &place, words);
     if (is_exact) {
         store_exact<Type>(tile, &place, args.payload, words);
         return;
@@ -45,18 +45,18 @@ template <class Type> CGX_DEVICE void encode(const struct cgx_kernel_args &args)
 /* ---- decode ---- */
 
 /* Loads the levels of this thread's part of a bucket. Returns false as read_scale does. */
-CGX_DEVICE bool load_levels(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
-                            const struct cgx_place *place, struct cgx_scale *scale,
+CGX_DEVICE bool load_levels(const struct cgx_tile *tile, const struct cgx_place *place,
+                            const unsigned char *payload, struct cgx_scale *scale,
                             cgx_values values)
 {
     const uint32_t bits = tile->bits;
     struct cgx_parts parts[CGX_GROUPS] = {};
     struct cgx_codes codes[CGX_GROUPS];
-    uint32_t header = *header_of(tile, place, args.payload);
+    uint32_t header = *header_of(tile, place, payload);
     bool is_good;
 
-    load_parts(tile, place, args.payload, bits, parts);
-    is_good = read_scale(tile, place, args.payload, header, scale);
+    load_parts(tile, place, payload, bits, parts);
+    is_good = read_scale(tile, place, payload, header, scale);
     unpack_codes(parts, bits, codes);
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS; i++) {
@@ -86,8 +86,8 @@ template <class Type> CGX_DEVICE void decode(const struct cgx_kernel_args &args)
     if (place.count == 0)
         return;
     if (is_exact)
-        load_exact<Type>(tile, &place, args.payload, words);
-    else if (!load_levels(args, tile, &place, &scale, values) && place.thread == 0)
+        load_elements<Type>(exact_of<Type>(args.payload, tile, &place), &place, words);
+    else if (!load_levels(tile, &place, args.payload, &scale, values) && place.thread == 0)
         *args.status = CGX_KERNEL_BAD_HEADER;
     if (!is_exact) {
 #pragma unroll
@@ -132,10 +132,11 @@ CGX_DEVICE void reduce_exact(const struct cgx_kernel_args &args, const struct cg
         /* Starts with -0, since -0 + x is x, even if x is -0. */
         sums[i / CGX_GROUP][i % CGX_GROUP] = -0.0f;
     for (uint32_t s = 0; s < args.nsources; s++) {
-        if (args.sources[s] == 0)
-            load_elements<Type>(args, tile, &place, words);
-        else
-            load_exact<Type>(tile, &place, global_memory(args.sources[s]), words);
+        const unsigned char *elements = elements_of<Type>(args, tile, &place);
+
+        if (args.sources[s] != 0)
+            elements = exact_of<Type>((const unsigned char *)args.sources[s], tile, &place);
+        load_elements<Type>(global_memory((int64_t)elements), &place, words);
         add_elements<Type>(words, sums);
     }
 #pragma unroll
@@ -201,31 +202,17 @@ CGX_DEVICE uint32_t add_grids(const struct cgx_kernel_args &args, const struct c
 }
 
 /* Adds a source that is no small grid. Product and sum are rounded separately, since the product
- * may be infinite; either the step size or the constant is zero. Returns false as read_scale does.
- */
+ * may be infinite. Returns false as read_scale does. */
 CGX_DEVICE bool add_other(const struct cgx_tile *tile, const struct cgx_place *place,
                           const unsigned char *payload, cgx_values sums)
 {
-    struct source source = {};
     struct cgx_scale scale;
-    struct cgx_codes codes[CGX_GROUPS];
-    float levels[CGX_GROUP];
-    bool is_good;
+    cgx_values levels;
+    const bool is_good = load_levels(tile, place, payload, &scale, levels);
 
-    load_source(tile, place, payload, tile->bits, &source);
-    is_good = read_scale(tile, place, payload, source.header, &scale);
-    if (scale.is_grid)
-        scale.value = 0;
-    else
-        scale.u = 0;
-    unpack_codes(source.parts, tile->bits, codes);
 #pragma unroll
-    for (int i = 0; i < CGX_GROUPS; i++) {
-        code_sums(codes[i], scale.shift, levels);
-#pragma unroll
-        for (int j = 0; j < CGX_GROUP; j++)
-            sums[i][j] += scale.u * levels[j] + scale.value;
-    }
+    for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
+        sums[i / CGX_GROUP][i % CGX_GROUP] += levels[i / CGX_GROUP][i % CGX_GROUP];
     return is_good;
 }
 
@@ -253,7 +240,7 @@ CGX_DEVICE void sum_sources(const struct cgx_kernel_args &args, const struct cgx
         } else {
             uint32_t words[CGX_GROUPS][Type::WORDS];
 
-            load_elements<Type>(args, tile, place, words);
+            load_elements<Type>(elements_of<Type>(args, tile, place), place, words);
             add_elements<Type>(words, sums);
         }
         s++;

@@ -167,27 +167,33 @@ CGX_DEVICE unsigned char *elements_of(const struct cgx_kernel_args &args,
            (tile->first + place->at) * sizeof(typename Type::element);
 }
 
-/* Whether all groups of the place are whole, at multiples of 16 bytes in the buffer. */
-CGX_DEVICE bool has_words(const struct cgx_kernel_args &args, const struct cgx_place *place)
+/* The same in a piece of width 32, of which a tile is one bucket. */
+template <class Type>
+CGX_DEVICE const unsigned char *exact_of(const unsigned char *payload, const struct cgx_tile *tile,
+                                         const struct cgx_place *place)
 {
-    return ((int64_t)args.buffer & 15) == 0 && place->is_whole;
+    return payload + tile->headers + place->at * sizeof(typename Type::element);
+}
+
+/* Whether all groups of the place, from ELEMENTS on, are whole and at multiples of 16 bytes. */
+CGX_DEVICE bool has_words(const unsigned char *elements, const struct cgx_place *place)
+{
+    return ((int64_t)elements & 15) == 0 && place->is_whole;
 }
 
 template <class Type>
-CGX_DEVICE void load_elements(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
-                              const struct cgx_place *place,
+CGX_DEVICE void load_elements(const unsigned char *elements, const struct cgx_place *place,
                               uint32_t words[CGX_GROUPS][Type::WORDS])
 {
     const uint32_t stride = place->stride * sizeof(typename Type::element);
-    const unsigned char *elements = elements_of<Type>(args, tile, place);
 
-    if (has_words(args, place)) {
+    if (has_words(elements, place)) {
 #pragma unroll
         for (int i = 0; i < CGX_GROUPS * Type::WORDS; i += 4)
             load_16(elements + i / Type::WORDS * stride + i % Type::WORDS * 4,
                     words[i / Type::WORDS] + i % Type::WORDS);
     } else {
-        const bool aligned = is_aligned<Type>(args.buffer);
+        const bool aligned = is_aligned<Type>(elements);
 
 #pragma unroll
         for (int i = 0; i < CGX_GROUPS; i++)
@@ -203,13 +209,13 @@ CGX_DEVICE void store_elements(const struct cgx_kernel_args &args, const struct 
     const uint32_t stride = place->stride * sizeof(typename Type::element);
     unsigned char *elements = elements_of<Type>(args, tile, place);
 
-    if (has_words(args, place)) {
+    if (has_words(elements, place)) {
 #pragma unroll
         for (int i = 0; i < CGX_GROUPS * Type::WORDS; i += 4)
             store_16(elements + i / Type::WORDS * stride + i % Type::WORDS * 4,
                      words[i / Type::WORDS] + i % Type::WORDS);
     } else {
-        const bool aligned = is_aligned<Type>(args.buffer);
+        const bool aligned = is_aligned<Type>(elements);
 
 #pragma unroll
         for (int i = 0; i < CGX_GROUPS; i++)
@@ -217,9 +223,7 @@ CGX_DEVICE void store_elements(const struct cgx_kernel_args &args, const struct 
     }
 }
 
-/* ---- pieces of width 32, where a tile is one bucket ---- */
-
-/* Stores elements unchanged, and zeros up to a multiple of 16 bytes. */
+/* Stores elements unchanged in a piece of width 32, and zeros up to a multiple of 16 bytes. */
 template <class Type>
 CGX_DEVICE void store_exact(const struct cgx_tile *tile, const struct cgx_place *place,
                             unsigned char *payload, const uint32_t words[CGX_GROUPS][Type::WORDS])
@@ -233,24 +237,6 @@ CGX_DEVICE void store_exact(const struct cgx_tile *tile, const struct cgx_place 
         for (int j = 0; j < Type::WORDS; j += 4)
             if (4u * j < place->counts[i] * size)
                 store_16(at + 4 * j, words[i] + j);
-    }
-}
-
-template <class Type>
-CGX_DEVICE void load_exact(const struct cgx_tile *tile, const struct cgx_place *place,
-                           const unsigned char *payload, uint32_t words[CGX_GROUPS][Type::WORDS])
-{
-#pragma unroll
-    for (int i = 0; i < CGX_GROUPS; i++) {
-        uint32_t size = sizeof(typename Type::element);
-        const unsigned char *at = payload + tile->headers + (place->at + i * place->stride) * size;
-
-#pragma unroll
-        for (int j = 0; j < Type::WORDS; j += 4) {
-            words[i][j] = words[i][j + 1] = words[i][j + 2] = words[i][j + 3] = 0;
-            if (4u * j < place->counts[i] * size)
-                load_16(at + 4 * j, words[i] + j);
-        }
     }
 }
 
