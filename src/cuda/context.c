@@ -133,24 +133,12 @@ static enum cgx_status find_context(CUdevice device, CUcontext *context)
     return find_primary(device, context);
 }
 
-/* The contexts that this thread has last found not to be green. A green context may get the handle
+/* The context that this thread has last found not to be green. A green context may get the handle
  * of one that has gone, but not its id, and drivers that have green contexts know ids. */
-enum { PLAIN = 4 };
 static __thread struct {
-    struct {
-        CUcontext context;
-        unsigned long long id;
-    } found[PLAIN];
-    unsigned count; /* number of contexts found so far */
+    CUcontext context;
+    unsigned long long id;
 } plain;
-
-static bool is_plain(CUcontext context, unsigned long long id)
-{
-    for (unsigned i = 0; i < PLAIN; i++)
-        if (plain.found[i].context == context && plain.found[i].id == id)
-            return true;
-    return false;
-}
 
 /* Whether CONTEXT is green. Only a stream shows that, so CONTEXT becomes current for the query. */
 static bool is_green(CUcontext context)
@@ -164,12 +152,13 @@ static bool is_green(CUcontext context)
         (entries_here.depth > 0 && entries_here.contexts[entries_here.depth - 1] == context))
         return false;
     identified = cuda->cuCtxGetId && cuda->cuCtxGetId(context, &id) == CUDA_SUCCESS;
-    if ((identified && is_plain(context, id)) || cuda->cuCtxPushCurrent(context) != CUDA_SUCCESS)
+    if ((identified && plain.context == context && plain.id == id) ||
+        cuda->cuCtxPushCurrent(context) != CUDA_SUCCESS)
         return false;
     green = current_is_green();
     if (!green && identified) {
-        plain.found[plain.count % PLAIN].context = context;
-        plain.found[plain.count++ % PLAIN].id = id;
+        plain.context = context;
+        plain.id = id;
     }
     cuda->cuCtxPopCurrent(&context);
     return green;
