@@ -296,23 +296,27 @@ static enum cgx_status copy_history(const struct cgx_cuda_work *work,
     return status == CGX_OK ? copy(work, fits, history->fits, bytes, up) : status;
 }
 
-/* Decodes PIECE into ELEMENTS. MEMORY is for its history; NULL: none. Dithers and the history's
- * random bits depend on the position in the buffer, so PIECE keeps its position, and both stand in
- * for that part of the buffer and of its history. */
-static enum cgx_status decode_into(const struct cgx_cuda_work *work, const struct cgx_work *request,
-                                   const struct cgx_piece *piece, unsigned char *elements,
-                                   void *memory)
+/* Decodes PIECE in memory of the host and copies the elements, and the history if there is one, to
+ * the device. Dithers and the history's random bits depend on the position in the buffer, so PIECE
+ * keeps its position, and the memory stands in for that part of the buffer and of its history. */
+static enum cgx_status decode_piece(const struct cgx_cuda_work *work,
+                                    const struct cgx_work *request, const struct cgx_piece *piece)
 {
-    size_t before = piece->first * cgx_dtype_size(request->coding->dtype);
+    const size_t size = cgx_dtype_size(request->coding->dtype), before = piece->first * size,
+                 bytes = piece->count * size, room = cgx_round_up(bytes, 16);
+    const bool has_history = request->history.scales != NULL;
+    unsigned char *elements = calloc(1, room + (has_history ? cgx_history_bytes(piece->count) : 0));
     struct cgx_work alone = *request;
-    enum cgx_status status = CGX_OK;
     struct cgx_history history;
+    enum cgx_status status = CGX_OK;
 
+    if (!elements)
+        return CGX_ERR_NOMEM;
     alone.pieces = piece;
     alone.npieces = 1;
     alone.out = (void *)((uintptr_t)elements - before);
-    if (memory) {
-        history = cgx_history_in(memory, piece->count, request->history.age);
+    if (has_history) {
+        history = cgx_history_in(elements + room, piece->count, request->history.age);
         alone.history.scales = (uint8_t *)((uintptr_t)history.scales - piece->first);
         alone.history.fits =
             (float *)((uintptr_t)history.fits - piece->first / CGX_BUCKET_MOST * sizeof(float));
@@ -320,27 +324,11 @@ static enum cgx_status decode_into(const struct cgx_cuda_work *work, const struc
     }
     if (status == CGX_OK)
         status = cgx_codec_run(cgx_codec_host(), &alone);
-    if (status == CGX_OK && memory)
+    if (status == CGX_OK && has_history)
         status = copy_history(work, request, piece, &history, true);
-    return status;
-}
-
-static enum cgx_status decode_piece(const struct cgx_cuda_work *work,
-                                    const struct cgx_work *request, const struct cgx_piece *piece)
-{
-    size_t size = cgx_dtype_size(request->coding->dtype), bytes = piece->count * size;
-    CUdeviceptr to = (CUdeviceptr)(uintptr_t)request->out + piece->first * size;
-    bool has_history = request->history.scales != NULL;
-    unsigned char *elements = malloc(bytes);
-    void *memory = has_history ? calloc(1, cgx_history_bytes(piece->count)) : NULL;
-    enum cgx_status status = CGX_ERR_NOMEM;
-
-    if (elements && (memory || !has_history))
-        status = decode_into(work, request, piece, elements, memory);
     if (status == CGX_OK)
-        status = copy(work, to, elements, bytes, true);
+        status = copy(work, (CUdeviceptr)(uintptr_t)request->out + before, elements, bytes, true);
     free(elements);
-    free(memory);
     return status;
 }
 
