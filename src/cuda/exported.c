@@ -73,7 +73,7 @@ static struct cgx_exported *take_unused(CUcontext context, size_t bytes)
     return found;
 }
 
-static enum cgx_status create_exported(CUcontext context, size_t bytes, bool shared,
+static enum cgx_status create_exported(CUcontext context, size_t bytes,
                                        struct cgx_exported **created)
 {
     struct cgx_exported *made = calloc(1, sizeof *made);
@@ -83,7 +83,6 @@ static enum cgx_status create_exported(CUcontext context, size_t bytes, bool sha
         return CGX_ERR_NOMEM;
     made->context = context;
     made->bytes = bytes;
-    made->shared = shared;
     status = CGX_CUDA_CALL(cuMemAlloc, &made->address, bytes);
     if (status != CGX_OK)
         goto free_made;
@@ -109,7 +108,7 @@ enum cgx_status cgx_exported_take(CUcontext context, size_t bytes, bool shared,
         found = take_unused(context, bytes);
     }
     if (!found)
-        return create_exported(context, bytes, shared, taken);
+        return create_exported(context, bytes, taken);
     *taken = found;
     return CGX_OK;
 }

@@ -22,8 +22,7 @@ struct cgx_exported {
     CUdeviceptr address;
     size_t bytes;
     unsigned long long id; /* id of the memory, which goes with its context */
-    bool shared;
-    bool may_be_open; /* set once another process may have opened it */
+    bool may_be_open;      /* set once another process may have opened it */
 };
 
 /* Sets *TAKEN to memory of at least BYTES in the current context, CONTEXT. Sizes of SHARED memory

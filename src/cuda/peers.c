@@ -42,31 +42,16 @@ static enum cgx_status mark_mirrors(struct cgx_cuda_work *work)
     return CGX_OK;
 }
 
-/* Checks that kernels can write what hosts read to the staging memory of every slot. */
-static enum cgx_status check_slots(const struct cgx_cuda_work *work)
-{
-    enum cgx_status status = CGX_OK;
-
-    for (unsigned i = 0; i < CGX_SLOTS; i++) {
-        const struct cgx_cuda_slot *slot = &work->slots[i];
-
-        if (slot->host && !slot->there && status != CGX_ERR_DEVICE)
-            status = slot->elsewhere ? CGX_ERR_INVALID : CGX_ERR_DEVICE;
-    }
-    return status;
-}
-
 enum cgx_status cgx_cuda_export(struct cgx_backend *backend, struct cgx_cuda_handle *to)
 {
     struct cgx_cuda_work *work = cgx_cuda_work_of(backend);
     CUipcMemHandle handle;
     enum cgx_status status;
 
-    if (backend == cgx_backend_host() || !work->memory->shared)
+    if (backend == cgx_backend_host())
         return CGX_ERR_INVALID;
-    status = check_slots(work);
-    if (status != CGX_OK)
-        return status;
+    if (work->exports != CGX_OK)
+        return work->exports;
     if (cgx_cuda_work_enter(work) != CGX_OK)
         return CGX_ERR_DEVICE;
     status = CGX_CUDA_CALL(cuIpcGetMemHandle, &handle, work->memory->address);

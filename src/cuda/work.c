@@ -128,16 +128,18 @@ static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cg
     return CGX_OK;
 }
 
-/* Staging memory that cannot be pinned, or that another context has pinned, can still be copied. */
-static void pin_staging(struct cgx_cuda_slot *slot, size_t bytes)
+/* Staging memory that cannot be pinned (CGX_ERR_DEVICE), or that another context has pinned
+ * (CGX_ERR_INVALID), can still be copied. */
+static enum cgx_status pin_staging(struct cgx_cuda_slot *slot, size_t bytes)
 {
     enum cgx_status status = cgx_cuda_pin(slot->host, cgx_round_up(bytes, PAGE));
 
     slot->registered = status == CGX_OK;
-    slot->elsewhere = status == CGX_ERR_INVALID;
-    if (!slot->registered ||
-        cgx_cuda()->cuMemHostGetDevicePointer(&slot->there, slot->host, 0) != CUDA_SUCCESS)
-        slot->there = 0;
+    if (slot->registered &&
+        cgx_cuda()->cuMemHostGetDevicePointer(&slot->there, slot->host, 0) == CUDA_SUCCESS)
+        return CGX_OK;
+    slot->there = 0;
+    return status == CGX_ERR_INVALID ? status : CGX_ERR_DEVICE;
 }
 
 /* Creates all resources in WORK's context, which is current. */
@@ -160,8 +162,14 @@ static enum cgx_status create_resources(struct cgx_cuda_work *work, const struct
         status = create_control(work, slots);
     if (status == CGX_OK)
         status = create_memory(work, area, slots);
-    for (unsigned i = 0; status == CGX_OK && i < slots; i++)
-        pin_staging(&work->slots[i], area->bytes);
+    for (unsigned i = 0; status == CGX_OK && i < slots; i++) {
+        enum cgx_status pinned = pin_staging(&work->slots[i], area->bytes);
+
+        if (pinned != CGX_OK && work->exports != CGX_ERR_DEVICE)
+            work->exports = pinned;
+    }
+    if (!area->exportable)
+        work->exports = CGX_ERR_INVALID;
     return status;
 }
 

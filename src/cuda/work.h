@@ -50,7 +50,6 @@ struct cgx_cuda_slot {
     CUdeviceptr mirror;  /* the mirror of the staging memory on the device */
     CUdeviceptr there;   /* device address of the staging memory itself, or 0 */
     bool registered;     /* this backend has pinned the staging memory */
-    bool elsewhere;      /* the backend of another context has pinned it */
     bool store_failed;
     bool pulled; /* the host never had the payload that is to be decoded */
     struct cgx_cuda_table tables[CGX_OPERATIONS];
@@ -78,6 +77,10 @@ struct cgx_cuda_work {
     CUdeviceptr picked_there; /* device address of PICKED */
     bool control_allocated;   /* the driver has allocated CONTROL, so it goes with the context */
     struct cgx_cuda_slot slots[CGX_SLOTS];
+    /* Whether other processes may open MEMORY: CGX_ERR_INVALID if that was not asked for, or the
+     * backend of another context has pinned staging memory; CGX_ERR_DEVICE if kernels cannot write
+     * what hosts read to it. */
+    enum cgx_status exports;
     uint64_t cookie; /* cookie of MEMORY, if other processes may open that; otherwise 0 */
     struct cgx_cuda_peers *peers;        /* local peers whose memory is open here; NULL: none */
     struct cgx_cuda_borrowed borrowed[]; /* those of all slots */
