@@ -5,7 +5,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "cuda/context.h"
 #include "cuda/memory.h"
@@ -15,7 +14,6 @@
 #define SHARED ((size_t)2 << 20)
 
 static struct cgx_exported *unused; /* memory that no backend has taken */
-static pid_t owner; /* the process that has the memory; a forked child cannot free it */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static size_t round_up(size_t bytes)
@@ -127,32 +125,4 @@ void cgx_exported_give(struct cgx_exported *exported, bool entered)
     if (entered)
         cgx_cuda()->cuMemFree(exported->address);
     free(exported);
-}
-
-/* ---- exit ---- */
-
-/* Does nothing if another thread has the lock, which it may never release at exit. */
-static void free_unused(void)
-{
-    if (getpid() != owner || pthread_mutex_trylock(&lock) != 0)
-        return;
-    while (unused) {
-        struct cgx_exported *exported = unused;
-
-        unused = exported->next;
-        if (cgx_exported_is_there(exported) && cgx_cuda_push(exported->context) == CGX_OK) {
-            cgx_cuda()->cuMemFree(exported->address);
-            cgx_cuda_leave();
-        }
-        free(exported);
-    }
-    pthread_mutex_unlock(&lock);
-}
-
-/* atexit calls what was registered last first, so free_unused runs while the driver, which the
- * program began to use before, still answers. */
-void cgx_cuda_finalize(void)
-{
-    owner = getpid();
-    atexit(free_unused);
 }

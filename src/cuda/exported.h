@@ -4,8 +4,8 @@
 /* Device memory of backends. If shared, other processes may open it (CUDA IPC). CUDA leaves
  * undefined what happens if it is freed before the last of them has closed it, and a rank is not
  * told when they have. So memory that was offered to local peers is kept when its backend goes, and
- * reused by the next backend of the same context that needs as much. It is freed when the process
- * exits after MPI_Finalize (cgx_cuda_finalize), when all local peers have closed it.
+ * reused by the next backend of the same context that needs as much. The driver frees it when the
+ * process exits.
  *
  * A local peer may open such memory again while it is still open for a communicator that is about
  * to go; since CUDA 11 drivers count openings (cuIpcOpenMemHandle). If a driver refuses, ranks

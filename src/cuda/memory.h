@@ -50,11 +50,6 @@ bool cgx_cuda_reaches(const struct cgx_pointer *pointer, const void *address, si
 enum cgx_status cgx_cuda_enter(const struct cgx_pointer *pointer);
 void cgx_cuda_leave(void);
 
-/* To be called in MPI_Finalize: memory that local peers could open (exported.h) is freed when the
- * process exits. By then MPI_Finalize has returned, which it does on no rank before all have called
- * it. */
-void cgx_cuda_finalize(void);
-
 /* The version of the CUDA header at build time, or "none". */
 const char *cgx_cuda_build(void);
 

@@ -65,10 +65,6 @@ void cgx_cuda_withdraw(struct cgx_cuda_work *all, uint64_t cookie)
     (void)all, (void)cookie;
 }
 
-void cgx_cuda_finalize(void)
-{
-}
-
 bool cgx_pinned_possible(void)
 {
     return false;

@@ -116,7 +116,9 @@ static bool has_cookie(const struct cgx_cuda_work *work, const struct cgx_cuda_p
     CUstream up = work->streams[CGX_STREAM_UP];
     uint64_t found = 0;
 
-    return cgx_cuda_copy(work, pulled, place, sizeof cookie) == CGX_OK &&
+    /* The cookie of an earlier connection may still be there. */
+    return CGX_CUDA_CALL(cuMemcpyHtoDAsync, pulled, &found, sizeof found, up) == CGX_OK &&
+           cgx_cuda_copy(work, pulled, place, sizeof cookie) == CGX_OK &&
            CGX_CUDA_CALL(cuMemcpyDtoHAsync, &found, pulled, sizeof found, up) == CGX_OK &&
            CGX_CUDA_CALL(cuStreamSynchronize, up) == CGX_OK && found == cookie;
 }

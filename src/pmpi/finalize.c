@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/memory.h"
 #include "mpi/config.h"
 #include "mpi/world.h"
 #include "observe/notices.h"
@@ -23,7 +22,6 @@ static void finish_process(int rank)
     cgx_config_log_unused_rules();
     cgx_stats_write(CGX_STATS_FINALIZES);
     cgx_timeline_write();
-    cgx_cuda_finalize();
 }
 
 static atomic_bool called, prepared;

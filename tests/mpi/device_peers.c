@@ -313,21 +313,10 @@ static void test_reach(void)
     device_free(memory);
 }
 
-/* ---- the end ---- */
-
-static unsigned long long before_end; /* live; 0: it is not looked at */
-
-static void look_at_end(void)
-{
-    if (before_end > 0 && live() >= before_end)
-        fprintf(stderr, "what local peers could open is left at the end\n");
-}
-
 int main(int argc, char **argv)
 {
     const char *part = argc > 1 ? argv[1] : "";
 
-    atexit(look_at_end);
     check_begin(&argc, &argv);
     if (argc > 2)
         element_parse(argv[2], &type);
@@ -346,7 +335,6 @@ int main(int argc, char **argv)
         test_growth();
     } else if (strcmp(part, "communicators") == 0) {
         test_communicators();
-        before_end = live();
     } else if (strcmp(part, "resets") == 0) {
         test_reset(0);
         test_reset(check_size - 1);

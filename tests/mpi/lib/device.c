@@ -190,24 +190,24 @@ struct softcuda_counts device_count(void)
     return counts;
 }
 
+unsigned long long device_live(void)
+{
+    struct softcuda_counts counts = device_count();
+
+    return counts.live - counts.shared;
+}
+
 static void check_nothing_left(void)
 {
-    if (device_count().live == 0)
+    if (device_live() == 0)
         return;
-    fprintf(stderr, "%llu objects of the driver are left at the end\n", device_count().live);
+    fprintf(stderr, "%llu objects of the driver are left at the end\n", device_live());
     _Exit(1);
 }
 
 void device_leave_nothing(void)
 {
     atexit(check_nothing_left);
-}
-
-unsigned long long device_live(void)
-{
-    struct softcuda_counts counts = device_count();
-
-    return counts.live - counts.shared;
 }
 
 void device_record_calls(bool on)

@@ -395,6 +395,5 @@ int main(void)
     test_never_offered();
     test_context_of_offer();
     test_gone_in_call();
-    cgx_cuda_finalize();
     return done_testing();
 }
