@@ -61,83 +61,49 @@ int cgx_output_open(const char *path)
     return open_there(path, &about);
 }
 
-/* ---- streams ---- */
-
-struct output {
-    FILE *stream;
-    sigset_t mask; /* the thread's signal mask, without SIGXFSZ */
-    bool was_pending;
-};
-
-static sigset_t file_size_signal(void)
-{
-    sigset_t signals;
-
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGXFSZ);
-    return signals;
-}
-
-static void block_signal(struct output *output)
-{
-    sigset_t signals = file_size_signal(), pending;
-
-    output->was_pending = sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1;
-    pthread_sigmask(SIG_BLOCK, &signals, &output->mask);
-}
-
-/* Consumes a SIGXFSZ that writing raised, unless one was pending before. */
-static void release_signal(const struct output *output)
-{
-    static const struct timespec at_once = {0, 0};
-    sigset_t signals = file_size_signal();
-
-    if (!output->was_pending)
-        sigtimedwait(&signals, NULL, &at_once);
-    pthread_sigmask(SIG_SETMASK, &output->mask, NULL);
-}
-
-/* Takes over FILE, which is negative if opening it failed. On failure FILE is closed. */
-static bool begin_file(struct output *output, int file)
-{
-    output->stream = file >= 0 ? fdopen(file, "w") : NULL;
-    if (output->stream)
-        block_signal(output);
-    else if (file >= 0)
-        close(file);
-    return output->stream != NULL;
-}
-
 /* Opens the file as cgx_output_open does and empties it. */
-static bool begin_there(struct output *output, const char *path)
+static int open_empty(const char *path)
 {
     int file = cgx_output_open(path);
     struct stat about;
 
-    if (file >= 0 && fstat(file, &about) == 0 && S_ISREG(about.st_mode) &&
-        ftruncate(file, 0) != 0) {
-        close(file);
-        file = -1;
-    }
-    return begin_file(output, file);
-}
-
-/* Lets WRITE write and closes the file. False with errno if not everything was written. */
-static bool write_to(struct output *output, cgx_output_writer *write, const void *state)
-{
-    bool failed, closed;
-    int saved;
-
-    write(output->stream, state);
-    failed = ferror(output->stream) != 0;
-    closed = fclose(output->stream) == 0;
-    saved = errno;
-    release_signal(output);
-    errno = saved;
-    return !failed && closed;
+    if (file < 0 || fstat(file, &about) != 0 || !S_ISREG(about.st_mode) || ftruncate(file, 0) == 0)
+        return file;
+    close(file);
+    return -1;
 }
 
 /* ---- replacing ---- */
+
+/* Lets WRITE write FILE, and closes it. False with errno if not everything was written, or FILE is
+ * negative. A SIGXFSZ that writing raises is consumed, unless one was pending before. */
+static bool write_to(int file, cgx_output_writer *write, const void *state)
+{
+    static const struct timespec at_once = {0, 0};
+    FILE *stream = file >= 0 ? fdopen(file, "w") : NULL;
+    sigset_t signals, pending, mask;
+    bool was_pending, good;
+    int saved;
+
+    if (!stream) {
+        if (file >= 0)
+            close(file);
+        return false;
+    }
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGXFSZ);
+    was_pending = sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1;
+    pthread_sigmask(SIG_BLOCK, &signals, &mask);
+    write(stream, state);
+    good = ferror(stream) == 0;
+    good = fclose(stream) == 0 && good;
+    saved = errno;
+    if (!was_pending)
+        sigtimedwait(&signals, NULL, &at_once);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    errno = saved;
+    return good;
+}
 
 static bool is_replaceable(const char *path)
 {
@@ -148,34 +114,29 @@ static bool is_replaceable(const char *path)
 
 /* Creates a file beside PATH under a name that nobody can guess or occupy. The caller frees *NAME
  * in any case. */
-static bool begin_beside(struct output *output, const char *path, char **name)
+static int open_beside(const char *path, char **name)
 {
     size_t bytes = strlen(path) + sizeof ".0123456789abcdef";
 
     *name = malloc(bytes);
     if (!*name)
-        return false;
+        return -1;
     snprintf(*name, bytes, "%s.%016" PRIx64, path, cgx_cookie());
-    return begin_file(output, open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, PERMISSIONS));
+    return open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, PERMISSIONS);
 }
 
 bool cgx_output_replace(const char *path, cgx_output_writer *write, const void *state)
 {
-    struct output output;
-    char *beside = NULL;
-    bool written;
+    char *name = NULL;
+    int beside = is_replaceable(path) ? open_beside(path, &name) : -1;
+    bool written = write_to(beside < 0 ? open_empty(path) : beside, write, state);
     int saved;
 
-    if (is_replaceable(path) && begin_beside(&output, path, &beside)) {
-        written = write_to(&output, write, state) && rename(beside, path) == 0;
-        saved = errno;
-        if (!written)
-            unlink(beside);
-    } else {
-        written = begin_there(&output, path) && write_to(&output, write, state);
-        saved = errno;
-    }
-    free(beside);
+    written = written && (beside < 0 || rename(name, path) == 0);
+    saved = errno;
+    if (beside >= 0 && !written)
+        unlink(name);
+    free(name);
     errno = saved;
     return written;
 }
