@@ -10,31 +10,20 @@ static bool is_same(struct cgx_callsite_key a, struct cgx_callsite_key b)
     return a.position == b.position && a.count == b.count && a.type == b.type && a.rule == b.rule;
 }
 
-/* The place of KEY in the table, or the free place for it. */
-static uint32_t *slot_of(struct cgx_stats *stats, struct cgx_callsite_key key)
-{
-    uint64_t hash = (cgx_callsite_word(key.count, key.type) ^ (uint64_t)key.position << 40 ^
-                     (uint64_t)key.rule << 20) *
-                    UINT64_C(0x9E3779B97F4A7C15);
-    size_t place = (size_t)(hash >> 32) % CGX_STATS_SLOTS;
-
-    while (stats->slots[place] != 0 && !is_same(stats->layers[stats->slots[place] - 1].key, key))
-        place = (place + 1) % CGX_STATS_SLOTS;
-    return &stats->slots[place];
-}
-
-/* The layer of KEY, made if it is new; NULL if the table is full. */
+/* The layer of KEY, made if it is new; NULL if the table is full. The search begins behind the
+ * layer of the last call, since steps repeat their calls in order. */
 static struct cgx_stats_layer *layer_of(struct cgx_stats *stats, struct cgx_callsite_key key)
 {
-    uint32_t *slot = slot_of(stats, key);
-
-    if (*slot == 0) {
-        if (stats->nlayers == CGX_STATS_LAYERS)
-            return NULL;
-        stats->layers[stats->nlayers] = (struct cgx_stats_layer){.key = key};
-        *slot = (uint32_t)++stats->nlayers;
+    for (size_t i = 0; i < stats->nlayers; i++) {
+        stats->last = (stats->last + 1) % stats->nlayers;
+        if (is_same(stats->layers[stats->last].key, key))
+            return &stats->layers[stats->last];
     }
-    return &stats->layers[*slot - 1];
+    if (stats->nlayers == CGX_STATS_LAYERS)
+        return NULL;
+    stats->last = stats->nlayers++;
+    stats->layers[stats->last] = (struct cgx_stats_layer){.key = key};
+    return &stats->layers[stats->last];
 }
 
 /* ---- calls ---- */

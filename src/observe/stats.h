@@ -13,7 +13,6 @@
 
 /* The most layers of a communicator. */
 #define CGX_STATS_LAYERS (CGX_STEP_LONGEST + 1024)
-#define CGX_STATS_SLOTS (2 * 8192) /* well above the number of layers */
 
 /* The most freed communicators that are kept. */
 #define CGX_STATS_ENDED 64
@@ -45,8 +44,7 @@ struct cgx_stats {
     uint64_t established;       /* ... after this many large sums */
     size_t step;                /* length of the step; 0: unknown */
     uint64_t unlisted;          /* calls of further layers */
-    size_t nlayers;
-    uint32_t slots[CGX_STATS_SLOTS]; /* index of a layer + 1, by hash; 0: free */
+    size_t nlayers, last;       /* LAST: of the last call */
     struct cgx_stats_layer layers[CGX_STATS_LAYERS];
 };
 
