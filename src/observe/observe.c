@@ -149,38 +149,25 @@ void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurr
 
 /* Writes the file at PATH, which is never seen half-written. Numbers have a decimal point, whatever
  * the program's locale. */
-static bool write_stats(const char *path)
-{
-    locale_t plain = newlocale(LC_ALL_MASK, "C", 0), before = 0;
-    bool good;
-    int saved;
-
-    if (plain)
-        before = uselocale(plain);
-    good = cgx_output_replace(path, cgx_stats_json, &world);
-    saved = errno;
-    if (plain) {
-        uselocale(before);
-        freelocale(plain);
-    }
-    errno = saved;
-    return good;
-}
-
 static void write_to(const char *path, enum cgx_stats_when when)
 {
     const char *then = begun ? "" : cgx_settings_consequence(cgx_config(), "");
+    locale_t plain = newlocale(LC_ALL_MASK, "C", 0), before = plain ? uselocale(plain) : 0;
     union cgx_float_state caller;
 
     world.when = when;
     cgx_float_enter(&caller);
-    if (!write_stats(path)) {
+    if (!cgx_output_replace(path, cgx_stats_json, &world)) {
         if (!refused)
             cgx_log(CGX_LOG_ERROR, "CGX_STATS: %s was not written: %s%s%s", path, strerror(errno),
                     then[0] == '\0' ? "" : "; ", then);
         refused = true;
     }
     cgx_float_leave(&caller);
+    if (plain) {
+        uselocale(before);
+        freelocale(plain);
+    }
 }
 
 /* Whether this process writes; PATH is set to its file. */
