@@ -61,14 +61,13 @@ static const char usage[] =
 
 static void print_machine(void)
 {
-    const struct cgx_topo *topo;
-    struct cgx_topo_machine machine;
+    struct hwloc_topology *topo = cgx_topo_here(CGX_TOPO_PROCESSORS);
+    const struct cgx_topo_machine machine = cgx_topo_machine(topo);
 
-    if (cgx_topo_here(CGX_TOPO_PROCESSORS, &topo) != CGX_OK) {
+    if (!topo) {
         printf("machine        unknown: no usable hwloc\n");
         return;
     }
-    cgx_topo_machine(topo, &machine);
     printf("machine        packages: %u, NUMA nodes: %u, cores: %u, processing units: %u\n",
            machine.packages, machine.numa_nodes, machine.cores, machine.processing_units);
 }

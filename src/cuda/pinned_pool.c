@@ -49,17 +49,6 @@ static void log_unknown(const char *bus_id)
                 "staging memory is not bound: no NUMA node is known to be near GPU %s", bus_id);
 }
 
-static bool has_several_nodes(void)
-{
-    const struct cgx_topo *topo;
-    struct cgx_topo_machine machine;
-
-    if (cgx_topo_here(CGX_TOPO_PROCESSORS, &topo) != CGX_OK)
-        return false;
-    cgx_topo_machine(topo, &machine);
-    return machine.numa_nodes > 1;
-}
-
 /* Asks the system for memory near the device of the current context, for pages that are about to be
  * pinned: copies across NUMA nodes take longer and slow down others. It is only a hint. Pages that
  * were touched before, as by calls on host buffers, stay in place. If the node is full, hwloc is
@@ -72,13 +61,13 @@ static void bind_numa(void *memory, size_t bytes)
 {
     static atomic_bool refused; /* whether the system refuses all nodes alike, as in containers */
     char bus_id[CGX_TOPO_BUS_ID_BYTES];
-    const struct cgx_topo *topo;
     int node;
 
-    if (atomic_load(&refused) || !has_several_nodes() || !cgx_cuda_bus_id(bus_id, sizeof bus_id) ||
-        cgx_topo_here(CGX_TOPO_DEVICES, &topo) != CGX_OK)
+    if (atomic_load(&refused) ||
+        cgx_topo_machine(cgx_topo_here(CGX_TOPO_PROCESSORS)).numa_nodes < 2 ||
+        !cgx_cuda_bus_id(bus_id, sizeof bus_id))
         return;
-    node = cgx_topo_node_near(topo, bus_id);
+    node = cgx_topo_node_near(cgx_topo_here(CGX_TOPO_DEVICES), bus_id);
     if (node == CGX_TOPO_UNKNOWN)
         log_unknown(bus_id);
     else if (cgx_topo_bind(memory, bytes, (unsigned)node) != CGX_OK)

@@ -8,7 +8,6 @@
 #include <hwloc.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 
@@ -43,10 +42,6 @@ static struct {
 static bool opened;
 static pthread_once_t open_once = PTHREAD_ONCE_INIT;
 
-struct cgx_topo {
-    hwloc_topology_t topology;
-};
-
 /* ---- loading ---- */
 
 static bool resolve_function(void *library, const char *name, void *function)
@@ -57,18 +52,13 @@ static bool resolve_function(void *library, const char *name, void *function)
     return address != NULL;
 }
 
-/* In a set-uid program hwloc would still read its environment variables and load plugins from where
- * they point. */
-static bool is_secure(void)
-{
-    return getauxval(AT_SECURE) != 0;
-}
-
 static void open_hwloc(void)
 {
     void *library;
 
-    if (is_secure()) {
+    /* In a set-uid program hwloc would still read its environment variables and load plugins from
+     * where they point. */
+    if (getauxval(AT_SECURE) != 0) {
         cgx_log(CGX_LOG_DEBUG, "the topology is unknown: hwloc is not loaded in set-uid programs");
         return;
     }
@@ -92,77 +82,57 @@ static void open_hwloc(void)
 
 /* These components would start drivers in the program or connect it to X servers. Names that this
  * hwloc does not know do no harm. */
-static void exclude_drivers(hwloc_topology_t topology)
+static void exclude_drivers(hwloc_topology_t topo)
 {
     static const char *const harmful[] = {"cuda", "nvml", "opencl", "levelzero", "rsmi", "gl"};
 
     for (size_t i = 0; i < sizeof harmful / sizeof harmful[0]; i++)
-        table.topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
-                                      harmful[i]);
+        table.topology_set_components(topo, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, harmful[i]);
 }
 
-static int load_topology(hwloc_topology_t topology, enum cgx_topo_detail detail)
+struct hwloc_topology *cgx_topo_load(enum cgx_topo_detail detail)
 {
-    if (detail == CGX_TOPO_DEVICES &&
-        table.topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT) != 0)
-        return -1;
-    return table.topology_load(topology);
-}
-
-enum cgx_status cgx_topo_load(enum cgx_topo_detail detail, struct cgx_topo **topo)
-{
-    struct cgx_topo made;
-    enum cgx_status status = CGX_ERR_NOMEM;
+    hwloc_topology_t topo;
 
     pthread_once(&open_once, open_hwloc);
     if (!opened)
-        return CGX_ERR_INVALID;
-    if (table.topology_init(&made.topology) != 0)
-        goto log_failure;
-    exclude_drivers(made.topology);
-    if (load_topology(made.topology, detail) != 0) {
-        status = errno == ENOMEM ? CGX_ERR_NOMEM : CGX_ERR_INVALID;
-        goto destroy_topology;
+        return NULL;
+    if (table.topology_init(&topo) != 0) {
+        cgx_log(CGX_LOG_DEBUG, "the topology is unknown: no memory");
+        return NULL;
     }
-    *topo = malloc(sizeof **topo);
-    if (*topo) {
-        **topo = made;
-        return CGX_OK;
-    }
-destroy_topology:
-    table.topology_destroy(made.topology);
-log_failure:
+    exclude_drivers(topo);
+    if ((detail == CGX_TOPO_PROCESSORS ||
+         table.topology_set_io_types_filter(topo, HWLOC_TYPE_FILTER_KEEP_IMPORTANT) == 0) &&
+        table.topology_load(topo) == 0)
+        return topo;
     cgx_log(CGX_LOG_DEBUG, "the topology is unknown: %s",
-            status == CGX_ERR_NOMEM ? "no memory" : "hwloc failed");
-    return status;
+            errno == ENOMEM ? "no memory" : "hwloc failed");
+    table.topology_destroy(topo);
+    return NULL;
 }
 
-void cgx_topo_free(struct cgx_topo *topo)
+void cgx_topo_free(struct hwloc_topology *topo)
 {
-    if (!topo)
-        return;
-    table.topology_destroy(topo->topology);
-    free(topo);
+    if (topo)
+        table.topology_destroy(topo);
 }
 
-enum cgx_status cgx_topo_here(enum cgx_topo_detail detail, const struct cgx_topo **topo)
+struct hwloc_topology *cgx_topo_here(enum cgx_topo_detail detail)
 {
     /* A cache for each level of detail, so that devices are searched only if they are needed. */
     static struct {
         bool queried;
-        enum cgx_status status;
-        struct cgx_topo *topo;
+        struct hwloc_topology *topo;
     } here[2];
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
     pthread_mutex_lock(&lock);
     if (!here[detail].queried)
-        here[detail].status = cgx_topo_load(detail, &here[detail].topo);
+        here[detail].topo = cgx_topo_load(detail);
     here[detail].queried = true;
     pthread_mutex_unlock(&lock);
-    if (here[detail].status == CGX_OK)
-        *topo = here[detail].topo;
-    return here[detail].status;
+    return here[detail].topo;
 }
 
 const char *cgx_topo_build(void)
@@ -177,20 +147,19 @@ const char *cgx_topo_build(void)
 /* ---- packages, NUMA nodes and cores ---- */
 
 /* Objects that an irregular machine has at several depths are not counted. */
-static unsigned count_objects(const struct cgx_topo *topo, hwloc_obj_type_t type)
+static unsigned count_objects(hwloc_topology_t topo, hwloc_obj_type_t type)
 {
-    int depth = table.get_type_depth(topo->topology, type);
+    int depth = table.get_type_depth(topo, type);
 
     if (depth == HWLOC_TYPE_DEPTH_UNKNOWN || depth == HWLOC_TYPE_DEPTH_MULTIPLE)
         return 0;
-    return table.get_nbobjs_by_depth(topo->topology, depth);
+    return table.get_nbobjs_by_depth(topo, depth);
 }
 
 /* Object number PLACE of a type, in hwloc's order; NULL behind the last. */
-static hwloc_obj_t find_object(const struct cgx_topo *topo, hwloc_obj_type_t type, unsigned place)
+static hwloc_obj_t find_object(hwloc_topology_t topo, hwloc_obj_type_t type, unsigned place)
 {
-    return table.get_obj_by_depth(topo->topology, table.get_type_depth(topo->topology, type),
-                                  place);
+    return table.get_obj_by_depth(topo, table.get_type_depth(topo, type), place);
 }
 
 /* The number of the NUMA node near all of SET, or CGX_TOPO_UNKNOWN.
@@ -198,7 +167,7 @@ static hwloc_obj_t find_object(const struct cgx_topo *topo, hwloc_obj_type_t typ
  * Memory that all processors share (behind CXL) is near none of them, so this takes the smallest
  * NUMA node that intersects the set, if that node contains the set. hwloc sorts nodes at the same
  * place by number. */
-static int node_of(const struct cgx_topo *topo, hwloc_const_cpuset_t set)
+static int node_of(hwloc_topology_t topo, hwloc_const_cpuset_t set)
 {
     hwloc_obj_t node, nearest = NULL;
     int weight, least = 0;
@@ -217,22 +186,27 @@ static int node_of(const struct cgx_topo *topo, hwloc_const_cpuset_t set)
     return (int)nearest->os_index;
 }
 
-void cgx_topo_machine(const struct cgx_topo *topo, struct cgx_topo_machine *machine)
+struct cgx_topo_machine cgx_topo_machine(struct hwloc_topology *topo)
 {
-    machine->packages = count_objects(topo, HWLOC_OBJ_PACKAGE);
-    machine->numa_nodes = count_objects(topo, HWLOC_OBJ_NUMANODE);
-    machine->cores = count_objects(topo, HWLOC_OBJ_CORE);
-    machine->processing_units = count_objects(topo, HWLOC_OBJ_PU);
+    struct cgx_topo_machine machine = {0};
+
+    if (topo) {
+        machine.packages = count_objects(topo, HWLOC_OBJ_PACKAGE);
+        machine.numa_nodes = count_objects(topo, HWLOC_OBJ_NUMANODE);
+        machine.cores = count_objects(topo, HWLOC_OBJ_CORE);
+        machine.processing_units = count_objects(topo, HWLOC_OBJ_PU);
+    }
+    return machine;
 }
 
 /* Without HWLOC_MEMBIND_STRICT binding is a preference, so a full node does not kill the program.
  */
 enum cgx_status cgx_topo_bind(void *memory, size_t bytes, unsigned numa_node)
 {
-    const struct cgx_topo *topo;
+    struct hwloc_topology *topo = cgx_topo_here(CGX_TOPO_PROCESSORS);
     hwloc_obj_t node;
 
-    if (cgx_topo_here(CGX_TOPO_PROCESSORS, &topo) != CGX_OK)
+    if (!topo)
         return CGX_ERR_INVALID;
     for (unsigned i = 0; (node = find_object(topo, HWLOC_OBJ_NUMANODE, i)) != NULL; i++)
         if (node->os_index == numa_node)
@@ -241,7 +215,7 @@ enum cgx_status cgx_topo_bind(void *memory, size_t bytes, unsigned numa_node)
         cgx_log(CGX_LOG_DEBUG, "memory is not bound: there is no NUMA node %u", numa_node);
         return CGX_ERR_INVALID;
     }
-    if (table.set_area_membind(topo->topology, memory, bytes, node->nodeset, HWLOC_MEMBIND_BIND,
+    if (table.set_area_membind(topo, memory, bytes, node->nodeset, HWLOC_MEMBIND_BIND,
                                HWLOC_MEMBIND_BYNODESET) != 0) {
         cgx_log(CGX_LOG_DEBUG, "memory is not bound to NUMA node %u: %s", numa_node,
                 strerror(errno));
@@ -258,18 +232,19 @@ static bool has_bus_id(const struct hwloc_pcidev_attr_s *device, const unsigned 
            device->func == wanted[3];
 }
 
-int cgx_topo_node_near(const struct cgx_topo *topo, const char *bus_id)
+int cgx_topo_node_near(struct hwloc_topology *topo, const char *bus_id)
 {
     unsigned wanted[4]; /* the domain, bus, device and function that are looked for */
     hwloc_obj_t device;
     int end = 0;
 
-    if (sscanf(bus_id, "%8x:%2x:%2x.%1x%n", &wanted[0], &wanted[1], &wanted[2], &wanted[3], &end) !=
+    if (!topo ||
+        sscanf(bus_id, "%8x:%2x:%2x.%1x%n", &wanted[0], &wanted[1], &wanted[2], &wanted[3], &end) !=
             4 ||
         bus_id[end] != '\0')
         return CGX_TOPO_UNKNOWN;
     for (unsigned i = 0; (device = find_object(topo, HWLOC_OBJ_PCI_DEVICE, i)) != NULL; i++)
         if (has_bus_id(&device->attr->pcidev, wanted))
-            return node_of(topo, hwloc_get_non_io_ancestor_obj(topo->topology, device)->cpuset);
+            return node_of(topo, hwloc_get_non_io_ancestor_obj(topo, device)->cpuset);
     return CGX_TOPO_UNKNOWN;
 }

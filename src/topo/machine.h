@@ -20,8 +20,8 @@
 /* Including the terminating zero. */
 #define CGX_TOPO_BUS_ID_BYTES 24
 
-/* A machine. Queries take microseconds and change nothing. */
-struct cgx_topo;
+/* A machine, as hwloc has it; NULL: it is unknown. Queries take microseconds and change nothing. */
+struct hwloc_topology;
 
 /* What to look for. Devices come from the kernel's files; CUDA, OpenCL and X libraries, which would
  * start a driver in the program, are not used. */
@@ -29,11 +29,11 @@ enum cgx_topo_detail { CGX_TOPO_PROCESSORS, CGX_TOPO_DEVICES };
 
 /* The machine that this process runs on, as far as its container shows it. It is examined once per
  * process and detail, in 5 ms (processors, one package) to some 100 ms (devices, large servers).
- * The library stores the result, a failure too. CGX_ERR_INVALID: built without hwloc, no usable
- * libhwloc, or hwloc failed; CGX_ERR_NOMEM. */
-enum cgx_status cgx_topo_here(enum cgx_topo_detail detail, const struct cgx_topo **topo);
+ * The library stores the result, a failure too. */
+struct hwloc_topology *cgx_topo_here(enum cgx_topo_detail detail);
 
-/* A count is 0 if hwloc does not see such parts (packages in some virtual machines). */
+/* A count is 0 if hwloc does not see such parts (packages in some virtual machines), or no machine.
+ */
 struct cgx_topo_machine {
     unsigned packages;
     unsigned numa_nodes;
@@ -41,13 +41,13 @@ struct cgx_topo_machine {
     unsigned processing_units; /* hardware threads visible to this process */
 };
 
-void cgx_topo_machine(const struct cgx_topo *topo, struct cgx_topo_machine *machine);
+struct cgx_topo_machine cgx_topo_machine(struct hwloc_topology *topo);
 
 /* The number of the NUMA node nearest to the device with this PCI bus id
  * (domain:bus:device.function in hexadecimal of either case, as the CUDA driver writes it), or
  * CGX_TOPO_UNKNOWN. Of several kinds of memory equally near, the least number: ordinary memory.
  * Without CGX_TOPO_DEVICES there are no devices. */
-int cgx_topo_node_near(const struct cgx_topo *topo, const char *bus_id);
+int cgx_topo_node_near(struct hwloc_topology *topo, const char *bus_id);
 
 /* Asks the system for memory of the NUMA node with that number, for the pages of BYTES at MEMORY.
  * Call it before they are touched or pinned; touched pages stay. If the node is full another one is
@@ -78,9 +78,9 @@ struct cgx_topo_speed cgx_topo_speed_here(void);
 
 /* ---- other machines, for tests ---- */
 
-/* Examines the machine that hwloc's variables describe now. Status and cost as cgx_topo_here. Free
- * with cgx_topo_free. */
-enum cgx_status cgx_topo_load(enum cgx_topo_detail detail, struct cgx_topo **topo);
-void cgx_topo_free(struct cgx_topo *topo);
+/* Examines the machine that hwloc's variables describe now, as cgx_topo_here. Free with
+ * cgx_topo_free. */
+struct hwloc_topology *cgx_topo_load(enum cgx_topo_detail detail);
+void cgx_topo_free(struct hwloc_topology *topo);
 
 #endif

@@ -8,36 +8,34 @@
 #include "topo/machine.h"
 #include "util/log.h"
 
-enum cgx_status cgx_topo_here(enum cgx_topo_detail detail, const struct cgx_topo **topo)
+struct hwloc_topology *cgx_topo_here(enum cgx_topo_detail detail)
 {
     static atomic_flag logged = ATOMIC_FLAG_INIT;
 
     (void)detail;
-    (void)topo;
     if (!atomic_flag_test_and_set(&logged))
         cgx_log(CGX_LOG_DEBUG, "the topology is unknown: this was built without hwloc");
-    return CGX_ERR_INVALID;
+    return NULL;
 }
 
-enum cgx_status cgx_topo_load(enum cgx_topo_detail detail, struct cgx_topo **topo)
+struct hwloc_topology *cgx_topo_load(enum cgx_topo_detail detail)
 {
     (void)detail;
-    (void)topo;
-    return CGX_ERR_INVALID;
+    return NULL;
 }
 
-void cgx_topo_free(struct cgx_topo *topo)
+void cgx_topo_free(struct hwloc_topology *topo)
 {
     (void)topo;
 }
 
-void cgx_topo_machine(const struct cgx_topo *topo, struct cgx_topo_machine *machine)
+struct cgx_topo_machine cgx_topo_machine(struct hwloc_topology *topo)
 {
     (void)topo;
-    (void)machine;
+    return (struct cgx_topo_machine){0};
 }
 
-int cgx_topo_node_near(const struct cgx_topo *topo, const char *bus_id)
+int cgx_topo_node_near(struct hwloc_topology *topo, const char *bus_id)
 {
     (void)topo;
     (void)bus_id;
@@ -49,7 +47,8 @@ enum cgx_status cgx_topo_bind(void *memory, size_t bytes, unsigned numa_node)
     (void)memory;
     (void)bytes;
     (void)numa_node;
-    return cgx_topo_here(CGX_TOPO_PROCESSORS, NULL);
+    cgx_topo_here(CGX_TOPO_PROCESSORS);
+    return CGX_ERR_INVALID;
 }
 
 const char *cgx_topo_build(void)
