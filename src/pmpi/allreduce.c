@@ -66,12 +66,10 @@ static bool is_due(struct cgx_kind *kind, struct cgx_callsite *site)
     return cgx_callsite_due(site);
 }
 
-/* Serves a call of SITE, which ranks have agreed to compress. KNOWN: this rank's capability; NULL:
- * not known yet. */
+/* Serves a call of SITE, which ranks have agreed to compress. */
 static int serve_agreed(struct cgx_record *record, struct cgx_comm *state,
-                        struct cgx_callsite *site, struct cgx_capability *known)
+                        struct cgx_callsite *site)
 {
-    struct cgx_capability capability;
     enum cgx_way way = CGX_WAY_COMPRESSED;
     int code = CGX_MPI_SUCCESS;
 
@@ -81,9 +79,7 @@ static int serve_agreed(struct cgx_record *record, struct cgx_comm *state,
         return code;
     if (way == CGX_WAY_EXACT)
         return leave_faster(record, site);
-    if (!known)
-        capability = cgx_request_capability(record->request);
-    return cgx_compress(record, state, site, known ? known : &capability);
+    return cgx_compress(record, state, site);
 }
 
 static int serve_site(struct cgx_record *record, struct cgx_comm *state, struct cgx_callsite *site)
@@ -112,12 +108,12 @@ static int serve_site(struct cgx_record *record, struct cgx_comm *state, struct 
     if (looks)
         return cgx_look_exact(record, state, reason_of(site), site, !capability.refusal);
     if (!asks)
-        return serve_agreed(record, state, site, NULL);
+        return serve_agreed(record, state, site);
     code = cgx_decide(state, site, &capability);
     if (code != CGX_MPI_SUCCESS)
         return code;
     if (site->shared.state == CGX_SITE_COMPRESSED)
-        return serve_agreed(record, state, site, &capability);
+        return serve_agreed(record, state, site);
     /* If ranks are undecided, the next window begins. */
     if (site->shared.state != CGX_SITE_DECLINED && !cgx_callsite_waits(&site->shared) &&
         cgx_decide_looks(site))

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "comm/connect.h"
+#include "comm/state.h"
 #include "observe/record.h"
 
 /* ---- any call (allreduce.c) ---- */
@@ -19,19 +19,18 @@ int cgx_allreduce(const struct cgx_request *request);
 /* ---- calls that ranks have agreed to compress (compress.c) ---- */
 
 /* Serves the call of RECORD, which is of SITE; exactly if the call finds that it must not be
- * compressed. CAPABILITY is this rank's. Returns what MPI_Allreduce must return; if this rank or
- * MPI cannot serve the call, RECORD has been observed. */
-int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_callsite *site,
-                 struct cgx_capability *capability);
+ * compressed. Returns what MPI_Allreduce must return; if this rank or MPI cannot serve the call,
+ * RECORD has been observed. */
+int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_callsite *site);
 
 /* ---- CGX_ENABLE=observe (trial.c) ----
  *
  * Forms a sum as it would be compressed, in memory of the library, and then exactly, in the
  * caller's buffer, and compares both for the statistics. */
 
-/* Before COLL, complete but for the history, is run: redirects its result. A rank without
- * memory for that sets REFUSAL, from which its vote follows. Ranks begin the sum together, in a
- * ballot, so that its time contains no wait for a late rank. Returns its code. */
+/* Before COLL, complete but for the input and the history, is run: redirects its result. A rank
+ * that has no REFUSAL, and no memory for that, sets one. Ranks begin the sum together, in a ballot,
+ * so that its time contains no wait for a late rank. Returns its code. */
 int cgx_trial_begin(struct cgx_comm *state, struct cgx_coll *coll, enum cgx_reason *refusal);
 
 /* After COLL was run: serves the call exactly, and compares both sums if there are statistics.

@@ -3,12 +3,11 @@
 
 #include "pmpi/call.h"
 
-#include "coll/coll.h"
 #include "comm/decide.h"
 #include "comm/private_comm.h"
-#include "cuda/device_backend.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
+#include "pmpi/request.h"
 #include "util/trace.h"
 
 static void run_sum(struct cgx_coll *coll, struct cgx_record *record)
@@ -77,11 +76,11 @@ static int conclude(struct cgx_record *record, struct cgx_comm *state, struct cg
     }
 }
 
-int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_callsite *site,
-                 struct cgx_capability *capability)
+int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_callsite *site)
 {
     const int64_t entered = cgx_trace_clock();
     const struct cgx_schedule *schedule = &site->schedule;
+    struct cgx_capability capability = cgx_request_capability(record->request);
     struct cgx_kind *kind = cgx_comm_kind(state, site);
     int code = CGX_MPI_SUCCESS;
     struct cgx_coll coll = {.transports = {.mpi = cgx_mpi(),
@@ -97,18 +96,17 @@ int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
                                        .turn = site->shared.runs},
                             .output = record->request->recvbuf};
 
-    cgx_capability_get_backend(state, capability);
-    coll.pull = cgx_connect_pull(kind, schedule, capability->backend);
+    cgx_capability_get_backend(state, &capability);
+    coll.pull = cgx_connect_pull(kind, schedule, capability.backend);
     /* Then payloads come from device to device on all ranks. */
-    if (coll.pull == CGX_PULL_DEVICE && !capability->refusal &&
-        capability->backend->connection != CGX_PULL_DEVICE)
-        capability->refusal = CGX_REASON_PEERS;
-    coll.backend = capability->backend;
-    coll.vote = cgx_capability_vote(capability);
+    if (coll.pull == CGX_PULL_DEVICE && !capability.refusal &&
+        capability.backend->connection != CGX_PULL_DEVICE)
+        capability.refusal = CGX_REASON_PEERS;
+    coll.backend = capability.backend;
     if (cgx_config_observes())
-        code = cgx_trial_begin(state, &coll, &capability->refusal);
-    coll.input = cgx_capability_input(capability, coll.output);
-    coll.vote = cgx_capability_vote(capability);
+        code = cgx_trial_begin(state, &coll, &capability.refusal);
+    coll.input = cgx_capability_input(&capability, coll.output);
+    coll.vote = cgx_capability_vote(&capability);
     if (code != CGX_MPI_SUCCESS)
         return code;
     cgx_callsite_attach(&state->step, site, &coll);
@@ -116,6 +114,6 @@ int cgx_compress(struct cgx_record *record, struct cgx_comm *state, struct cgx_c
         cgx_look_prepare(record->request, state, site, &coll);
     cgx_backoff_due(&kind->p2p_suspended);
     run_sum(&coll, record);
-    note_outcome(state, site, capability->refusal, &coll, record->outcome, entered);
-    return conclude(record, state, site, capability->refusal, &coll);
+    note_outcome(state, site, capability.refusal, &coll, record->outcome, entered);
+    return conclude(record, state, site, capability.refusal, &coll);
 }

@@ -36,7 +36,7 @@ int cgx_trial_begin(struct cgx_comm *state, struct cgx_coll *coll, enum cgx_reas
 {
     uint32_t together = 0;
 
-    if (coll->vote == CGX_ABLE) {
+    if (!*refusal) {
         coll->output = take_memory(&state->trial, coll->backend, bytes_of(coll));
         if (!coll->output)
             *refusal = CGX_REASON_NO_MEMORY;
