@@ -66,7 +66,7 @@ static struct cgx_worth *worth_of(const struct cgx_comm *state, const struct cgx
 {
     const struct cgx_settings *settings = cgx_config();
 
-    if (settings->minimal_kind != CGX_MINIMAL_AUTO || settings->enable == CGX_ENABLE_OBSERVE ||
+    if (!(settings->minimal & CGX_MINIMAL_AUTO) || settings->enable == CGX_ENABLE_OBSERVE ||
         override->bits > 0)
         return NULL;
     return &state->callsites->worth[key->type][cgx_worth_class(key->count)];

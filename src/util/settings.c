@@ -15,7 +15,6 @@
     .offset = offsetof(struct cgx_settings, member), \
     .size = sizeof(((struct cgx_settings *)NULL)->member)
 #define PATH(member) .path = offsetof(struct cgx_settings, member)
-#define KIND(member) .kind = offsetof(struct cgx_settings, member)
 
 /* A new variable takes the next free slot. The slot of a removed variable stays empty. */
 static const struct cgx_key rows[] = {
@@ -37,8 +36,7 @@ static const struct cgx_key rows[] = {
     {{"CGX_COMPRESSION_MINIMAL_SIZE", "auto, or a number of elements", "auto",
       "smaller calls are exact; values below 1024 mean 1024; auto: 16384, and more if "
       "smaller calls are faster exact", 4},
-     cgx_value_elements, 1024, 16384, FIELD(minimal_size),
-     KIND(minimal_kind)},
+     cgx_value_elements, 1024, 16384, FIELD(minimal)},
     {{"CGX_BUFFERS", "device, host, all", "device",
       "which buffers are compressed; both buffers of a call must be of this kind", 6},
      cgx_value_choice, FIELD(buffers)},
@@ -76,18 +74,6 @@ static const struct cgx_key rows[] = {
 const struct cgx_setting *cgx_settings_row(size_t index)
 {
     return index < NROWS ? &rows[index].about : NULL;
-}
-
-static uint64_t load_value(const struct cgx_key *row, const struct cgx_settings *settings)
-{
-    const unsigned char *fields = (const unsigned char *)settings;
-    uint64_t value = 0;
-    uint32_t kind = 0;
-
-    memcpy(&value, fields + row->offset, row->size);
-    if (row->kind != 0)
-        memcpy(&kind, fields + row->kind, sizeof kind);
-    return value | (kind != 0 ? CGX_SETTINGS_SIGN : 0);
 }
 
 /* The value of NAME in ENVIRONMENT, or NULL; the first of several, as in getenv. */
@@ -134,10 +120,8 @@ static bool read_row(const struct cgx_key *row, const char *text, struct cgx_set
     cgx_key_read(row, row->about.initial, settings); /* this leaves 0 if the default is "" */
     if (!text)
         return true;
-    if (!cgx_key_read(row, text, settings)) {
-        cgx_key_read(row, row->about.initial, settings);
+    if (!cgx_key_read(row, text, settings))
         return false;
-    }
     if (row->path != 0)
         strcpy((char *)settings + row->path, text);
     return true;
@@ -177,6 +161,7 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
         taken[i] = read_row(&rows[i], texts[i], settings);
         settings->valid = settings->valid && taken[i];
     }
+    settings->minimal_size = settings->minimal & ~CGX_MINIMAL_AUTO;
     then = cgx_settings_consequence(settings, "every call is exact");
     for (size_t i = 0; i < NROWS; i++) {
         const char *name = name_in_use(rows[i].about.name, environment);
@@ -201,8 +186,9 @@ void cgx_settings_words(const struct cgx_settings *settings, uint32_t words[CGX_
     memset(words, 0, CGX_SETTINGS_WORDS * sizeof words[0]);
     words[0] = !settings->valid;
     for (size_t i = 0; i < NROWS; i++) {
-        uint64_t value = load_value(&rows[i], settings);
+        uint64_t value = 0;
 
+        memcpy(&value, (const unsigned char *)settings + rows[i].offset, rows[i].size);
         if (rows[i].about.slot != 0)
             words[rows[i].about.slot] = value <= UINT32_MAX
                                             ? (uint32_t)value

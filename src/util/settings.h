@@ -28,7 +28,6 @@ enum cgx_reduction {
     CGX_REDUCTION_LEADERS /* AUTO, by one rank of each node */
 };
 enum cgx_transport { CGX_TRANSPORT_AUTO, CGX_TRANSPORT_SHM, CGX_TRANSPORT_P2P, CGX_TRANSPORT_MPI };
-enum cgx_minimal { CGX_MINIMAL_FIXED, CGX_MINIMAL_AUTO /* times decide */ };
 
 enum cgx_history_kept {
     CGX_HISTORY_NEVER,
@@ -44,8 +43,8 @@ struct cgx_settings {
     enum cgx_enable enable;
     unsigned bits; /* 1-8 */
     enum cgx_family codec;
+    uint64_t minimal;      /* MINIMAL_SIZE, perhaps with CGX_MINIMAL_AUTO */
     uint64_t minimal_size; /* elements, at least 1024 */
-    enum cgx_minimal minimal_kind;
     enum cgx_buffers buffers;
     unsigned warmup; /* steps before calls are compressed */
     uint64_t fusion_buffer_bytes;

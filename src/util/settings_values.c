@@ -17,15 +17,15 @@ bool cgx_value_integer(const struct cgx_key *row, const char *text, uint64_t *va
 bool cgx_value_elements(const struct cgx_key *row, const char *text, uint64_t *value)
 {
     if (cgx_parse_choice(text, "auto", value)) {
-        *value = row->most | CGX_SETTINGS_SIGN; /* CGX_MINIMAL_AUTO */
+        *value = row->most | CGX_MINIMAL_AUTO;
         return true;
     }
     if (!cgx_parse_unsigned(text, value))
         return false;
     if (*value < row->least)
         *value = row->least;
-    if (*value > ~CGX_SETTINGS_SIGN) /* no call has more */
-        *value = ~CGX_SETTINGS_SIGN;
+    if (*value > ~CGX_MINIMAL_AUTO) /* no call has more */
+        *value = ~CGX_MINIMAL_AUTO;
     return true;
 }
 
@@ -115,17 +115,10 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 
 bool cgx_key_read(const struct cgx_key *row, const char *text, void *fields)
 {
-    unsigned char *bytes = fields;
     uint64_t value = 0;
-    uint32_t kind;
 
     if (*text == '\0' || !row->parse(row, text, &value))
         return false;
-    if (row->kind != 0) {
-        kind = (value & CGX_SETTINGS_SIGN) != 0;
-        memcpy(bytes + row->kind, &kind, sizeof kind);
-        value &= ~CGX_SETTINGS_SIGN;
-    }
-    memcpy(bytes + row->offset, &value, row->size);
+    memcpy((unsigned char *)fields + row->offset, &value, row->size);
     return true;
 }

@@ -13,6 +13,9 @@
 /* The width of elements that are sent uncompressed. */
 #define CGX_BITS_EXACT 32
 
+/* With a number of elements: times decide about more. */
+#define CGX_MINIMAL_AUTO (UINT64_C(1) << 63)
+
 /* Families of quantisation, in the order of their table (codec/encoding.h). */
 enum cgx_family { CGX_FAMILY_MAXMIN, CGX_FAMILY_UNIFORM, CGX_FAMILIES };
 #define CGX_CODECS "auto, uniform, maxmin" /* words of CGX_CODEC; auto means uniform */
@@ -36,7 +39,7 @@ struct cgx_key;
  * types: */
 typedef bool cgx_settings_parser(const struct cgx_key *row, const char *text, uint64_t *value);
 cgx_settings_parser cgx_value_integer;
-/* An integer, at least LEAST; smaller ones mean LEAST. "auto": MOST with CGX_SETTINGS_SIGN. */
+/* An integer, at least LEAST; smaller ones mean LEAST. "auto": MOST with CGX_MINIMAL_AUTO. */
 cgx_settings_parser cgx_value_elements;
 cgx_settings_parser cgx_value_mebibytes; /* an integer from LEAST to MOST, in MiB; the value is
                                             in bytes */
@@ -60,11 +63,7 @@ struct cgx_key {
     /* Offset and size of the field, in the struct that the table fills; size 0: none. */
     size_t offset, size;
     size_t path; /* offset of the field for the text itself; 0: none */
-    size_t kind; /* offset of the field that is 1 if the value has CGX_SETTINGS_SIGN; 0: none */
 };
-
-/* A value has the sign bit if it is of a second kind. */
-#define CGX_SETTINGS_SIGN ((uint64_t)1 << 63)
 
 /* Sets the fields of ROW in the struct at FIELDS from TEXT. False if TEXT is refused. */
 bool cgx_key_read(const struct cgx_key *row, const char *text, void *fields);

@@ -115,7 +115,7 @@ static void test_defaults(void)
 
     ok(silent() && s.valid, "nothing is said of an empty environment");
     ok(s.enable == CGX_ENABLE_YES && s.bits == 4 && s.codec == CGX_FAMILY_UNIFORM &&
-           s.minimal_size == 16384 && s.minimal_kind == CGX_MINIMAL_AUTO &&
+           s.minimal_size == 16384 && s.minimal == (16384 | CGX_MINIMAL_AUTO) &&
            s.buffers == CGX_BUFFERS_DEVICE && s.warmup == 2 &&
            s.fusion_buffer_bytes == (uint64_t)64 << 20 && s.cross_reduction == CGX_REDUCTION_AUTO &&
            s.log_level == CGX_LOG_WARN && *s.stats_path == '\0',
