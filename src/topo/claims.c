@@ -10,34 +10,33 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "topo/machine.h"
 #include "util/hash.h"
 
 #define WORD_BITS 64
 
 uint32_t cgx_claim_limit(const char *file)
 {
-    FILE *stream = fopen(file, "re");
+    char line[CGX_TOPO_LINE_BYTES];
     unsigned long long quota, period;
-    uint32_t limit = CGX_CLAIM_UNLIMITED;
 
-    if (!stream)
-        return limit;
     /* without a limit the file says "max" */
-    if (fscanf(stream, "%19llu %19llu", &quota, &period) == 2 && period > 0 &&
-        quota / period < CGX_CLAIM_UNLIMITED)
-        limit = (uint32_t)(quota / period);
-    fclose(stream);
-    return limit;
+    if (cgx_topo_line(file, line) && sscanf(line, "%19llu %19llu", &quota, &period) == 2 &&
+        period > 0 && quota / period < CGX_CLAIM_UNLIMITED)
+        return (uint32_t)(quota / period);
+    return CGX_CLAIM_UNLIMITED;
 }
 
 struct cgx_claim cgx_claim_make(void)
 {
     struct cgx_claim claim = {.limit = cgx_claim_limit("/sys/fs/cgroup/cpu.max")};
+    char id[CGX_TOPO_LINE_BYTES];
     struct utsname names = {0};
     cpu_set_t allowed;
 
     /* The boot ID is the same in all containers and network namespaces of a machine. */
-    cgx_hash_file("/proc/sys/kernel/random/boot_id", &claim.machine);
+    if (cgx_topo_line("/proc/sys/kernel/random/boot_id", id))
+        claim.machine = cgx_hash(CGX_HASH_START, id, strlen(id));
     uname(&names);
     claim.node = (int32_t)cgx_hash(claim.machine, names.nodename, strlen(names.nodename));
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)

@@ -76,6 +76,10 @@ struct cgx_topo_speed cgx_topo_speed(const char *folder);
 /* The same for the machine that this process runs on, examined once per process. Thread-safe. */
 struct cgx_topo_speed cgx_topo_speed_here(void);
 
+/* Reads the system's file at PATH, which is a short LINE. */
+#define CGX_TOPO_LINE_BYTES 64
+bool cgx_topo_line(const char *path, char line[CGX_TOPO_LINE_BYTES]);
+
 /* ---- other machines, for tests ---- */
 
 /* Examines the machine that hwloc's variables describe now, as cgx_topo_here. Free with

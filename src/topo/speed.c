@@ -4,6 +4,7 @@
 #include "topo/machine.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -11,33 +12,31 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINE_BYTES 64
 #define PATH_BYTES 512
 
 #define PORT_ACTIVE 4 /* the state file says "4: ACTIVE" */
 
-static bool read_line(const char *path, char line[LINE_BYTES])
+bool cgx_topo_line(const char *path, char line[CGX_TOPO_LINE_BYTES])
 {
-    FILE *file = fopen(path, "re");
-    bool ok;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = file >= 0 ? read(file, line, CGX_TOPO_LINE_BYTES - 1) : 0;
 
-    if (!file)
-        return false;
-    ok = fgets(line, LINE_BYTES, file) != NULL;
-    fclose(file);
-    return ok;
+    if (file >= 0)
+        close(file);
+    line[got > 0 ? got : 0] = '\0';
+    return got > 0;
 }
 
 static unsigned interface_speed(const char *folder, const char *name)
 {
-    char path[PATH_BYTES], line[LINE_BYTES];
+    char path[PATH_BYTES], line[CGX_TOPO_LINE_BYTES];
     long speed;
 
     snprintf(path, sizeof path, "%s/net/%s/operstate", folder, name);
-    if (!read_line(path, line) || strcmp(line, "up\n") != 0)
+    if (!cgx_topo_line(path, line) || strcmp(line, "up\n") != 0)
         return 0;
     snprintf(path, sizeof path, "%s/net/%s/speed", folder, name);
-    if (!read_line(path, line))
+    if (!cgx_topo_line(path, line))
         return 0;
     speed = strtol(line, NULL, 10);
     /* An unknown speed is -1; some drivers omit the sign. */
@@ -59,17 +58,17 @@ static unsigned read_rate(const char *line)
 /* The speed of the device's fastest active port. Ports are numbered from 1. */
 static unsigned device_speed(const char *folder, const char *name)
 {
-    char path[PATH_BYTES], line[LINE_BYTES];
+    char path[PATH_BYTES], line[CGX_TOPO_LINE_BYTES];
     unsigned fastest = 0, rate;
 
     for (unsigned port = 1;; port++) {
         snprintf(path, sizeof path, "%s/infiniband/%s/ports/%u/state", folder, name, port);
-        if (!read_line(path, line))
+        if (!cgx_topo_line(path, line))
             return fastest;
         if (strtol(line, NULL, 10) != PORT_ACTIVE)
             continue;
         snprintf(path, sizeof path, "%s/infiniband/%s/ports/%u/rate", folder, name, port);
-        rate = read_line(path, line) ? read_rate(line) : 0;
+        rate = cgx_topo_line(path, line) ? read_rate(line) : 0;
         fastest = rate > fastest ? rate : fastest;
     }
 }

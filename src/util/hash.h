@@ -5,7 +5,6 @@
 #ifndef CGX_UTIL_HASH_H
 #define CGX_UTIL_HASH_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,9 +12,6 @@
 
 /* Continues a hash with SIZE BYTES. HASH is CGX_HASH_START, or the hash of the preceding bytes. */
 uint32_t cgx_hash(uint32_t hash, const void *bytes, size_t size);
-
-/* Hashes a regular file; false if it cannot be read whole. */
-bool cgx_hash_file(const char *path, uint32_t *hash);
 
 /* A random number, not 0, that identifies an offer between processes of this machine: practically
  * certain to differ from all others. */

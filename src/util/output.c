@@ -19,6 +19,32 @@
 /* The mode that fopen uses; the user's umask applies. */
 #define PERMISSIONS 0666
 
+/* ---- reading ---- */
+
+char *cgx_file_read(const char *path, size_t *length)
+{
+    enum { BLOCK = 1 << 16 };
+    /* O_NONBLOCK, since opening a FIFO must not wait for a writer. */
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat about;
+    char *text = NULL, *larger;
+    bool good = file >= 0 && fstat(file, &about) == 0 && S_ISREG(about.st_mode);
+    ssize_t got = 1;
+
+    for (*length = 0; good && got > 0; *length += (size_t)got) {
+        larger = realloc(text, *length + BLOCK);
+        text = larger ? larger : text;
+        got = larger ? read(file, text + *length, BLOCK) : -1;
+        good = got >= 0;
+    }
+    if (file >= 0)
+        close(file);
+    if (good)
+        return text;
+    free(text);
+    return NULL;
+}
+
 /* ---- opening ---- */
 
 static bool is_ours(const struct stat *about)

@@ -1,13 +1,18 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Files that users name for the library to write. Another user may have put something there, as in
- * /tmp: nothing is written into or through what belongs to any user but this one or root. */
+/* Files that users name for the library to read and write. Another user may have put something
+ * there, as in /tmp: nothing is written into or through what belongs to any user but this one or
+ * root. */
 #ifndef CGX_UTIL_OUTPUT_H
 #define CGX_UTIL_OUTPUT_H
 
 #include <stdbool.h>
 #include <stdio.h>
+
+/* Returns the content of the regular file at PATH, for the caller to free; NULL if it cannot be
+ * read whole. Devices are not read, since they may never end. */
+char *cgx_file_read(const char *path, size_t *length);
 
 /* Opens the file at PATH for writing, with its content unchanged, or creates it. Returns a
  * descriptor that child programs do not inherit, or -1 with errno (EACCES: another user's). Links

@@ -52,7 +52,7 @@ struct cgx_settings {
     enum cgx_transport inner_transport;
     uint64_t topology;
     enum cgx_history_kept history;
-    uint32_t rules; /* cgx_hash_file of rules_path; 0: no file */
+    uint32_t rules; /* the hash of what is in rules_path; 0: no file */
     int log_level;  /* enum cgx_log_level */
     bool valid;     /* false: a value was refused, and every call is exact */
 

@@ -3,10 +3,11 @@
 
 #include "util/settings_values.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "util/hash.h"
+#include "util/output.h"
 #include "util/parse.h"
 
 bool cgx_value_integer(const struct cgx_key *row, const char *text, uint64_t *value)
@@ -95,18 +96,20 @@ bool cgx_value_topology(const struct cgx_key *row, const char *text, uint64_t *v
 
 bool cgx_value_content(const struct cgx_key *row, const char *text, uint64_t *value)
 {
-    uint32_t hash = 0;
+    size_t length;
+    char *content = cgx_value_path(row, text, value) ? cgx_file_read(text, &length) : NULL;
 
-    if (!cgx_value_path(row, text, value) || (*text != '\0' && !cgx_hash_file(text, &hash)))
+    if (!content)
         return false;
-    *value = hash;
+    *value = cgx_hash(CGX_HASH_START, content, length);
+    free(content);
     return true;
 }
 
 bool cgx_value_path(const struct cgx_key *row, const char *text, uint64_t *value)
 {
     (void)row;
-    *value = *text != '\0';
+    *value = 1;
     return strlen(text) < CGX_SETTINGS_PATH_BYTES;
 }
 

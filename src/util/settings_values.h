@@ -52,7 +52,7 @@ cgx_settings_parser cgx_value_width; /* an integer from LEAST to MOST; "exact": 
 cgx_settings_parser cgx_value_bits;
 cgx_settings_parser cgx_value_topology; /* "auto", "flat", or NxL, each from LEAST to MOST */
 cgx_settings_parser cgx_value_content;  /* a file: the hash of its content */
-cgx_settings_parser cgx_value_path;     /* a path: 1; "": 0 */
+cgx_settings_parser cgx_value_path;     /* a path: 1 */
 
 /* Every value is parsed into 64 bits: an integer, or the index of a word. Values are compared and
  * copied into fields without regard to their type. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "util/hash.h"
+#include "util/output.h"
 #include "util/parse.h"
 
 struct range {
@@ -288,36 +289,12 @@ void cgx_rules_free(struct cgx_rules *rules)
     free(rules);
 }
 
-static char *read_file(const char *path, size_t *length)
-{
-    enum { BLOCK = 1 << 16 };
-    FILE *file = fopen(path, "re");
-    char *text = NULL, *larger;
-    size_t got = 0;
-
-    *length = 0;
-    while (file && (larger = realloc(text, *length + BLOCK)) != NULL) {
-        text = larger;
-        got = fread(text + *length, 1, BLOCK, file);
-        *length += got;
-        if (got < BLOCK)
-            break;
-    }
-    if (file && (ferror(file) || got == BLOCK)) {
-        free(text);
-        text = NULL;
-    }
-    if (file)
-        fclose(file);
-    return text;
-}
-
 struct cgx_rules *cgx_rules_read(const char *path, uint32_t *hash, cgx_rules_warn *warn,
                                  struct cgx_rules_error *error)
 {
     struct cgx_rules *rules = NULL;
     size_t length;
-    char *text = read_file(path, &length);
+    char *text = cgx_file_read(path, &length);
 
     *error = (struct cgx_rules_error){0, 0, "the file cannot be read"};
     if (text) {
