@@ -21,7 +21,6 @@
 #include "policy/rules/rules.h"
 #include "topo/machine.h"
 #include "util/log.h"
-#include "util/parse.h"
 #include "util/settings.h"
 
 extern char **environ;
@@ -84,41 +83,15 @@ static void print_build(void)
     print_machine();
 }
 
-static void refuse_rules(const struct cgx_settings *settings, const struct cgx_rules_error *error,
-                         cgx_settings_report *report, void *context)
-{
-    char path[CGX_PRINTABLE_BYTES], message[512];
-
-    snprintf(message, sizeof message, "CGX_RULES=\"%s\" refused: line %u, column %u: %s; %s",
-             cgx_printable(settings->rules_path, path), error->line, error->column, error->message,
-             cgx_settings_consequence(settings, "every call is exact"));
-    report(context, CGX_LOG_ERROR, message);
-}
-
-/* Whether the library takes the rules that are set, if any. */
-static bool check_rules(const struct cgx_settings *settings, cgx_settings_report *report,
-                        void *context)
-{
-    struct cgx_rules_error error;
-    struct cgx_rules *rules;
-    uint32_t hash;
-
-    if (settings->rules_path[0] == '\0')
-        return true;
-    rules = cgx_rules_read(settings->rules_path, &hash, NULL, &error);
-    if (!rules)
-        refuse_rules(settings, &error, report, context);
-    cgx_rules_free(rules);
-    return rules != NULL;
-}
-
 /* Whether the library takes what is set; it would say what REPORT gets. */
 static bool check_settings(cgx_settings_report *report, void *context)
 {
     struct cgx_settings settings;
 
     cgx_settings_parse(environ, report, context, &settings);
-    return settings.valid && check_rules(&settings, report, context);
+    if (settings.valid)
+        cgx_rules_free(cgx_rules_read(&settings, NULL, report, context));
+    return settings.valid;
 }
 
 static void print_problem(void *problems, int level, const char *message)

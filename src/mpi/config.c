@@ -61,21 +61,6 @@ static void warn_rule(unsigned line, const char *message)
         cgx_log(CGX_LOG_WARN, "CGX_RULES, line %u: %s", line, message);
 }
 
-static void read_rules(void)
-{
-    struct cgx_rules_error error;
-    char path[CGX_PRINTABLE_BYTES];
-
-    rules = cgx_rules_read(settings.rules_path, &settings.rules, warn_rule, &error);
-    if (rules)
-        return;
-    settings.valid = false;
-    if (reports_here(CGX_LOG_ERROR))
-        cgx_log(CGX_LOG_ERROR, "CGX_RULES=\"%s\" refused: line %u, column %u: %s; %s",
-                cgx_printable(settings.rules_path, path), error.line, error.column, error.message,
-                cgx_settings_consequence(&settings, "every call is exact"));
-}
-
 /* Whether the program is set-uid or has other extra rights. Its environment is then another user's,
  * and must not name files to read or write. */
 static bool is_secure(void)
@@ -126,8 +111,8 @@ static void read_settings(void)
                 cgx_mpi()->abi_name);
         warn_of_one_rank();
     }
-    if (settings.valid && settings.rules_path[0] != '\0')
-        read_rules();
+    if (settings.valid)
+        rules = cgx_rules_read(&settings, warn_rule, report_setting, NULL);
     if (!settings.valid)
         cgx_config_end_strict();
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "util/hash.h"
+#include "util/log.h"
 #include "util/output.h"
 #include "util/parse.h"
 
@@ -289,20 +290,32 @@ void cgx_rules_free(struct cgx_rules *rules)
     free(rules);
 }
 
-struct cgx_rules *cgx_rules_read(const char *path, uint32_t *hash, cgx_rules_warn *warn,
-                                 struct cgx_rules_error *error)
+struct cgx_rules *cgx_rules_read(struct cgx_settings *settings, cgx_rules_warn *warn,
+                                 cgx_settings_report *report, void *context)
 {
+    const char *path = settings->rules_path;
+    struct cgx_rules_error error = {0, 0, "the file cannot be read"};
     struct cgx_rules *rules = NULL;
+    char shown[CGX_PRINTABLE_BYTES], message[512];
     size_t length;
-    char *text = cgx_file_read(path, &length);
+    char *text;
 
-    *error = (struct cgx_rules_error){0, 0, "the file cannot be read"};
+    if (*path == '\0')
+        return NULL;
+    text = cgx_file_read(path, &length);
     if (text) {
-        *hash = cgx_hash(CGX_HASH_START, text, length);
-        rules = cgx_rules_parse(text, length, warn, error);
+        settings->rules = cgx_hash(CGX_HASH_START, text, length);
+        rules = cgx_rules_parse(text, length, warn, &error);
     }
     free(text);
-    return rules;
+    if (rules)
+        return rules;
+    settings->valid = false;
+    snprintf(message, sizeof message, "CGX_RULES=\"%s\" refused: line %u, column %u: %s; %s",
+             cgx_printable(path, shown), error.line, error.column, error.message,
+             cgx_settings_consequence(settings, "every call is exact"));
+    report(context, CGX_LOG_ERROR, message);
+    return NULL;
 }
 
 /* ---- matching ---- */

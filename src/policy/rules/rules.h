@@ -9,6 +9,7 @@
 
 #include "codec/format.h"
 #include "policy/rules/override.h"
+#include "util/settings.h"
 
 struct cgx_rules;
 
@@ -20,9 +21,11 @@ struct cgx_rules *cgx_rules_parse(const char *text, size_t length, cgx_rules_war
                                   struct cgx_rules_error *error);
 void cgx_rules_free(struct cgx_rules *rules);
 
-/* Parses the file at PATH. *HASH is set to the hash of its content, if it can be read. */
-struct cgx_rules *cgx_rules_read(const char *path, uint32_t *hash, cgx_rules_warn *warn,
-                                 struct cgx_rules_error *error);
+/* Parses the file that SETTINGS name, and sets their hash of it to that of what it read. NULL:
+ * there is none; or it is refused, then REPORT gets the reason, and SETTINGS are no longer valid.
+ */
+struct cgx_rules *cgx_rules_read(struct cgx_settings *settings, cgx_rules_warn *warn,
+                                 cgx_settings_report *report, void *context);
 
 /* Whether a rule has a communicator's name; ranks must then agree on it. */
 bool cgx_rules_name_communicators(const struct cgx_rules *rules);
