@@ -129,16 +129,13 @@ bool cgx_names_explain(const char *entry, cgx_names_known *known, char *message,
 {
     size_t length = strcspn(entry, "=");
     char name[NAME_BYTES + 1], shown[CGX_PRINTABLE_BYTES];
-    const struct cgx_setting *setting;
     const char *meant;
 
     if (strncmp(entry, PREFIX, sizeof PREFIX - 1) != 0 || entry[length] != '=')
         return false;
-    for (size_t i = 0; (setting = known(i)) != NULL; i++)
-        if (equals_name(entry, length, setting->name) ||
-            (cgx_names_alias(setting->name) &&
-             equals_name(entry, length, cgx_names_alias(setting->name))))
-            return false;
+    meant = nearest_name(entry, length, known);
+    if (meant && equals_name(entry, length, meant))
+        return false;
     for (size_t i = 0; i < sizeof retired / sizeof retired[0]; i++) {
         if (equals_name(entry, length, retired[i].name)) {
             snprintf(message, size, "%s is retired: %s", retired[i].name, retired[i].reason);
@@ -147,7 +144,6 @@ bool cgx_names_explain(const char *entry, cgx_names_known *known, char *message,
     }
     snprintf(name, sizeof name, "%.*s", (int)cgx_smaller(length, NAME_BYTES), entry);
     cgx_printable(name, shown);
-    meant = nearest_name(entry, length, known);
     if (meant)
         snprintf(message, size, "%s is not a variable of this library; is %s meant?", shown, meant);
     else

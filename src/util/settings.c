@@ -76,41 +76,36 @@ const struct cgx_setting *cgx_settings_row(size_t index)
     return index < NROWS ? &rows[index].about : NULL;
 }
 
-/* The value of NAME in ENVIRONMENT, or NULL; the first of several, as in getenv. */
+/* The value of NAME in ENVIRONMENT, the first of several, as in getenv; NULL: unset or empty. */
 static const char *find_variable(char *const environment[], const char *name)
 {
     size_t length = strlen(name);
 
     for (size_t i = 0; environment[i]; i++)
         if (strncmp(environment[i], name, length) == 0 && environment[i][length] == '=')
-            return environment[i] + length + 1;
+            return environment[i][length + 1] != '\0' ? environment[i] + length + 1 : NULL;
     return NULL;
 }
 
-/* The name under which ENVIRONMENT sets the variable NAME: that, or its alias. */
-static const char *name_in_use(const char *name, char *const environment[])
+/* What ENVIRONMENT has for a row. */
+struct given {
+    const char *name;  /* the variable, or its alias */
+    const char *text;  /* NULL: unset or empty */
+    const char *taken; /* that, or the successor of a retired value */
+};
+
+static struct given find_given(const struct cgx_key *row, char *const environment[])
 {
-    const char *text = find_variable(environment, name);
-    const char *alias = cgx_names_alias(name);
+    const char *name = row->about.name, *alias = cgx_names_alias(name);
+    struct given given = {.name = name, .text = find_variable(environment, name)};
 
-    return (text && *text) || !alias || !find_variable(environment, alias) ? name : alias;
-}
-
-/* The text that ENVIRONMENT has for ROW; NULL if unset or empty. */
-static const char *find_as_set(const struct cgx_key *row, char *const environment[])
-{
-    const char *text = find_variable(environment, name_in_use(row->about.name, environment));
-
-    return text && *text != '\0' ? text : NULL;
-}
-
-/* The same text, or the successor of a retired value. */
-static const char *find_text(const struct cgx_key *row, char *const environment[])
-{
-    const char *text = find_as_set(row, environment);
-    const char *successor = text ? cgx_names_value(row->about.name, text).successor : NULL;
-
-    return successor ? successor : text;
+    if (!given.text && alias)
+        given = (struct given){.name = alias, .text = find_variable(environment, alias)};
+    if (given.text)
+        given.taken = cgx_names_value(name, given.text).successor;
+    if (!given.taken)
+        given.taken = given.text;
+    return given;
 }
 
 /* Sets the fields of ROW from TEXT, or to its default if TEXT is NULL or refused. False if it is
@@ -132,14 +127,14 @@ const char *cgx_settings_consequence(const struct cgx_settings *settings, const 
     return settings->enable == CGX_ENABLE_STRICT ? "the job ends (CGX_ENABLE=strict)" : otherwise;
 }
 
-static void report_refused(const struct cgx_setting *about, const char *name, const char *text,
+static void report_refused(const struct cgx_setting *about, const struct given *given,
                            const char *then, cgx_settings_report *report, void *context)
 {
     char copy[CGX_PRINTABLE_BYTES], message[512];
-    const char *instead = cgx_names_value(about->name, text).instead;
+    const char *instead = cgx_names_value(about->name, given->text).instead;
 
-    snprintf(message, sizeof message, "%s=\"%s\" refused: allowed: %s; %s%s%s", name,
-             cgx_printable(text, copy), about->values, then,
+    snprintf(message, sizeof message, "%s=\"%s\" refused: allowed: %s; %s%s%s", given->name,
+             cgx_printable(given->text, copy), about->values, then,
              instead ? "; this value is retired: set " : "", instead ? instead : "");
     report(context, CGX_LOG_ERROR, message);
 }
@@ -148,8 +143,9 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
                         struct cgx_settings *settings)
 {
     static char *const empty[] = {NULL};
-    const char *texts[NROWS], *then;
-    bool taken[NROWS];
+    struct given given[NROWS];
+    bool good[NROWS];
+    const char *then;
     char message[512];
 
     if (!environment) /* clearenv sets environ to NULL */
@@ -157,19 +153,18 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
     memset(settings, 0, sizeof *settings);
     settings->valid = true;
     for (size_t i = 0; i < NROWS; i++) {
-        texts[i] = find_text(&rows[i], environment);
-        taken[i] = read_row(&rows[i], texts[i], settings);
-        settings->valid = settings->valid && taken[i];
+        given[i] = find_given(&rows[i], environment);
+        good[i] = read_row(&rows[i], given[i].taken, settings);
+        settings->valid = settings->valid && good[i];
     }
     settings->minimal_size = settings->minimal & ~CGX_MINIMAL_AUTO;
     then = cgx_settings_consequence(settings, "every call is exact");
     for (size_t i = 0; i < NROWS; i++) {
-        const char *name = name_in_use(rows[i].about.name, environment);
-
-        if (!taken[i]) {
-            report_refused(&rows[i].about, name, texts[i], then, report, context);
-        } else if (texts[i] != find_as_set(&rows[i], environment)) {
-            snprintf(message, sizeof message, "%s: retired value, %s is used", name, texts[i]);
+        if (!good[i]) {
+            report_refused(&rows[i].about, &given[i], then, report, context);
+        } else if (given[i].taken != given[i].text) {
+            snprintf(message, sizeof message, "%s: retired value, %s is used", given[i].name,
+                     given[i].taken);
             report(context, CGX_LOG_WARN, message);
         }
     }
@@ -210,6 +205,6 @@ bool cgx_settings_text(size_t index, char *const environment[], const char **tex
 {
     struct cgx_settings tried;
 
-    *text = find_text(&rows[index], environment);
+    *text = find_given(&rows[index], environment).taken;
     return !*text || cgx_key_read(&rows[index], *text, &tried);
 }
