@@ -96,7 +96,7 @@ static void name_differences(const struct record *record)
 
 static int reduce_record(cgx_mpi_comm comm, struct record *record, cgx_mpi_op op)
 {
-    return cgx_mpi_reduce(comm, record, 2 * RECORD_WORDS, cgx_mpi()->UINT32_T, op);
+    return cgx_mpi_reduce(comm, record, 2 * RECORD_WORDS, op);
 }
 
 /* ---- whether all ranks have this library ---- */

@@ -60,7 +60,7 @@ static int fail_different(struct cgx_comm *state, const uint32_t *head)
 
 static int reduce_words(const struct cgx_comm *state, uint32_t *words, size_t count)
 {
-    return cgx_mpi_reduce(state->comm, words, (int)count, cgx_mpi()->UINT32_T, cgx_mpi()->MIN);
+    return cgx_mpi_reduce(state->comm, words, (int)count, cgx_mpi()->MIN);
 }
 
 /* Reduces RECORD and, if it shows that all ranks are at ONE ballot, those of the COUNT WORDS that

@@ -61,13 +61,6 @@ static void warn_rule(unsigned line, const char *message)
         cgx_log(CGX_LOG_WARN, "CGX_RULES, line %u: %s", line, message);
 }
 
-/* Whether the program is set-uid or has other extra rights. Its environment is then another user's,
- * and must not name files to read or write. */
-static bool is_secure(void)
-{
-    return getauxval(AT_SECURE) != 0;
-}
-
 /* Warns if a launcher has started several ranks, each of which is a job of its own, since the
  * launcher is that of another MPI. */
 static void warn_of_one_rank(void)
@@ -94,11 +87,14 @@ static void warn_of_one_rank(void)
 static void read_settings(void)
 {
     static const char *const buffers[] = {"device", "host", "all"};
+    /* Whether the program is set-uid or has other extra rights. Its environment is then another
+     * user's, and must not name files to read or write. */
+    const bool is_secure = getauxval(AT_SECURE) != 0;
 
     cgx_world_exists();
-    cgx_settings_parse(is_secure() ? NULL : environ, report_setting, NULL, &settings);
+    cgx_settings_parse(is_secure ? NULL : environ, report_setting, NULL, &settings);
     cgx_log_set_level((enum cgx_log_level)settings.log_level);
-    if (is_secure() && cgx_world_rank() <= 0)
+    if (is_secure && cgx_world_rank() <= 0)
         cgx_log(CGX_LOG_INFO,
                 "the program is set-uid or has other extra rights: settings in the environment "
                 "are ignored");

@@ -195,16 +195,16 @@ void cgx_stall_sum(uint64_t number, uint64_t count, cgx_mpi_comm comm)
     sum.comm = comm;
 }
 
-int cgx_mpi_reduce(cgx_mpi_comm comm, void *data, int count, cgx_mpi_datatype type, cgx_mpi_op op)
+int cgx_mpi_reduce(cgx_mpi_comm comm, void *words, int count, cgx_mpi_op op)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
     cgx_mpi_errhandler handler;
     int code = enter_blocking(comm, &handler);
 
-    if (code != CGX_MPI_SUCCESS)
-        return code;
-    return leave_blocking(comm, handler,
-                          mpi->Allreduce(mpi->IN_PLACE, data, count, type, op, comm));
+    if (code == CGX_MPI_SUCCESS)
+        code = leave_blocking(comm, handler,
+                              mpi->Allreduce(mpi->IN_PLACE, words, count, mpi->UINT32_T, op, comm));
+    return code;
 }
 
 int cgx_mpi_gather(cgx_mpi_comm comm, const void *from, void *all, int bytes)
@@ -213,10 +213,10 @@ int cgx_mpi_gather(cgx_mpi_comm comm, const void *from, void *all, int bytes)
     cgx_mpi_errhandler handler;
     int code = enter_blocking(comm, &handler);
 
-    if (code != CGX_MPI_SUCCESS)
-        return code;
-    return leave_blocking(comm, handler,
-                          mpi->Allgather(from, bytes, mpi->BYTE, all, bytes, mpi->BYTE, comm));
+    if (code == CGX_MPI_SUCCESS)
+        code = leave_blocking(comm, handler,
+                              mpi->Allgather(from, bytes, mpi->BYTE, all, bytes, mpi->BYTE, comm));
+    return code;
 }
 
 int cgx_mpi_split(cgx_mpi_comm comm, int rank, cgx_mpi_comm *made)
@@ -224,7 +224,7 @@ int cgx_mpi_split(cgx_mpi_comm comm, int rank, cgx_mpi_comm *made)
     cgx_mpi_errhandler handler;
     int code = enter_blocking(comm, &handler);
 
-    if (code != CGX_MPI_SUCCESS)
-        return code;
-    return leave_blocking(comm, handler, cgx_mpi()->Comm_split(comm, 0, rank, made));
+    if (code == CGX_MPI_SUCCESS)
+        code = leave_blocking(comm, handler, cgx_mpi()->Comm_split(comm, 0, rank, made));
+    return code;
 }

@@ -31,11 +31,11 @@ void cgx_stall_warn(const struct cgx_stall *stall, const char *ranks);
 
 /* ---- waits in MPI ---- */
 
-/* MPI_Allreduce of COUNT elements of DATA in place, MPI_Allgather of BYTES bytes, and
+/* MPI_Allreduce of COUNT WORDS of 32 bits in place, MPI_Allgather of BYTES bytes, and
  * MPI_Comm_split into one part. Return MPI's code, without a call of COMM's error handler. A thread
  * watches the clock meanwhile, since the caller cannot; the thread ends soon after, and never calls
  * MPI. No thread starts with CGX_ENABLE=0 or CGX_LOG=error, since nothing would be printed. */
-int cgx_mpi_reduce(cgx_mpi_comm comm, void *data, int count, cgx_mpi_datatype type, cgx_mpi_op op);
+int cgx_mpi_reduce(cgx_mpi_comm comm, void *words, int count, cgx_mpi_op op);
 int cgx_mpi_gather(cgx_mpi_comm comm, const void *from, void *all, int bytes);
 int cgx_mpi_split(cgx_mpi_comm comm, int rank, cgx_mpi_comm *made);
 
