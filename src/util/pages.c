@@ -9,14 +9,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "util/integers.h"
+
 static size_t page_bytes(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
-}
-
-static size_t whole_pages(size_t bytes)
-{
-    return (bytes + page_bytes() - 1) / page_bytes() * page_bytes();
 }
 
 void *cgx_pages_map(size_t bytes, int file)
@@ -27,7 +24,7 @@ void *cgx_pages_map(size_t bytes, int file)
 
     if (bytes > PTRDIFF_MAX)
         return NULL;
-    used = whole_pages(bytes);
+    used = cgx_round_up(bytes, page_bytes());
     mapped = used + page_bytes();
     memory = mmap(NULL, mapped, PROT_READ | PROT_WRITE, flags, file, 0);
     if (memory == MAP_FAILED)
@@ -56,7 +53,7 @@ void *cgx_pages_again(const void *memory, size_t bytes, bool writable)
 void cgx_pages_unmap(void *memory, size_t bytes)
 {
     if (memory)
-        munmap(memory, whole_pages(bytes) + page_bytes());
+        munmap(memory, cgx_round_up(bytes, page_bytes()) + page_bytes());
 }
 
 void *cgx_sparse_map(size_t bytes)
