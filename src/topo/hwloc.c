@@ -44,14 +44,6 @@ static pthread_once_t open_once = PTHREAD_ONCE_INIT;
 
 /* ---- loading ---- */
 
-static bool resolve_function(void *library, const char *name, void *function)
-{
-    void *address = dlsym(library, name);
-
-    memcpy(function, &address, sizeof address);
-    return address != NULL;
-}
-
 static void open_hwloc(void)
 {
     void *library;
@@ -68,8 +60,9 @@ static void open_hwloc(void)
         return;
     }
     opened = true;
-#define RESOLVE(function) \
-    opened = resolve_function(library, "hwloc_" #function, &table.function) && opened;
+#define RESOLVE(function)                                                            \
+    table.function = (__typeof__(table.function))dlsym(library, "hwloc_" #function); \
+    opened = opened && table.function;
     HWLOC_FUNCTIONS(RESOLVE)
 #undef RESOLVE
     opened = opened && MAJOR(table.get_api_version()) == MAJOR(HWLOC_API_VERSION);
