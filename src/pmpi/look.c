@@ -143,6 +143,7 @@ static bool is_alike(const struct input *input, const struct cgx_sample *sum)
     return cgx_sketch_agrees(&own, rest.signs);
 }
 
+/* SUM: NULL if it shows nothing. */
 static void look_at_sum(const struct elements *sum, const struct input *input,
                         struct cgx_comm *state, struct cgx_callsite *site)
 {
@@ -151,7 +152,7 @@ static void look_at_sum(const struct elements *sum, const struct input *input,
     enum cgx_look look;
     struct cgx_sum_traits traits = {.placed = site->key.position != CGX_POSITION_NONE};
 
-    if (!read_sample(sum, CGX_LOOK_SUM_RUN, &sample)) {
+    if (!sum || !read_sample(sum, CGX_LOOK_SUM_RUN, &sample)) {
         cgx_window_look(window, NULL, &traits);
         return;
     }
@@ -170,7 +171,6 @@ int cgx_look_exact(struct cgx_record *record, struct cgx_comm *state, enum cgx_r
                    struct cgx_callsite *site, bool can)
 {
     const struct cgx_request *request = record->request;
-    const bool in_place = request->in_place;
     const struct elements sum = sum_of(request, site->dtype);
     const struct elements own = input_of(request, site->dtype);
     struct input input;
@@ -182,7 +182,7 @@ int cgx_look_exact(struct cgx_record *record, struct cgx_comm *state, enum cgx_r
     if (site->window.looks == 0)
         site->window.told = state->stream.recurrence->step > 0;
     cgx_float_enter(&caller);
-    if (can && in_place) /* the sum overwrites the input */
+    if (can) /* now, since the sum may overwrite it */
         see_input(&own, &input);
     cgx_float_leave(&caller);
     if (site->worth)
@@ -191,12 +191,7 @@ int cgx_look_exact(struct cgx_record *record, struct cgx_comm *state, enum cgx_r
     code = cgx_exact(record, reason);
     cgx_callsite_took(site, CGX_WAY_EXACT, begun);
     cgx_float_enter(&caller);
-    if (can && !in_place && code == CGX_MPI_SUCCESS)
-        see_input(&own, &input);
-    if (can && code == CGX_MPI_SUCCESS)
-        look_at_sum(&sum, &input, state, site);
-    else
-        cgx_window_look(&site->window, NULL, &(struct cgx_sum_traits){.placed = false});
+    look_at_sum(can && code == CGX_MPI_SUCCESS ? &sum : NULL, &input, state, site);
     cgx_float_leave(&caller);
     cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_LOOKED});
     if (site->window.looks == FIRST_SAID && !site->window.told)
