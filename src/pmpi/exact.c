@@ -90,18 +90,15 @@ static int half_sum(const struct cgx_request *request)
         /* An intercommunicator has no MPI_IN_PLACE, so the copy has as many buffers as the call. */
         input = in_place ? sum : calloc(count, sizeof *input);
     }
-    if (!sum || !input) {
-        error = cgx_exact_reduce(request);
-        goto free_copies;
+    if (sum && input) {
+        widen_elements(cgx_request_input(request), input, count);
+        wide.sendbuf = in_place ? request->sendbuf : input;
+        wide.recvbuf = sum;
+        wide.datatype = cgx_mpi()->FLOAT;
     }
-    widen_elements(cgx_request_input(request), input, count);
-    wide.sendbuf = in_place ? request->sendbuf : input;
-    wide.recvbuf = sum;
-    wide.datatype = cgx_mpi()->FLOAT;
     error = cgx_exact_reduce(&wide);
-    if (error == CGX_MPI_SUCCESS)
+    if (sum && input && error == CGX_MPI_SUCCESS)
         narrow_elements(sum, request->recvbuf, count);
-free_copies:
     if (input != sum)
         free(input);
     free(sum);
