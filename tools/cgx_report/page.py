@@ -204,7 +204,7 @@ def _bytes(stats):
 def _layers(stats):
     parts = ["<h2>Layers</h2>"]
     if not stats.layers:
-        return parts + [_p(words.no_layers(stats), "note")]
+        return parts + [_p(words.NO_LAYERS, "note")]
     parts += [
         _p(f"{one.name}, {units.counted(one.ranks, 'rank')}: {words.step(one)}", "note")
         for one in stats.communicators

@@ -21,15 +21,6 @@ EDGE = 8
 NARROW = 600
 
 
-def _left_out(drawing, layers, top):
-    if len(layers) > LAYERS:
-        drawing.text(
-            EDGE, top + TEXT, f"… and {len(layers) - LAYERS} layers of fewer bytes", "muted"
-        )
-        top += TEXT + 10
-    return top
-
-
 def _size_axis(drawing, scale, top, bottom, name):
     ticks = [(tick, units.size(tick).replace(".0 ", " ")) for tick in scale.ticks(70)]
     axis_below(drawing, scale, ticks, top, bottom, name)
@@ -95,7 +86,9 @@ def bytes_sent(stats, width):
         _row(drawing, top, label, figures if bits is None else f"{units.bits(bits)} bits, {figures}")
         drawing.rect(EDGE, top + TEXT + 6, scale(of.plain) - EDGE, BAR, "plain", tip)
         drawing.rect(EDGE, top + TEXT + 6, max(1.5, scale(of.sent) - EDGE), BAR, "compressed", tip)
-    _left_out(drawing, layers, bottom + 38)
+    if len(layers) > LAYERS:
+        left = f"… and {len(layers) - LAYERS} layers of fewer bytes"
+        drawing.text(EDGE, bottom + 38 + TEXT, left, "muted")
     return drawing
 
 

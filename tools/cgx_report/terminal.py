@@ -173,7 +173,7 @@ def _put_layers(out, stats):
     out.title("Layers, in bits of an element")
     shown = largest(stats.layers, LAYERS)
     if not shown:
-        out.line(words.no_layers(stats), 2)
+        out.line(words.NO_LAYERS, 2)
     for communicator in stats.communicators:
         own = [layer for layer in shown if layer.communicator is communicator]
         if own:

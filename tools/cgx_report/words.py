@@ -188,17 +188,14 @@ def has_several(layers):
     return len({id(one.communicator) for one in layers}) > 1
 
 
-def no_layers(stats):
-    """Why nothing is said of layers."""
-    return "Nothing was compressed, so there are no layers."
-
-
 def share(stats, of):
     """Of the bytes that were sent."""
     return units.percent(of.bytes.sent, sum(one.bytes.sent for one in stats.layers))
 
 
-# What the error and the bits of a layer are.
+# Why nothing is said of layers, ...
+NO_LAYERS = "Nothing was compressed, so there are no layers."
+# ... and what the error and the bits of a layer are.
 ERROR = (
     "The error is that of a quantisation, by its step: squared, over the squares of what was "
     "quantised, which is divided by its history. Bits follow the data: loud layers take more, quiet "
