@@ -37,46 +37,6 @@ static void narrow_float16(const float *values, size_t count, void *elements)
         out[i] = cgx_to_float16(values[i]);
 }
 
-static uint32_t least_lane(__m256i x)
-{
-    __m128i least = _mm_min_epu32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
-
-    least = _mm_min_epu32(least, _mm_shuffle_epi32(least, 0x4E));
-    least = _mm_min_epu32(least, _mm_shuffle_epi32(least, 0xB1));
-    return (uint32_t)_mm_cvtsi128_si32(least);
-}
-
-static struct cgx_extremes scan_bucket(const cgx_float32 *values, size_t count)
-{
-    struct cgx_extremes extremes = CGX_EXTREMES_NONE;
-    __m256i least = _mm256_set1_epi32((int)extremes.least), least2 = least;
-    __m256i greatest = _mm256_set1_epi32((int)extremes.greatest), greatest2 = greatest;
-    __m256i signed_greatest = _mm256_set1_epi32(extremes.signed_greatest);
-    __m256i signed_greatest2 = signed_greatest;
-
-    /* Two accumulators of each kind hide the latency of the instructions. */
-    for (size_t i = 0; i < count; i += 16) {
-        __m256i x = _mm256_loadu_si256((const void *)(values + i));
-        __m256i y = _mm256_loadu_si256((const void *)(values + i + 8));
-
-        least = _mm256_min_epu32(least, x);
-        least2 = _mm256_min_epu32(least2, y);
-        greatest = _mm256_max_epu32(greatest, x);
-        greatest2 = _mm256_max_epu32(greatest2, y);
-        signed_greatest = _mm256_max_epi32(signed_greatest, x);
-        signed_greatest2 = _mm256_max_epi32(signed_greatest2, y);
-    }
-    least = _mm256_min_epu32(least, least2);
-    greatest = _mm256_max_epu32(greatest, greatest2);
-    signed_greatest = _mm256_max_epi32(signed_greatest, signed_greatest2);
-    greatest = _mm256_xor_si256(greatest, _mm256_set1_epi32(-1));
-    signed_greatest = _mm256_xor_si256(signed_greatest, _mm256_set1_epi32(INT32_MAX));
-    extremes.least = least_lane(least);
-    extremes.greatest = ~least_lane(greatest);
-    extremes.signed_greatest = (int32_t)(least_lane(signed_greatest) ^ INT32_MAX);
-    return extremes;
-}
-
 /* Converts integers to bytes, limited to 0 and LAST. */
 static inline __m256i clamp_to_bytes(const __m256i k[4], __m256i last)
 {

@@ -114,26 +114,4 @@ extern const struct cgx_codec cgx_host_portable, cgx_host_avx2, cgx_host_avx2_sh
  * them. A NAME of NULL stands for the fastest. */
 const struct cgx_codec *cgx_codec_host_named(const char *name);
 
-/* ---- extremes, shared by all sets ---- */
-
-/* The extremes of the bits of floats taken as integers. Unlike a minimum of floats these lose no
- * NaN, and three instructions per vector give minimum, maximum and the test for poison. */
-struct cgx_extremes {
-    uint32_t least;
-    uint32_t greatest;
-    int32_t signed_greatest;
-};
-
-#define CGX_EXTREMES_NONE ((struct cgx_extremes){UINT32_MAX, 0, INT32_MIN})
-
-static inline struct cgx_extremes cgx_extremes_with(struct cgx_extremes extremes, uint32_t bits)
-{
-    int32_t value = (int32_t)bits;
-
-    extremes.least = bits < extremes.least ? bits : extremes.least;
-    extremes.greatest = bits > extremes.greatest ? bits : extremes.greatest;
-    extremes.signed_greatest = value > extremes.signed_greatest ? value : extremes.signed_greatest;
-    return extremes;
-}
-
 #endif

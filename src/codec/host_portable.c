@@ -21,16 +21,6 @@ static void narrow_float16(const float *values, size_t count, void *elements)
         out[i] = cgx_to_float16(values[i]);
 }
 
-static struct cgx_extremes scan_bucket(const cgx_float32 *values, size_t count)
-{
-    const cgx_uint32 *bits = (const cgx_uint32 *)values;
-    struct cgx_extremes extremes = CGX_EXTREMES_NONE;
-
-    for (size_t i = 0; i < count; i++)
-        extremes = cgx_extremes_with(extremes, bits[i]);
-    return extremes;
-}
-
 static void quantise_codes(const cgx_float32 *values, size_t count, struct cgx_grid grid,
                            unsigned bits, uint8_t *codes)
 {
