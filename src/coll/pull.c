@@ -85,17 +85,10 @@ void cgx_slice_publish(struct cgx_slice *slice)
 {
     struct cgx_backend *backend = slice->coll->backend;
     const struct cgx_program *program = cgx_slice_program(slice);
-    /* The device has made the own part, which is the last one, itself. */
-    const struct cgx_block lacking = {program->shard, cgx_slice_own(slice).first};
+    const struct cgx_block shard = {program->shard, program->parts};
 
-    if (slice->pull == CGX_PULL_NONE || slice->vote != CGX_ABLE || slice->lost ||
-        cgx_cut_pieces(&slice->cut, (struct cgx_block){program->shard, program->parts}) == 0)
-        return;
-    slice->lent = slice->pull == CGX_PULL_DEVICE;
-    if (cgx_block_is_empty(lacking))
-        return;
-    cgx_slice_store_parts(slice, lacking);
-    /* Local peers that copy from the host need not wait. */
-    if (slice->pull == CGX_PULL_DEVICE && backend->ops->wait(backend, slice->slot) != CGX_OK)
+    slice->lent = slice->pull == CGX_PULL_DEVICE && slice->vote == CGX_ABLE && !slice->lost &&
+                  cgx_cut_pieces(&slice->cut, shard) > 0;
+    if (slice->lent && backend->ops->wait(backend, slice->slot) != CGX_OK)
         slice->lost = true;
 }

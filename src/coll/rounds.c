@@ -71,8 +71,7 @@ static void end_round(struct cgx_slice *slice)
 
     if (is_early && slice->number == 0 && slice->round == cgx_slice_program(slice)->start)
         compare_sketches(slice);
-    if (is_early)
-        cgx_slice_store(slice);
+    cgx_slice_store(slice);
     if (slice->ntransfers > 0)
         cgx_trace_span(kinds[is_early][cgx_slice_is_local(slice, slice->round)], slice->round_begun,
                        slice->number, slice->slot);

@@ -128,11 +128,9 @@ void cgx_slice_sum(struct cgx_slice *slice, unsigned round);
 /* Waits until the sum of this round is in the staging memory and may be sent. */
 void cgx_slice_settle(struct cgx_slice *slice);
 
-/* Gives what has arrived in this round to the next sums. */
+/* Gives the backend what the host has received in this round; of pieces of variable size, only the
+ * bytes in use. */
 void cgx_slice_store(struct cgx_slice *slice);
-
-/* Gives the backend the parts of BLOCK, which may be empty, as the host has them. */
-void cgx_slice_store_parts(const struct cgx_slice *slice, struct cgx_block block);
 
 /* Decodes all parts into the output. An error concerns this rank only. */
 enum cgx_status cgx_slice_decode(struct cgx_slice *slice);
@@ -144,8 +142,8 @@ void cgx_slice_give_up(struct cgx_slice *slice);
 
 struct cgx_taker cgx_slice_taker(struct cgx_slice *slice);
 
-/* Before local peers read this rank's shard: copies to the device the parts of the shard that it
- * lacks. If that fails and peers copy from the device, neither this rank nor they have a result. */
+/* Before local peers read this rank's shard on its device: waits until the parts that the host has
+ * received are there. If that fails, neither this rank nor they have a result. */
 void cgx_slice_publish(struct cgx_slice *slice);
 
 /* ---- the memory that a call works in (scratch.c) ----

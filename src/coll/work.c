@@ -141,73 +141,41 @@ void cgx_slice_settle(struct cgx_slice *slice)
         memset(slice->staging + slice->cut.part[place].at, 0, CGX_MESSAGE_HEADER_BYTES);
 }
 
-/* ---- what the host has, for backends; of pieces that vary only the bytes in use ---- */
-
-static void store_used(const struct cgx_slice *slice, struct cgx_block block, size_t at)
-{
-    struct cgx_backend *backend = slice->coll->backend;
-    const struct cgx_extent extent = cgx_slice_extent(slice, block);
-    const unsigned char *payload = slice->staging + at + CGX_MESSAGE_HEADER_BYTES;
-    struct cgx_runs runs = {0};
-    struct cgx_shown shown;
-
-    while (cgx_runs_next(&extent, payload, &runs, &shown))
-        backend->ops->store(backend, slice->slot, payload + shown.offset, shown.bytes);
-}
-
 void cgx_slice_store(struct cgx_slice *slice)
 {
     struct cgx_backend *backend = slice->coll->backend;
-    const struct cgx_program *program = cgx_slice_program(slice);
-    const struct cgx_block input = cgx_program_input(program, slice->round);
-    const struct cgx_cut *cut = &slice->cut;
-    size_t at, each, copies;
 
-    if (slice->vote != CGX_ABLE || cgx_cut_pieces(cut, input) == 0 ||
+    if (slice->vote != CGX_ABLE ||
         (cgx_slice_is_local(slice, slice->round) && slice->pull != CGX_PULL_NONE))
         return;
-    at = cut->input[slice->round];
-    each = cgx_cut_bytes(cut, input);
-    copies = program->level[slice->round].size - 1;
-    if (!cgx_slice_has_variable_size(slice, input))
-        backend->ops->store(backend, slice->slot, slice->staging + at, copies * each);
-    else
-        for (unsigned i = 0; i < copies; i++)
-            store_used(slice, input, at + i * each);
-}
+    for (size_t i = 0; i < slice->ntransfers; i++) {
+        const struct cgx_transfer *transfer = &slice->coll->scratch->transfers[i];
+        const struct cgx_extent extent = cgx_slice_extent(slice, transfer->block);
+        const unsigned char *payload = transfer->data + CGX_MESSAGE_HEADER_BYTES;
+        struct cgx_runs runs = {0};
+        struct cgx_shown run;
 
-void cgx_slice_store_parts(const struct cgx_slice *slice, struct cgx_block block)
-{
-    struct cgx_backend *backend = slice->coll->backend;
-    const struct cgx_cut *cut = &slice->cut;
-
-    if (cgx_block_is_empty(block))
-        return;
-    if (!slice->coll->schedule->plan.has_variable_size)
-        backend->ops->store(backend, slice->slot, slice->staging + cut->part[block.first].at,
-                            cgx_cut_bytes(cut, block));
-    else
-        for (uint32_t place = block.first; place < block.end; place++)
-            if (cut->part[place].bytes > 0)
-                store_used(slice, (struct cgx_block){place, place + 1}, cut->part[place].at);
+        while (transfer->direction == CGX_TRANSFER_RECEIVE &&
+               cgx_runs_next(&extent, payload, &runs, &run))
+            backend->ops->store(backend, slice->slot, payload + run.offset, run.bytes);
+    }
 }
 
 enum cgx_status cgx_slice_decode(struct cgx_slice *slice)
 {
     const struct cgx_coll *coll = slice->coll;
     const struct cgx_cut *cut = &slice->cut;
-    const struct cgx_block own = cgx_slice_own(slice);
+    const struct cgx_work work = {.operation = CGX_DECODE,
+                                  .coding = &coll->coding,
+                                  .pieces = cut->piece,
+                                  .npieces = cut->part[cgx_slice_program(slice)->parts].piece,
+                                  .in = slice->staging,
+                                  .out = coll->output,
+                                  .history = coll->history,
+                                  .meanwhile = coll->state.meanwhile};
     int64_t begun = cgx_trace_now();
-    enum cgx_status status;
+    enum cgx_status status = coll->backend->ops->run(coll->backend, slice->slot, &work);
 
-    /* The backend has made the own part, which is the last, and still has it. */
-    if (slice->pull == CGX_PULL_NONE)
-        cgx_slice_store_parts(slice, (struct cgx_block){0, own.first});
-    status = coll->backend->ops->run(
-        coll->backend, slice->slot,
-        &(struct cgx_work){CGX_DECODE, &coll->coding, cut->piece, cut->part[own.end].piece,
-                           .in = slice->staging, .out = coll->output, .history = coll->history,
-                           .meanwhile = coll->state.meanwhile});
     cgx_trace_span(CGX_TRACE_DECODE, begun, slice->number, slice->slot);
     return status;
 }

@@ -103,7 +103,6 @@ static void add_segment(struct cgx_plan *plan, const struct cgx_segment *segment
     plan->sent += units * (quantiser->has_variable_size ? plan->unit / 8 * width : unit);
     plan->least = cgx_smaller(unit, plan->least);
     plan->widest = cgx_larger(unit, plan->widest);
-    plan->has_variable_size |= quantiser->has_variable_size;
     if (quantiser->has_variable_size && plan->uniform_width == 0)
         plan->uniform_width = width;
     plan->has_history |= quantiser->has_history;

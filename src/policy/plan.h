@@ -25,8 +25,7 @@ struct cgx_plan {
     size_t nsegments;
     size_t bytes; /* bytes of the encoding, counting every unit as whole */
     size_t sent;  /* bytes that are sent, approximately; pieces of variable size send fewer */
-    size_t least, widest;   /* bytes of the smallest and of the largest unit */
-    bool has_variable_size; /* some pieces have a variable size (encoding.h) */
+    size_t least, widest; /* bytes of the smallest and of the largest unit */
     /* The width whose error decides the step size of uniform quantisation, in all segments: that of
      * the first uniform segment; 0 if there is none. */
     unsigned uniform_width;

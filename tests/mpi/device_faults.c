@@ -134,7 +134,7 @@ WRAPPED(enum cgx_status, cgx_slice_decode, struct cgx_slice *slice)
 
 WRAPPED(enum cgx_status, cgx_slice_post, struct cgx_slice *slice)
 {
-    if (slice->pull != CGX_PULL_NONE && slice->number + 1 == slices && !cgx_slice_is_early(slice))
+    if (slice->number + 1 == slices && !cgx_slice_is_early(slice))
         fault.decoding = fault.decoding || is_ahead();
     fault.pulling = fault.decoding && slice->pull == CGX_PULL_DEVICE;
     return __real_cgx_slice_post(slice);
