@@ -110,15 +110,12 @@ static int post_fragment(struct cgx_exchange *exchange, struct cgx_transfer *tra
                           by->tag, by->comm, request);
 }
 
-/* Reads the size of TRANSFER from its first fragment, which has arrived, and posts further
- * fragments up to the window. */
-static int post_rest(struct cgx_exchange *exchange, struct cgx_transfer *transfer)
+/* Posts up to MOST further fragments of TRANSFER, in new slots. */
+static int post_fragments(struct cgx_exchange *exchange, struct cgx_transfer *transfer, size_t most)
 {
     int code = CGX_MPI_SUCCESS;
-    size_t bytes = cgx_message_bytes(transfer->data, transfer->filled, transfer->bytes);
 
-    transfer->bytes = bytes;
-    for (size_t i = 1; code == CGX_MPI_SUCCESS && i < exchange->window && transfer->posted < bytes;
+    for (size_t i = 0; code == CGX_MPI_SUCCESS && i < most && transfer->posted < transfer->bytes;
          i++)
         code = post_fragment(exchange, transfer, exchange->nfragments++);
     return code;
@@ -126,23 +123,16 @@ static int post_rest(struct cgx_exchange *exchange, struct cgx_transfer *transfe
 
 static int post_first(struct cgx_exchange *exchange, int direction)
 {
-    for (size_t t = 0; t < exchange->ntransfers; t++) {
+    int code = CGX_MPI_SUCCESS;
+
+    for (size_t t = 0; code == CGX_MPI_SUCCESS && t < exchange->ntransfers; t++) {
         struct cgx_transfer *transfer = &exchange->transfers[t];
-        size_t window = exchange->window;
+        bool waits = transfer->has_variable_size && direction == CGX_TRANSFER_RECEIVE;
 
-        if ((int)transfer->direction != direction || transfer->pending)
-            continue;
-        if (transfer->has_variable_size && direction == CGX_TRANSFER_RECEIVE)
-            window = 1;
-        for (size_t i = 0; i < window && transfer->posted < transfer->bytes; i++) {
-            int code = post_fragment(exchange, transfer, exchange->nfragments);
-
-            if (code != CGX_MPI_SUCCESS)
-                return code;
-            exchange->nfragments++;
-        }
+        if ((int)transfer->direction == direction && !transfer->pending)
+            code = post_fragments(exchange, transfer, waits ? 1 : exchange->window);
     }
-    return CGX_MPI_SUCCESS;
+    return code;
 }
 
 /* Records that the fragment in SLOT is complete and posts the transfer's next one there. If there
@@ -159,8 +149,10 @@ static int advance_transfer(struct cgx_exchange *exchange, size_t slot, const vo
             return code;
         transfer->filled += (size_t)count;
         if (transfer->has_variable_size && !transfer->started) {
+            /* The first fragment says how long the message is. */
             transfer->started = true;
-            code = post_rest(exchange, transfer);
+            transfer->bytes = cgx_message_bytes(transfer->data, transfer->filled, transfer->bytes);
+            code = post_fragments(exchange, transfer, exchange->window - 1);
             if (code != CGX_MPI_SUCCESS)
                 return code;
         }
