@@ -62,14 +62,13 @@ struct cgx_coll {
         unsigned slice;              /* number of the current slice */
         unsigned started;            /* slices started so far */
         struct cgx_slice *undecoded; /* the last finished slice, if it is still to be decoded */
-        /* Polled by the host codec while messages are under way. */
-        const struct cgx_meanwhile *meanwhile;
-        bool failed;              /* MPI failed during meanwhile */
-        bool lent;                /* local peers may be decoding this rank's sums in place */
-        bool leaves;              /* this rank only waits until they have finished */
-        enum cgx_outcome outcome; /* the outcome after that wait */
-        bool lost;                /* this rank has no result, and not all ranks know it */
-        bool held;                /* the call is held, and not all ranks may know it */
+        struct cgx_meanwhile meanwhile; /* polled by the host codec */
+        bool failed;                    /* MPI failed during meanwhile */
+        bool lent;                      /* local peers may be decoding this rank's sums in place */
+        bool leaves;                    /* this rank only waits until they have finished */
+        enum cgx_outcome outcome;       /* the outcome after that wait */
+        bool lost;                      /* this rank has no result, and not all ranks know it */
+        bool held;                      /* the call is held, and not all ranks may know it */
     } state;
 };
 

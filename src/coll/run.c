@@ -90,12 +90,13 @@ static bool puts_off(const struct cgx_coll *coll)
     return coll->vote == CGX_ABLE && coll->backend == cgx_backend_host();
 }
 
+/* Progresses the messages of the current slice, if they are on their way. */
 static void progress_messages(void *state)
 {
     struct cgx_coll *coll = state;
     bool complete;
 
-    if (!coll->state.failed)
+    if (!coll->state.failed && slice_of(coll, coll->state.slice)->formed)
         coll->state.failed = cgx_exchange_poll(coll->scratch->exchange, &complete) != CGX_OK;
 }
 
@@ -103,13 +104,11 @@ static void progress_messages(void *state)
  * the slice after the current one, in the same slot. Returns false if no work is left. */
 static bool do_put_off_work(struct cgx_coll *coll)
 {
-    const struct cgx_meanwhile meanwhile = {progress_messages, coll};
     struct cgx_slice *undecoded = coll->state.undecoded;
 
     if (!undecoded && (coll->state.started >= coll->schedule->slices ||
                        coll->state.started > coll->state.slice + 1))
         return false;
-    coll->state.meanwhile = slice_of(coll, coll->state.slice)->formed ? &meanwhile : NULL;
     coll->state.undecoded = NULL;
     if (!undecoded) {
         start_next_slice(coll);
@@ -117,7 +116,6 @@ static bool do_put_off_work(struct cgx_coll *coll)
         coll->state.lost |= cgx_slice_decode(undecoded) != CGX_OK;
         trace_slice(undecoded);
     }
-    coll->state.meanwhile = NULL;
     return true;
 }
 
@@ -190,11 +188,9 @@ static void make_current(struct cgx_coll *coll, unsigned number)
 {
     struct cgx_slice *slice = slice_of(coll, number);
 
-    /* The messages of the last slice report losses, which must be known before they are sent. */
-    if (number > 0 && (!puts_off(coll) || number + 1 == coll->schedule->slices))
-        do_all_put_off_work(coll);
     coll->state.slice = number;
-    if (!puts_off(coll))
+    /* The messages of the last slice report losses, which must be known before they are sent. */
+    if (!puts_off(coll) || number + 1 == coll->schedule->slices)
         do_all_put_off_work(coll);
     /* The messages of this slice say to all ranks what only some know. */
     if (coll->state.lost || coll->state.held)
@@ -263,6 +259,7 @@ void cgx_coll_begin(struct cgx_coll *coll)
     coll->sent = 0;
     coll->quantised = (struct cgx_quantised){0};
     memset(&coll->state, 0, sizeof coll->state);
+    coll->state.meanwhile = (struct cgx_meanwhile){progress_messages, coll};
     coll->state.hash = coll->schedule->hash;
     /* Ranks with histories of different sums refuse each other's payloads. */
     if (coll->has_history)

@@ -113,7 +113,7 @@ void cgx_slice_sum(struct cgx_slice *slice, unsigned round)
                                     (is_input ? 0 : extent.begin - CGX_MESSAGE_HEADER_BYTES),
                              .shows = cgx_slice_has_variable_size(slice, block),
                              .history = coll->history,
-                             .meanwhile = coll->state.meanwhile};
+                             .meanwhile = &coll->state.meanwhile};
     if (coll->backend->ops->run(coll->backend, slice->slot, &work) != CGX_OK ||
         (!sum_stays(slice, round) && fetch_sum(slice, &extent) != CGX_OK))
         cgx_slice_give_up(slice);
@@ -172,7 +172,7 @@ enum cgx_status cgx_slice_decode(struct cgx_slice *slice)
                                   .in = slice->staging,
                                   .out = coll->output,
                                   .history = coll->history,
-                                  .meanwhile = coll->state.meanwhile};
+                                  .meanwhile = &coll->state.meanwhile};
     int64_t begun = cgx_trace_now();
     enum cgx_status status = coll->backend->ops->run(coll->backend, slice->slot, &work);
 
