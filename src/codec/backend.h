@@ -30,6 +30,14 @@ enum cgx_pull {
     CGX_PULL_DEVICE, /* the device copies them from peers' devices */
 };
 
+/* The segment that a local peer's staging memory lies in, mapped here for reading. */
+struct cgx_peer_segment {
+    const unsigned char *memory; /* whole pages that begin with the cookie; NULL: not mapped */
+    size_t bytes;
+    size_t front; /* offset of the staging memory */
+    uint64_t cookie;
+};
+
 /* COUNT runs of BYTES each, STRIDE bytes apart from AT on, both multiples of 4. */
 struct cgx_strided {
     const void *at;

@@ -113,11 +113,8 @@ struct cgx_shared_handle cgx_shared_handle(const struct cgx_shared *segment)
 /* ---- local peers ---- */
 
 struct peer {
-    const struct front *front; /* front of the peer's segment; NULL: not attached */
-    size_t bytes;
-    size_t staging; /* offset of its staging memory when this rank attached */
-    uint64_t cookie;
-    uint64_t sent, received; /* numbers of messages */
+    struct cgx_peer_segment segment; /* as the peer said when this rank attached */
+    uint64_t sent, received;         /* numbers of messages */
 };
 
 struct cgx_shm {
@@ -144,9 +141,9 @@ struct cgx_shm *cgx_shm_create(const struct cgx_nodes *nodes, unsigned rank)
 
 static void detach_peer(struct peer *peer)
 {
-    if (peer->front)
-        munmap((void *)peer->front, peer->bytes);
-    peer->front = NULL;
+    if (peer->segment.memory)
+        munmap((void *)peer->segment.memory, peer->segment.bytes);
+    peer->segment.memory = NULL;
 }
 
 void cgx_shm_free(struct cgx_shm *shm)
@@ -185,6 +182,8 @@ static int open_handle(const struct cgx_shared_handle *handle)
 static enum cgx_status attach_peer(struct peer *peer, const struct cgx_shared_handle *handle,
                                    unsigned npeers)
 {
+    struct cgx_peer_segment *segment = &peer->segment;
+    const struct front *front;
     void *memory;
     int file;
 
@@ -198,12 +197,10 @@ static enum cgx_status attach_peer(struct peer *peer, const struct cgx_shared_ha
     close(file);
     if (memory == MAP_FAILED)
         return CGX_ERR_INVALID;
-    peer->front = memory;
-    peer->bytes = handle->bytes;
-    peer->cookie = handle->cookie;
-    peer->staging = peer->front->staging;
-    return peer->front->cookie == handle->cookie && peer->staging >= front_bytes(npeers) &&
-                   peer->staging <= peer->bytes && peer->staging % PAGE == 0
+    front = memory;
+    *segment = (struct cgx_peer_segment){memory, handle->bytes, front->staging, handle->cookie};
+    return front->cookie == handle->cookie && segment->front >= front_bytes(npeers) &&
+                   segment->front <= segment->bytes && segment->front % PAGE == 0
                ? CGX_OK
                : CGX_ERR_INVALID;
 }
@@ -219,7 +216,7 @@ enum cgx_status cgx_shm_attach(struct cgx_shm *shm, const struct cgx_shared *seg
             (const void *)((const unsigned char *)handles + ranks[i] * stride);
         struct peer *peer = &shm->local_peers[i];
 
-        if (i == shm->self || (peer->front && peer->cookie == handle->cookie))
+        if (i == shm->self || (peer->segment.memory && peer->segment.cookie == handle->cookie))
             continue;
         if (handle->bytes == 0 || attach_peer(peer, handle, shm->npeers) != CGX_OK)
             return CGX_ERR_INVALID;
@@ -227,19 +224,18 @@ enum cgx_status cgx_shm_attach(struct cgx_shm *shm, const struct cgx_shared *seg
     return shm->front ? CGX_OK : CGX_ERR_INVALID;
 }
 
-struct cgx_shm_segment cgx_shm_segment(const struct cgx_shm *shm, unsigned peer)
+struct cgx_peer_segment cgx_shm_segment(const struct cgx_shm *shm, unsigned peer)
 {
-    const struct peer *found = &shm->local_peers[peer];
-
-    if (!found->front)
-        return (struct cgx_shm_segment){0};
-    return (struct cgx_shm_segment){.memory = (const unsigned char *)found->front,
-                                    .bytes = found->bytes,
-                                    .front = found->staging,
-                                    .cookie = found->cookie};
+    return shm->local_peers[peer].segment;
 }
 
 /* ---- messages ---- */
+
+/* What PEER has written for this rank. */
+static const struct box *box_of(const struct cgx_shm *shm, const struct peer *peer)
+{
+    return &((const struct front *)(const void *)peer->segment.memory)->boxes[shm->self];
+}
 
 bool cgx_shm_reaches(const struct cgx_shm *shm, unsigned rank)
 {
@@ -262,25 +258,25 @@ bool cgx_shm_was_taken(const struct cgx_shm *shm, unsigned rank)
 {
     const struct peer *peer = &shm->local_peers[shm->nodes->local[rank]];
 
-    return atomic_load_explicit(&peer->front->boxes[shm->self].taken, memory_order_acquire) ==
-           peer->sent;
+    return atomic_load_explicit(&box_of(shm, peer)->taken, memory_order_acquire) == peer->sent;
 }
 
 bool cgx_shm_peek(const struct cgx_shm *shm, unsigned rank, struct cgx_shm_message *message)
 {
     const struct peer *peer = &shm->local_peers[shm->nodes->local[rank]];
-    const struct box *box = &peer->front->boxes[shm->self];
+    const struct cgx_peer_segment *segment = &peer->segment;
+    const struct box *box = box_of(shm, peer);
     uint64_t offset, bytes;
 
     if (atomic_load_explicit(&box->ready, memory_order_acquire) != peer->received + 1)
         return false;
     offset = atomic_load_explicit(&box->offset, memory_order_relaxed);
     bytes = atomic_load_explicit(&box->bytes, memory_order_relaxed);
-    if (offset < peer->staging || offset > peer->bytes || bytes > peer->bytes - offset)
-        offset = peer->staging, bytes = 0;
-    *message = (struct cgx_shm_message){.data = (const unsigned char *)peer->front + offset,
+    if (offset < segment->front || offset > segment->bytes || bytes > segment->bytes - offset)
+        offset = segment->front, bytes = 0;
+    *message = (struct cgx_shm_message){.data = segment->memory + offset,
                                         .bytes = (size_t)bytes,
-                                        .offset = (size_t)(offset - peer->staging)};
+                                        .offset = (size_t)(offset - segment->front)};
     return true;
 }
 
@@ -303,6 +299,5 @@ bool cgx_shm_was_released(const struct cgx_shm *shm, unsigned rank)
 {
     const struct peer *peer = &shm->local_peers[shm->nodes->local[rank]];
 
-    return atomic_load_explicit(&peer->front->boxes[shm->self].released, memory_order_acquire) ==
-           peer->sent;
+    return atomic_load_explicit(&box_of(shm, peer)->released, memory_order_acquire) == peer->sent;
 }

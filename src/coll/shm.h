@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "codec/backend.h"
 #include "topo/nodes.h"
 #include "util/status.h"
 
@@ -58,14 +59,8 @@ void cgx_shm_free(struct cgx_shm *shm);
 enum cgx_status cgx_shm_attach(struct cgx_shm *shm, const struct cgx_shared *segment,
                                const struct cgx_shared_handle *handles, size_t stride);
 
-/* The segment of PEER, mapped for reading until cgx_shm_attach or cgx_shm_free. */
-struct cgx_shm_segment {
-    const unsigned char *memory; /* NULL: not attached; whole pages that begin with the cookie */
-    size_t bytes;
-    size_t front;
-    uint64_t cookie;
-};
-struct cgx_shm_segment cgx_shm_segment(const struct cgx_shm *shm, unsigned peer);
+/* The segment of PEER, mapped until cgx_shm_attach or cgx_shm_free. */
+struct cgx_peer_segment cgx_shm_segment(const struct cgx_shm *shm, unsigned peer);
 
 /* ---- messages: one at a time between a sender and a receiver ---- */
 

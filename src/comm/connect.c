@@ -206,14 +206,9 @@ static enum cgx_status connect_device(const struct cgx_comm *state, struct cgx_b
     if (!local_peers)
         return CGX_ERR_NOMEM;
     for (unsigned i = 0; i < count; i++) {
-        const struct cgx_shm_segment segment = cgx_shm_segment(state->work->shm, i);
-
         if (theirs)
             local_peers[i].mirror = theirs[nodes->members[first[0] + i]].mirror;
-        local_peers[i].segment = (struct cgx_cuda_segment){.memory = segment.memory,
-                                                           .bytes = segment.bytes,
-                                                           .front = segment.front,
-                                                           .cookie = segment.cookie};
+        local_peers[i].segment = cgx_shm_segment(state->work->shm, i);
     }
     status = cgx_cuda_connect(device, pull, local_peers, count, nodes->local[state->rank]);
     free(local_peers);

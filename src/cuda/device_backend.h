@@ -43,17 +43,9 @@ enum cgx_status cgx_cuda_export(struct cgx_backend *backend, struct cgx_cuda_han
 /* The cookie of the mirror offered by one of ALL, or 0. */
 uint64_t cgx_cuda_exported_cookie(const struct cgx_cuda_work *all);
 
-/* The staging memory of a local peer, mapped here for reading. */
-struct cgx_cuda_segment {
-    const void *memory; /* whole pages, with the cookie at the start; NULL: not mapped */
-    size_t bytes;
-    size_t front; /* offset of the staging memory */
-    uint64_t cookie;
-};
-
 struct cgx_cuda_peer {
     struct cgx_cuda_handle mirror;   /* used for CGX_PULL_DEVICE */
-    struct cgx_cuda_segment segment; /* used for CGX_PULL_HOST; may be unmapped after connecting */
+    struct cgx_peer_segment segment; /* used for CGX_PULL_HOST; may be unmapped after connecting */
 };
 
 /* Connects BACKEND to NPEERS local peers except SELF, to pull by PULL, which is not NONE; this is

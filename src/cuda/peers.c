@@ -188,7 +188,7 @@ static bool registers_read_only(void)
 
 /* The device gets its own mapping, so that the processor's mapping stays read-only. */
 static bool register_segment(const struct cgx_cuda_work *work,
-                             const struct cgx_cuda_segment *segment, struct peer *peer)
+                             const struct cgx_peer_segment *segment, struct peer *peer)
 {
     bool read_only = registers_read_only();
     unsigned flags = CU_MEMHOSTREGISTER_PORTABLE | (read_only ? CU_MEMHOSTREGISTER_READ_ONLY : 0);

@@ -87,7 +87,7 @@ static void test_offers(void)
 /* Whether a message of these words is one of no bytes, or lies in the segment. */
 static bool is_inside(const struct cgx_shm *shm, uint64_t offset, uint64_t bytes)
 {
-    struct cgx_shm_segment segment = cgx_shm_segment(shm, 1);
+    struct cgx_peer_segment segment = cgx_shm_segment(shm, 1);
     struct cgx_shm_message message;
     size_t begin;
 
@@ -110,7 +110,7 @@ static void test_words(void)
                               1u << 31, UINT32_MAX, UINT64_MAX - 1, UINT64_MAX, UINT64_MAX - front};
     const size_t count = sizeof edges / sizeof *edges;
     struct cgx_shm *shm = cgx_shm_create(nodes, 0);
-    struct cgx_shm_segment segment;
+    struct cgx_peer_segment segment;
     bool inside = attaches(shm);
 
     for (size_t i = 0; i < count * count; i++)
