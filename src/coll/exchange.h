@@ -106,7 +106,4 @@ void cgx_exchange_post_shared(const struct cgx_transports *transports,
 size_t cgx_exchange_poll_shared(const struct cgx_transports *transports,
                                 struct cgx_transfer *transfers, size_t ntransfers, size_t *left);
 
-/* Local peers may reuse the memory of all messages that were taken. */
-void cgx_exchange_release(const struct cgx_transports *transports);
-
 #endif

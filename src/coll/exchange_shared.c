@@ -10,12 +10,6 @@ bool cgx_exchange_shares(const struct cgx_transports *transports, int peer)
     return transports->shm && cgx_shm_reaches(transports->shm, (unsigned)peer);
 }
 
-void cgx_exchange_release(const struct cgx_transports *transports)
-{
-    if (transports->shm)
-        cgx_shm_release(transports->shm);
-}
-
 void cgx_exchange_post_shared(const struct cgx_transports *transports,
                               struct cgx_transfer *transfers, size_t ntransfers)
 {

@@ -207,7 +207,8 @@ static enum cgx_outcome finish_call(struct cgx_coll *coll, enum cgx_outcome outc
     ended = cgx_trace_now();
     if (!end_backend(coll))
         coll->state.lost = true;
-    cgx_exchange_release(&coll->transports);
+    if (coll->transports.shm)
+        cgx_shm_release(coll->transports.shm);
     if (ended != 0)
         cgx_trace_record((struct cgx_trace_event){.begin = ended, .kind = CGX_TRACE_DRAIN});
     if (outcome == CGX_OUTCOME_DONE && coll->state.lost)
