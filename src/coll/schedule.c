@@ -280,7 +280,6 @@ void cgx_cut_slice(const struct cgx_schedule *schedule, unsigned number, bool le
         move_parts(cut, own, most - end);
     else
         at = end;
-    cut->end = at;
     for (unsigned round = 0; round < program->levels; round++) {
         const struct cgx_block input = cgx_program_input(program, round);
 
@@ -288,4 +287,5 @@ void cgx_cut_slice(const struct cgx_schedule *schedule, unsigned number, bool le
         if (!cgx_block_is_empty(input))
             at += (program->level[round].size - 1) * cgx_cut_bytes(cut, input);
     }
+    cut->input[program->levels] = at;
 }

@@ -78,8 +78,9 @@ struct cgx_cut {
     bool lends;              /* whether the cut was made to lend the own shard */
     struct cgx_part *part;   /* by place, with an entry more for the end of pieces */
     struct cgx_piece *piece; /* by place */
-    size_t end; /* where the parts end; if the own shard is lent, where the other parts end */
-    size_t input[CGX_LEVELS]; /* by round: staging offset of what arrives to be summed */
+    /* By round: staging offset of what arrives to be summed, behind all parts but those that are
+     * lent; then where all that ends. */
+    size_t input[CGX_LEVELS + 1];
 };
 
 /* Lays slice NUMBER of SCHEDULE out in CUT, unless CUT has that slice already. With LENDS local

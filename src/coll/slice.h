@@ -58,12 +58,6 @@ static inline bool cgx_slice_is_early(const struct cgx_slice *slice)
     return !cgx_program_gathers(cgx_slice_program(slice), slice->round);
 }
 
-/* This rank's own part; empty if it has none. */
-static inline struct cgx_block cgx_slice_own(const struct cgx_slice *slice)
-{
-    return cgx_program_sum(cgx_slice_program(slice), cgx_slice_program(slice)->levels);
-}
-
 /* Whether the messages of ROUND stay inside the node. */
 static inline bool cgx_slice_is_local(const struct cgx_slice *slice, unsigned round)
 {

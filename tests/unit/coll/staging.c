@@ -107,21 +107,6 @@ static struct cgx_plan make_plan(const struct cgx_settings *settings, size_t buf
 static struct cgx_part parts[RANKS + 1];
 static struct cgx_piece pieces[PIECES];
 
-/* Where incoming messages of CUT end, behind all else. */
-static size_t end_of(const struct cgx_schedule *schedule, const struct cgx_cut *cut)
-{
-    const struct cgx_program *program = &schedule->program;
-    size_t end = cut->end;
-
-    for (unsigned round = 0; round < program->levels; round++) {
-        const struct cgx_block input = cgx_program_input(program, round);
-
-        if (!cgx_block_is_empty(input))
-            end = cut->input[round] + (program->level[round].size - 1) * cgx_cut_bytes(cut, input);
-    }
-    return end;
-}
-
 /* Raises NEEDS to what all slices of RANK need; none is empty where *FULL remains. */
 static void add_needs(struct cgx_schedule schedule, unsigned rank, struct cgx_needs *needs,
                       bool *full)
@@ -138,7 +123,7 @@ static void add_needs(struct cgx_schedule schedule, unsigned rank, struct cgx_ne
         for (unsigned round = 0; round <= program->levels; round++)
             again = cgx_larger(again, cgx_cut_pieces(&cut, cgx_program_sum(program, round)));
         *full = *full && parts[program->parts].piece > 0;
-        needs->staging = cgx_larger(needs->staging, end_of(&schedule, &cut));
+        needs->staging = cgx_larger(needs->staging, cut.input[program->levels]);
         needs->pieces = cgx_larger(needs->pieces, parts[program->parts].piece + again);
         needs->parts = cgx_larger(needs->parts, program->parts + 1);
     }
@@ -161,7 +146,7 @@ static bool is_apart(struct cgx_schedule schedule, unsigned rank)
         if (cgx_block_is_empty(shard))
             continue;
         cgx_cut_slice(&schedule, number, true, &cut);
-        end = cgx_larger(end, end_of(&schedule, &cut));
+        end = cgx_larger(end, cut.input[program->levels]);
         first = cgx_smaller(first, parts[shard.first].at);
         fits = fits && parts[shard.first].at % CGX_PIECE_ALIGNMENT == 0 &&
                (cgx_block_is_empty(own) || own.end == shard.end) &&
