@@ -30,7 +30,6 @@ _AS_MEANT = {
     "hint_enable",
     "rule",
     "hint",
-    "bits",
     "looked_at",
     "stray",
     "one_rank",
