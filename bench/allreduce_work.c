@@ -135,7 +135,7 @@ static size_t compressed_bytes(const struct run *run, size_t count)
     return buckets(run, count) * (run->bucket * run->bits / 8 + 4);
 }
 
-struct method methods[] = {
+struct method methods[METHODS + 1] = {
     {"plain", plain, plain_bytes, EXACT_SUM, true},
     {"default", by_default, compressed_bytes, NO_SUM, false},
     {"compressed", compressed, compressed_bytes, COMPRESSED_SUM, true},

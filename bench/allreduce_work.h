@@ -39,7 +39,8 @@ struct method {
     bool wanted;
 };
 
-extern struct method methods[]; /* the last has no name */
+enum { METHODS = 4 };
+extern struct method methods[METHODS + 1]; /* the last has no name */
 
 /* An MPI_User_function: two opaque bytes, which are a float16. */
 void half_sum(void *in, void *inout, int *count, MPI_Datatype *datatype);

@@ -17,6 +17,7 @@ all|configure|1|-|60|15|compilers
 all|the build|1|-|240|60|kernels of one architecture: 43 s if nvcc cannot split them
 all|a program of 4 ranks is compiled|1|-|60|1|compilers
 all|4 ranks of MPI|1|-|60|1|no context
+facts|backends|1|kernels|150|5|a context
 facts|kernels_*|1|kernels|150|60|the host's codec, which does the same
 facts|pinned_pool|1|kernels|150|5|a context
 facts|SHM.*|2|-|90|4|a program of ranks

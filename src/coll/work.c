@@ -141,24 +141,37 @@ void cgx_slice_settle(struct cgx_slice *slice)
         memset(slice->staging + slice->cut.part[place].at, 0, CGX_MESSAGE_HEADER_BYTES);
 }
 
+/* Neighbouring payloads are one copy, with the header between them. */
 void cgx_slice_store(struct cgx_slice *slice)
 {
     struct cgx_backend *backend = slice->coll->backend;
+    const unsigned char *from = NULL;
+    size_t bytes = 0;
 
     if (slice->vote != CGX_ABLE ||
         (cgx_slice_is_local(slice, slice->round) && slice->pull != CGX_PULL_NONE))
         return;
-    for (size_t i = 0; i < slice->ntransfers; i++) {
-        const struct cgx_transfer *transfer = &slice->coll->scratch->transfers[i];
+    /* Messages come from peers in falling order: from the last one on, this is the memory's order
+     * but for one place. */
+    for (size_t i = slice->ntransfers; i > 0; i--) {
+        const struct cgx_transfer *transfer = &slice->coll->scratch->transfers[i - 1];
         const struct cgx_extent extent = cgx_slice_extent(slice, transfer->block);
         const unsigned char *payload = transfer->data + CGX_MESSAGE_HEADER_BYTES;
         struct cgx_runs runs = {0};
         struct cgx_shown run;
 
         while (transfer->direction == CGX_TRANSFER_RECEIVE &&
-               cgx_runs_next(&extent, payload, &runs, &run))
-            backend->ops->store(backend, slice->slot, payload + run.offset, run.bytes);
+               cgx_runs_next(&extent, payload, &runs, &run)) {
+            const unsigned char *data = payload + run.offset;
+
+            if (bytes == 0 || data != from + bytes + CGX_MESSAGE_HEADER_BYTES) {
+                backend->ops->store(backend, slice->slot, from, bytes);
+                from = data;
+            }
+            bytes = (size_t)(data - from) + run.bytes;
+        }
     }
+    backend->ops->store(backend, slice->slot, from, bytes);
 }
 
 enum cgx_status cgx_slice_decode(struct cgx_slice *slice)
