@@ -57,7 +57,8 @@ void cgx_recurrence_wait(struct cgx_recurrence *recurrence, int64_t nanoseconds)
 /* Whether pauses are needed: nothing else has revealed the step. */
 bool cgx_recurrence_needs_pauses(const struct cgx_recurrence *recurrence);
 
-/* Whether results are needed: pauses are, among the first CGX_RECURRENCE_RESULTS large sums. */
+/* Whether the results of exact sums are looked at: as long as pauses are, but for no more than the
+ * first CGX_RECURRENCE_RESULTS large sums. */
 #define CGX_RECURRENCE_RESULTS 512
 bool cgx_recurrence_samples(const struct cgx_recurrence *recurrence);
 
