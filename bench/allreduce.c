@@ -79,7 +79,7 @@ static double least(const struct method *method, size_t count)
 {
     const char *codec = getenv("CGX_CODEC");
 
-    if (strcmp(method->name, "compressed") == 0 && codec && strncmp(codec, "uniform", 7) == 0)
+    if (!method->bytes || (method->sum == COMPRESSED_SUM && (!codec || strcmp(codec, "maxmin"))))
         return 0;
     return 2.0 * (run.hosts - 1) / run.hosts * (double)method->bytes(&run, count);
 }
@@ -144,10 +144,9 @@ static void measure(size_t bytes)
 
     work_create(&work, &run, bytes);
     for (int round = -run.warm; round < run.repeat; round++) {
-        /* In turn each method comes first, as it finds in the caches what the one before has left.
-         */
+        /* Each method comes first in turn: it finds in the caches what the one before has left. */
         for (int i = 0; i < METHODS; i++) {
-            const struct method *method = &methods[(i + round + run.warm) % METHODS];
+            const struct method *method = &methods[(i + round + METHODS * run.warm) % METHODS];
 
             if (!method->wanted)
                 continue;

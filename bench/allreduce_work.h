@@ -34,8 +34,9 @@ struct work {
 struct method {
     const char *name;
     void (*call)(const struct work *);
-    size_t (*bytes)(const struct run *, size_t count); /* of COUNT elements, sent once */
-    enum { NO_SUM, EXACT_SUM, COMPRESSED_SUM } sum;    /* in OUT */
+    /* Of COUNT elements, sent once; NULL: not known. */
+    size_t (*bytes)(const struct run *, size_t count);
+    enum { NO_SUM, EXACT_SUM, COMPRESSED_SUM } sum; /* in OUT */
     bool wanted;
 };
 
