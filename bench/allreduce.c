@@ -79,7 +79,8 @@ static double least(const struct method *method, size_t count)
 {
     const char *codec = getenv("CGX_CODEC");
 
-    if (!method->bytes || (method->sum == COMPRESSED_SUM && (!codec || strcmp(codec, "maxmin"))))
+    if (!method->bytes ||
+        (method->sum == COMPRESSED_SUM && (!codec || strcmp(codec, "maxmin") != 0)))
         return 0;
     return 2.0 * (run.hosts - 1) / run.hosts * (double)method->bytes(&run, count);
 }
