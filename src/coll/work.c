@@ -151,8 +151,8 @@ void cgx_slice_store(struct cgx_slice *slice)
     if (slice->vote != CGX_ABLE ||
         (cgx_slice_is_local(slice, slice->round) && slice->pull != CGX_PULL_NONE))
         return;
-    /* Messages come from peers in falling order: from the last one on, this is the memory's order
-     * but for one place. */
+    /* Messages come in falling order of their peers. So from the last one on they follow each other
+     * in memory, but for one place. */
     for (size_t i = slice->ntransfers; i > 0; i--) {
         const struct cgx_transfer *transfer = &slice->coll->scratch->transfers[i - 1];
         const struct cgx_extent extent = cgx_slice_extent(slice, transfer->block);

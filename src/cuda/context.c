@@ -42,7 +42,9 @@ static void forget_queued(void)
 /* A green context may have no default stream, on which nothing is queued then. */
 enum cgx_status cgx_green_order(CUstream stream)
 {
-    if (!queued.event || queued.status != CGX_OK)
+    if (!queued.event)
+        return queued.status;
+    if (queued.status != CGX_OK)
         return queued.status == CGX_ERR_DEVICE ? CGX_OK : queued.status;
     return CGX_CUDA_CALL(cuStreamWaitEvent, stream, queued.event, 0);
 }
