@@ -3,11 +3,11 @@
 
 /* Sums with CGX_CODEC=uniform. "uniform HOPS [STEPS [device]]": steps of two calls, of a large
  * buffer and of one that is a hundred times smaller in magnitude and has zeros. At the end both
- * have the same quantisation step, and together the error of the width that
- * is set; in sums that are quantised HOPS times, HOPS times as much. "uniform history [judged]":
- * CGX_HISTORY with host buffers, in steps of one call. Some elements are large, always the same
- * ones. After some steps their neighbours have an error of their own size; judged: in steps of two
- * calls, whose data is judged. */
+ * have the same quantisation step, and together the error of the width that is set; in sums that
+ * are quantised HOPS times, HOPS times as much. On a device sums are to the bit those of the same
+ * calls with host buffers. "uniform history [judged]": CGX_HISTORY with host buffers, in steps of
+ * one call. Some elements are large, always the same ones. After some steps their neighbours have
+ * an error of their own size; judged: in steps of two calls, whose data is judged. */
 
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 
@@ -26,6 +26,9 @@
 static double *expected;
 static float *values, *output; /* of this rank, or of another; and the sums */
 static void *device[2];        /* both, on a device; NULL: sums are of host memory */
+static MPI_Comm comms[2];      /* of device buffers, and of the same calls with host buffers, ... */
+static float *twin;            /* ... whose sums are these, ... */
+static bool is_twin = true;    /* ... and have been equal so far */
 
 /* COUNT elements, with no memory behind them. */
 static float *at_end_of_memory(void)
@@ -67,8 +70,10 @@ static void allreduce(size_t count)
         return;
     }
     device_upload(device[0], values, count * sizeof *values);
-    MPI_Allreduce(device[0], device[1], (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(device[0], device[1], (int)count, MPI_FLOAT, MPI_SUM, comms[0]);
     device_download(output, device[1], count * sizeof *output);
+    MPI_Allreduce(values, twin, (int)count, MPI_FLOAT, MPI_SUM, comms[1]);
+    is_twin = is_twin && memcmp(output, twin, count * sizeof *output) == 0;
 }
 
 struct totals {
@@ -354,8 +359,12 @@ int main(int argc, char **argv)
     output = check_memory(COUNT * sizeof *values);
     if (argc > 3 && !place_begin("device buffers", false))
         return check_end();
-    for (int i = 0; argc > 3 && i < 2; i++)
+    for (int i = 0; argc > 3 && i < 2; i++) {
         device[i] = device_alloc(COUNT * sizeof *values);
+        comms[i] = comms_new();
+        comms_hint(comms[i], "cgx_step", "2");
+    }
+    twin = check_memory(COUNT * sizeof *twin);
     for (unsigned step = 0; step < steps; step++) {
         struct totals now = loud, quiet = {.same = true, .zeros = true};
 
@@ -389,8 +398,12 @@ int main(int argc, char **argv)
     test_still();
     test_special(steps);
     test_after_outlier(steps + 1, hops * wanted);
-    for (int i = 0; device[0] && i < 2; i++)
+    check(is_twin, "sums of device and host buffers are equal");
+    for (int i = 0; device[0] && i < 2; i++) {
         device_free(device[i]);
+        MPI_Comm_free(&comms[i]);
+    }
+    free(twin);
     free(expected);
     free(output);
     return check_end();

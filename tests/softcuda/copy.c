@@ -67,6 +67,16 @@ static bool expose(const void *address, size_t bytes, bool accessible)
     return there;
 }
 
+/* Whether copies find nothing at ADDRESS, as behind some IOMMUs. */
+static bool is_lost(const void *address)
+{
+    const char *staged = getenv("SOFTCUDA_STAGED");
+    struct softcuda_allocation *allocation = NULL;
+
+    softcuda_memory_find(address, 1, &allocation);
+    return staged && staged[0] == '2' && allocation && softcuda_share_is_imported(allocation);
+}
+
 static CUresult run_copy(struct softcuda_operation *operation, struct softcuda_context *context)
 {
     const struct copy *copy = (const struct copy *)operation;
@@ -74,7 +84,7 @@ static CUresult run_copy(struct softcuda_operation *operation, struct softcuda_c
     bool reached = expose(copy->to, copy->bytes, true) && expose(from, copy->bytes, true);
 
     (void)context;
-    if (reached)
+    if (reached && !is_lost(from))
         memmove(copy->to, from, copy->bytes);
     expose(copy->to, copy->bytes, false);
     expose(from, copy->bytes, false);

@@ -56,7 +56,7 @@
  *   SOFTCUDA_GREEN_MEMORY=1 memory that was allocated in a green context says that context
  * and with each launch:
  *   SOFTCUDA_STAGED=1       kernels do not find in the memory of other processes what copies, which
- *                           a driver stages, do
+ *                           a driver stages, do; 2: copies do not, and change nothing
  *   SOFTCUDA_LATE=MS        kernels are carried out so many milliseconds after something waits for
  *                           them
  *   SOFTCUDA_BLOCKS=ORDER   in which order blocks run: forward, reverse, or a number that seeds a
