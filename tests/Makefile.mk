@@ -30,7 +30,7 @@ unit_programs = \
 	tests/unit/mpi/mpi \
 	tests/unit/observe/observe \
 	tests/unit/policy/bursts tests/unit/policy/cost tests/unit/policy/hints tests/unit/policy/plan \
-	tests/unit/policy/look tests/unit/policy/worth tests/unit/policy/recurrence \
+	tests/unit/policy/look tests/unit/policy/sample tests/unit/policy/worth tests/unit/policy/recurrence \
 	tests/unit/policy/recurrence_positions tests/unit/policy/resemblance \
 	tests/unit/policy/rules tests/unit/policy/rules_mistakes tests/unit/policy/step_size \
 	tests/unit/tools/info \

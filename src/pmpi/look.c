@@ -158,7 +158,10 @@ static void look_at_sum(const struct elements *sum, const struct input *input,
     }
     if (!window->kept)
         window->kept = cgx_kept_create(CGX_LOOK_PLACES * sample.run);
-    traits.symmetric = is_symmetric(sum);
+    if (input->size > 0 && cgx_sample_is_whole(&input->sample))
+        traits.shows = CGX_LOOK_WHOLE;
+    else if (is_symmetric(sum))
+        traits.shows = CGX_LOOK_SYMMETRIC;
     traits.alike = is_alike(input, &sample);
     look = cgx_window_look(window, &sample, &traits);
     if (look != CGX_LOOK_ODD)
@@ -240,7 +243,8 @@ void cgx_look_prepare(const struct cgx_request *request, struct cgx_comm *state,
     coll->traits.unseen = unseen;
     if (site->key.position == CGX_POSITION_NONE || site->inputs.sizes.count == 0)
         coll->traits.range = &state->sizes[site->key.type];
-    coll->traits.symmetric = unseen && is_symmetric(&input);
+    if (unseen && is_symmetric(&input))
+        coll->traits.shows = CGX_LOOK_SYMMETRIC;
 }
 
 void cgx_look_ran(const struct cgx_coll *coll, struct cgx_comm *state, struct cgx_callsite *site)

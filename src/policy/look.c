@@ -39,6 +39,7 @@ const struct cgx_look_words cgx_looks[CGX_LOOKS] = {
                        "residuals of solvers"},
     [CGX_LOOK_SYMMETRIC] = {"symmetric", "it is a symmetric matrix",
                             "covariances and second-order factors"},
+    [CGX_LOOK_WHOLE] = {"whole", "it is of whole numbers on some rank", "counts and histograms"},
     [CGX_LOOK_ODD] = {"odd", "its size is 64 times above or below all of the 12 sums before",
                       "averages and metrics in a gradient's buffer"},
     [CGX_LOOK_EMPTY] = {"empty", "most of it is zero on some ranks",
@@ -272,8 +273,7 @@ void cgx_window_clear(struct cgx_window *window)
     *window = (struct cgx_window){.kept = NULL};
 }
 
-/* Whether a sum of SIZE is odd. After several odd ones the sums before them are forgotten, since
- * the site sums another kind of data. */
+/* Whether a sum of SIZE is odd. After several odd ones the site sums another kind of data. */
 static bool count_odd(struct cgx_window *window, double size)
 {
     struct cgx_range range = range_of(&window->kept->sizes);
@@ -286,14 +286,13 @@ static bool count_odd(struct cgx_window *window, double size)
 }
 
 static enum cgx_look judge_sum(struct cgx_window *window, const float *values, double size,
-                               bool symmetric)
+                               const struct cgx_sum_traits *traits)
 {
-    const bool blind = window->kept->sizes.count < BLIND;
     const struct limits limits = {STILL, is_steady(&window->kept->sizes, size) ? NEAR : 0};
     const struct change change = change_of(window->kept, values, size, &limits);
 
-    if (symmetric)
-        return CGX_LOOK_SYMMETRIC;
+    if (traits->shows)
+        return traits->shows;
     if (change.still >= STILL_SHARE)
         return CGX_LOOK_STILL;
     /* One look counts for all that can find this if nine sums are near each other. */
@@ -301,7 +300,7 @@ static enum cgx_look judge_sum(struct cgx_window *window, const float *values, d
         window->state += CGX_LOOK_WINDOW - STEADY_SIZES;
     if (change.nearest < limits.near)
         return CGX_LOOK_STEADY;
-    return blind ? CGX_LOOK_UNKNOWN : CGX_LOOK_GRADIENT;
+    return window->kept->sizes.count <= BLIND ? CGX_LOOK_UNKNOWN : CGX_LOOK_GRADIENT;
 }
 
 enum cgx_look cgx_window_look(struct cgx_window *window, const struct cgx_sample *sample,
@@ -318,7 +317,7 @@ enum cgx_look cgx_window_look(struct cgx_window *window, const struct cgx_sample
         if (count_odd(window, size))
             return CGX_LOOK_ODD;
     }
-    look = judge_sum(window, sample->values, size, traits->symmetric);
+    look = judge_sum(window, sample->values, size, traits);
     window->alike += traits->alike;
     window->gradient += look == CGX_LOOK_GRADIENT;
     if (cgx_look_is_state(look)) {
@@ -385,8 +384,10 @@ enum cgx_look cgx_inputs_look(struct cgx_inputs *inputs, const struct cgx_sample
     if (!is_usable_size(size))
         return CGX_LOOK_UNKNOWN;
     change = change_of(inputs->kept, input->values, size, &limits);
-    if (traits->unseen && traits->symmetric)
-        return CGX_LOOK_SYMMETRIC;
+    if (cgx_sample_is_whole(input))
+        return CGX_LOOK_WHOLE;
+    if (traits->shows)
+        return traits->shows;
     if (traits->unseen && is_empty(input))
         return CGX_LOOK_EMPTY;
     if (is_odd(range ? range : &own, size))

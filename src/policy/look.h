@@ -42,6 +42,9 @@ struct cgx_strided cgx_sample_runs(const void *at, size_t count, enum cgx_dtype 
 /* The mean square of the sample; 0, infinite or NaN if the sample is not worth keeping. */
 double cgx_sample_size(const struct cgx_sample *sample);
 
+/* Whether it is of whole numbers, as counts are, and not of signs alone. */
+bool cgx_sample_is_whole(const struct cgx_sample *sample);
+
 /* ---- sketches ---- */
 
 #define CGX_SKETCH_BYTES (CGX_LOOK_PLACES / 8)
@@ -76,6 +79,7 @@ enum cgx_look {
     CGX_LOOK_STILL,
     CGX_LOOK_WILD,
     CGX_LOOK_SYMMETRIC,
+    CGX_LOOK_WHOLE,
     CGX_LOOK_ODD,   /* never found in a window */
     CGX_LOOK_EMPTY, /* never found in a window */
     CGX_LOOKS
@@ -128,8 +132,8 @@ struct cgx_sum_traits {
     /* The sum has a position in the step. Without one a site may sum any tensors: then no sum is
      * odd, and sizes are not wild. */
     bool placed;
-    bool symmetric;
-    bool alike; /* this rank's input has the signs of what others bring */
+    enum cgx_look shows; /* CGX_LOOK_SYMMETRIC, CGX_LOOK_WHOLE, or CGX_LOOK_UNKNOWN */
+    bool alike;          /* this rank's input has the signs of what others bring */
 };
 
 /* Takes a look at a sum; SAMPLE: NULL if it cannot be read. Returns what it shows. */
@@ -174,8 +178,8 @@ struct cgx_range {
 struct cgx_input_traits {
     /* Sizes of all inputs of the type, if the call has no position; otherwise NULL. */
     const struct cgx_range *range;
-    bool unseen;    /* ranks have looked at no sums of this site, so the input must tell all */
-    bool symmetric; /* whether the input is symmetric, if UNSEEN */
+    bool unseen; /* ranks have looked at no sums of this site, so the input must tell all: ... */
+    enum cgx_look shows; /* ... CGX_LOOK_SYMMETRIC, or CGX_LOOK_UNKNOWN */
 };
 
 /* Looks at INPUT, of SIZE (cgx_sample_size), of a call that may be compressed. */

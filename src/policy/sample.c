@@ -3,10 +3,12 @@
 
 #include "policy/look.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "util/integers.h"
 
+#define WHOLE_MOST 16384.0f      /* bfloat16 has fractions below 128 alone */
 #define PLACES_LEAST 32          /* places that are not zero, of which signs are compared */
 #define ZEROS 0xAAAAAAAAAAAAAAAA /* signs of 64 zeros */
 
@@ -35,6 +37,20 @@ double cgx_sample_size(const struct cgx_sample *sample)
     size_t count = CGX_LOOK_PLACES * sample->run;
 
     return cgx_squares_sum(sample->values, NULL, count) / (double)count;
+}
+
+bool cgx_sample_is_whole(const struct cgx_sample *sample)
+{
+    bool counts = false;
+
+    for (size_t i = 0; i < CGX_LOOK_PLACES * sample->run; i++) {
+        const float value = sample->values[i];
+
+        if (!(fabsf(value) <= WHOLE_MOST) || value != (float)(int)value)
+            return false;
+        counts = counts || fabsf(value) > 1;
+    }
+    return counts;
 }
 
 /* ---- sketches ---- */

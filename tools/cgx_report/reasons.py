@@ -146,6 +146,7 @@ LOOKS = {
     "still": "three quarters hardly change: forces, moving averages, second-order factors",
     "wild": "the size changes by more than a factor of 512 in 11 sums: residuals of solvers",
     "symmetric": "a symmetric matrix: covariances, second-order factors",
+    "whole": "whole numbers: counts and histograms",
     "odd": "64 times above or below the 12 sums before: averages and metrics among gradients",
     "empty": "most of it is zero on some ranks: gathers and broadcasts done as sums",
 }

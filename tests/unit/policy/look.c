@@ -234,7 +234,9 @@ static enum cgx_look with_traits(unsigned symmetric, unsigned alike, unsigned al
         for (int r = 0; r < 2; r++)
             cgx_window_look(&windows[r], &sample,
                             &(struct cgx_sum_traits){.placed = true,
-                                                     .symmetric = r == 0 && i < symmetric,
+                                                     .shows = r == 0 && i < symmetric
+                                                                  ? CGX_LOOK_SYMMETRIC
+                                                                  : CGX_LOOK_UNKNOWN,
                                                      .alike = i < looks[r]});
     }
     found = joint(windows, 2);
@@ -326,54 +328,6 @@ static void test_inputs(void)
        "without a position those of all calls count");
 }
 
-/* ---- sketches, and where samples are ---- */
-
-static void test_sketches(void)
-{
-    struct cgx_sample sample = {.run = 2}, sum = {.run = 2};
-    struct cgx_sketch own, other;
-    uint64_t seed = 1;
-
-    for (size_t i = 0; i < VALUES; i++)
-        sample.values[i] = (float)data_gaussian(&seed);
-    own = cgx_sketch_of(&sample);
-    ok(cgx_sketch_agrees(&own, own.signs), "a sketch agrees with itself");
-    sum = sample;
-    for (size_t i = 0; i < 6; i++)
-        sum.values[2 * i] *= -1;
-    other = cgx_sketch_of(&sum);
-    ok(cgx_sketch_agrees(&own, other.signs), "and with one of other signs in 6 of 256 places");
-    sum.values[12] *= -1;
-    other = cgx_sketch_of(&sum);
-    ok(!cgx_sketch_agrees(&own, other.signs), "not in 7");
-    for (size_t i = 0; i < VALUES; i++)
-        sample.values[i] = i / 2 < 31 ? 1 : 0;
-    own = cgx_sketch_of(&sample);
-    ok(!cgx_sketch_agrees(&own, own.signs), "31 places that are not zero are too few");
-    sample.values[62] = 1;
-    own = cgx_sketch_of(&sample);
-    other = cgx_sketch_empty();
-    ok(cgx_sketch_agrees(&own, own.signs) && !cgx_sketch_agrees(&own, other.signs),
-       "32 are enough, but zeros agree with nothing");
-}
-
-static void test_places(void)
-{
-    const size_t counts[] = {1024, 1031, 1791, 4096, 4097, 65537, 1000003, (size_t)1 << 40};
-
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        struct cgx_sample sample = {.run = cgx_sample_run(counts[i], CGX_LOOK_SUM_RUN)};
-        const size_t run = sample.run, stride = cgx_sample_stride(counts[i]);
-
-        for (size_t k = 0; k < CGX_LOOK_PLACES * run; k++)
-            sample.values[k] = 2 * k < CGX_LOOK_PLACES * run ? 2 : 4;
-        ok(run >= 4 && run <= CGX_LOOK_SUM_RUN && run % 2 == 0 && stride % 2 == 0 &&
-               stride >= run && (CGX_LOOK_PLACES - 1) * stride + run <= counts[i] &&
-               cgx_sample_size(&sample) == 10,
-           "%zu elements: runs of %zu, %zu apart", counts[i], run, stride);
-    }
-}
-
 int main(void)
 {
     test_verdicts();
@@ -387,7 +341,5 @@ int main(void)
     test_odd();
     test_traits();
     test_inputs();
-    test_sketches();
-    test_places();
     return done_testing();
 }
