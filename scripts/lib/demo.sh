@@ -51,9 +51,11 @@ train_here() {
         -- "$@"
 }
 
-# member NAME: its numbers in the statistics, each on a line.
-member() {
-    tr -s '{},' '\n' <"$results/stats.json" 2>/dev/null | sed -n "s/^ *\"$1\": *\([0-9-]*\)$/\1/p"
+# total NAME: the first number of that name in the statistics, which is that of all communicators; 0 as long
+# as there are none.
+total() {
+    tr -s '{},' '\n' <"$results/stats.json" 2>/dev/null | sed -n "s/^ *\"$1\": *\([0-9]*\)$/\1/p" |
+        head -n 1 | grep . || echo 0
 }
 
 # "step 18 of 90: loss 0.1, 2.0 s, 1.5 s in sums" becomes a line of loss.csv, and now and then one to read.
@@ -63,9 +65,7 @@ follow_step() {
     echo "$run,$step,$7,${6%,},$9" >>"$results/loss.csv"
     [ $((step % show_every)) -eq 0 ] || [ "$step" -eq "$of" ] || return 0
     saved=
-    [ "$run" = plain ] || saved=$(member saved | awk '
-        { sum += $1 }
-        END { printf ", %.0f MiB saved", sum / 1048576 }')
+    [ "$run" = plain ] || saved=", $((($(total uncompressed) - $(total bytes_sent)) / 1048576)) MiB saved"
     printf '   %-10s  step %3d of %d, loss %.4f, %5.1f s, of which %5.1f s in sums%s\n' "$run" "$step" \
         "$of" "${6%,}" "$7" "$9" "$saved"
 }
@@ -113,7 +113,7 @@ times_of() {
 
 # What rank 0 sent in compressed calls, and at least in exact ones.
 sent_compressed() {
-    echo $(($(member bytes_sent) + $(uncompressed "$(member exact_bytes | head -n 1)")))
+    echo $(($(total bytes_sent) + $(uncompressed "$(total exact_bytes)")))
 }
 
 print_table() {
