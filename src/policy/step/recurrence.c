@@ -54,7 +54,18 @@ static void establish_steps(struct cgx_recurrence *recurrence, enum cgx_evidence
     recurrence->established = recurrence->calls;
 }
 
-/* Follows the step that all ranks have found, unless that or a longer one is followed. */
+/* Whether the step that is followed explains the latest RUN sums too: then longer pauses are those
+ * between epochs. */
+static bool repeats_step(const struct cgx_recurrence *recurrence, size_t run)
+{
+    const struct cgx_pattern *pattern = &recurrence->pattern;
+
+    return pattern->length > 0 && pattern->tellable &&
+           cgx_period_set(&recurrence->log, pattern->length, 0).run >= run;
+}
+
+/* Follows the step that all ranks have found, unless that, a longer one, or what it repeats is
+ * followed. */
 static bool follow_paced(struct cgx_recurrence *recurrence, unsigned warmup)
 {
     struct cgx_pattern *pattern = &recurrence->pattern;
@@ -66,6 +77,10 @@ static bool follow_paced(struct cgx_recurrence *recurrence, unsigned warmup)
     period = cgx_period_set(&recurrence->log, recurrence->paced, warmup);
     if (period.length == 0)
         return false;
+    if (repeats_step(recurrence, period.run)) {
+        recurrence->paced = pattern->length;
+        return false;
+    }
     if (!recurrence->evidence)
         establish_steps(recurrence, recurrence->pace);
     period.tellable = true;

@@ -190,6 +190,29 @@ static void test_recurrence(void)
     cgx_recurrence_free(made);
 }
 
+/* Between epochs of ten steps ranks pause for longer. In some a LARGE sum comes with each of them. */
+static size_t found_with_epochs(int length, uint64_t large)
+{
+    struct cgx_recurrence *made = cgx_recurrence_create(2, 1024);
+    size_t found;
+
+    for (int i = 0; i < 60; i++) {
+        if (large > 0 && i % 10 == 0)
+            sum_after(made, large, 10 * US);
+        for (int k = 0; k < length; k++)
+            sum_after(made, 2000 + (uint64_t)k, k > 0 ? 10 * US : i % 10 == 0 ? 800 * MS : 2 * MS);
+    }
+    found = made->pattern.length;
+    cgx_recurrence_free(made);
+    return found;
+}
+
+static void test_epochs(void)
+{
+    ok(found_with_epochs(1, 0) == 1 && found_with_epochs(3, 0) == 3, "epochs are no steps");
+    ok(found_with_epochs(1, 3000) == 11, "what has other sums too is one");
+}
+
 /* Steps of one model, fused by time. The last tensors, at times summed on their own, are small. */
 static void test_varying(void)
 {
@@ -237,6 +260,7 @@ int main(void)
     test_layers();
     test_totals();
     test_recurrence();
+    test_epochs();
     test_varying();
     test_agreed();
     return done_testing();
