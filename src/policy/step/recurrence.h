@@ -80,8 +80,8 @@ struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uin
 
 /* Begins to use BURST, which all ranks have found. If the sums have repeated with its length, the
  * step is followed, with positions, until a longer one is known that does not just repeat it; if
- * only its total repeats, sums recur without positions. Returns whether sums recur from now on; *LATEST then describes the
- * latest sum. */
+ * only its total repeats, sums recur without positions. Returns whether sums recur from now on;
+ * *LATEST then describes the latest sum. */
 bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, const struct cgx_burst *burst,
                                struct cgx_occurrence *latest);
 

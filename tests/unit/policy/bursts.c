@@ -190,7 +190,7 @@ static void test_recurrence(void)
     cgx_recurrence_free(made);
 }
 
-/* Between epochs of ten steps ranks pause for longer. In some a LARGE sum comes with each of them. */
+/* The step found, with longer pauses between epochs of ten, which may have one LARGE sum each. */
 static size_t found_with_epochs(int length, uint64_t large)
 {
     struct cgx_recurrence *made = cgx_recurrence_create(2, 1024);
