@@ -15,6 +15,10 @@
 /* Ranks compare their pauses first after so many large sums. */
 #define FIRST_COMPARED 4
 
+/* An epoch has at least so many steps. Looks tell so many kinds of sums in turn apart at one
+ * position. */
+#define EPOCH 12
+
 /* A search takes time in proportion to the log. In a log longer than SHORT_LOG it is made once per
  * 1/SEARCH_PART of the length, so that the cost of a call is constant. */
 #define SHORT_LOG 256
@@ -54,18 +58,18 @@ static void establish_steps(struct cgx_recurrence *recurrence, enum cgx_evidence
     recurrence->established = recurrence->calls;
 }
 
-/* Whether the step that is followed explains the latest RUN sums too: then longer pauses are those
- * between epochs. */
-static bool repeats_step(const struct cgx_recurrence *recurrence, size_t run)
+/* Whether PERIOD is an epoch: it just repeats the step that is followed. A few repeats may be sums
+ * of one count and of different kinds, as a gradient and its moments. */
+static bool is_epoch(const struct cgx_recurrence *recurrence, const struct cgx_period *period)
 {
     const struct cgx_pattern *pattern = &recurrence->pattern;
 
-    return pattern->length > 0 && pattern->tellable &&
-           cgx_period_set(&recurrence->log, pattern->length, 0).run >= run;
+    return pattern->length > 0 && pattern->tellable && period->length >= EPOCH * pattern->length &&
+           cgx_period_set(&recurrence->log, pattern->length, 0).run >= period->run;
 }
 
-/* Follows the step that all ranks have found, unless that, a longer one, or what it repeats is
- * followed. */
+/* Follows the step that all ranks have found, unless that or a longer one is followed, or it is an
+ * epoch. */
 static bool follow_paced(struct cgx_recurrence *recurrence, unsigned warmup)
 {
     struct cgx_pattern *pattern = &recurrence->pattern;
@@ -77,7 +81,7 @@ static bool follow_paced(struct cgx_recurrence *recurrence, unsigned warmup)
     period = cgx_period_set(&recurrence->log, recurrence->paced, warmup);
     if (period.length == 0)
         return false;
-    if (repeats_step(recurrence, period.run)) {
+    if (is_epoch(recurrence, &period)) {
         recurrence->paced = pattern->length;
         return false;
     }

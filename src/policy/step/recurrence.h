@@ -79,9 +79,9 @@ struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uin
                                           unsigned type);
 
 /* Begins to use BURST, which all ranks have found. If the sums have repeated with its length, the
- * step is followed, with positions, until a longer one is known that does not just repeat it; if
- * only its total repeats, sums recur without positions. Returns whether sums recur from now on;
- * *LATEST then describes the latest sum. */
+ * step is followed, with positions, until a longer one is known that is no epoch; if only its total
+ * repeats, sums recur without positions. Returns whether sums recur from now on; *LATEST then
+ * describes the latest sum. */
 bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, const struct cgx_burst *burst,
                                struct cgx_occurrence *latest);
 

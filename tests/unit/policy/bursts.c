@@ -190,17 +190,20 @@ static void test_recurrence(void)
     cgx_recurrence_free(made);
 }
 
-/* The step found, with longer pauses between epochs of ten, which may have one LARGE sum each. */
-static size_t found_with_epochs(int length, uint64_t large)
+/* The step found, with longer pauses between epochs of EPOCH, which may have one LARGE sum each. */
+static size_t found_with_epochs(int length, int epoch, uint64_t large)
 {
     struct cgx_recurrence *made = cgx_recurrence_create(2, 1024);
     size_t found;
 
-    for (int i = 0; i < 60; i++) {
-        if (large > 0 && i % 10 == 0)
+    for (int i = 0; i < 96; i++) {
+        if (large > 0 && i % epoch == 0)
             sum_after(made, large, 10 * US);
         for (int k = 0; k < length; k++)
-            sum_after(made, 2000 + (uint64_t)k, k > 0 ? 10 * US : i % 10 == 0 ? 800 * MS : 2 * MS);
+            sum_after(made, 2000 + (uint64_t)k,
+                      k > 0            ? 10 * US
+                      : i % epoch == 0 ? 800 * MS
+                                       : 2 * MS);
     }
     found = made->pattern.length;
     cgx_recurrence_free(made);
@@ -209,8 +212,9 @@ static size_t found_with_epochs(int length, uint64_t large)
 
 static void test_epochs(void)
 {
-    ok(found_with_epochs(1, 0) == 1 && found_with_epochs(3, 0) == 3, "epochs are no steps");
-    ok(found_with_epochs(1, 3000) == 11, "what has other sums too is one");
+    ok(found_with_epochs(1, 12, 0) == 1 && found_with_epochs(3, 20, 0) == 3, "epochs are no steps");
+    ok(found_with_epochs(1, 11, 0) == 11, "a few sums alike may be of several kinds");
+    ok(found_with_epochs(1, 12, 3000) == 13, "what has other sums too is a step");
 }
 
 /* Steps of one model, fused by time. The last tensors, at times summed on their own, are small. */
