@@ -84,7 +84,7 @@ struct cgx_backend_ops {
     enum cgx_status (*fetch)(struct cgx_backend *backend, unsigned slot, unsigned char *data,
                              size_t bytes);
 
-    /* Gives BYTES of the staging memory to the next reduce or decode. That operation
+    /* Gives BYTES of the staging memory, perhaps 0, to the next reduce or decode. That operation
      * returns the error if this fails. */
     void (*store)(struct cgx_backend *backend, unsigned slot, const unsigned char *data,
                   size_t bytes);

@@ -69,7 +69,8 @@ static void store(struct cgx_backend *backend, unsigned slot, const unsigned cha
                   size_t bytes)
 {
     (void)backend, (void)slot;
-    memcpy(mirrored(data), data, bytes);
+    if (bytes > 0)
+        memcpy(mirrored(data), data, bytes);
 }
 
 static void pull(struct cgx_backend *backend, unsigned slot, unsigned peer, size_t offset,
