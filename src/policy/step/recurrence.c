@@ -58,13 +58,14 @@ static void establish_steps(struct cgx_recurrence *recurrence, enum cgx_evidence
     recurrence->established = recurrence->calls;
 }
 
-/* Whether PERIOD is an epoch: it just repeats the step that is followed. A few repeats may be sums
- * of one count and of different kinds, as a gradient and its moments. */
+/* Whether PERIOD, which pauses have shown, is an epoch: it just repeats the step that is followed.
+ * A few repeats may be sums of one count and of different kinds, as a gradient and its moments. */
 static bool is_epoch(const struct cgx_recurrence *recurrence, const struct cgx_period *period)
 {
     const struct cgx_pattern *pattern = &recurrence->pattern;
 
-    return pattern->length > 0 && pattern->tellable && period->length >= EPOCH * pattern->length &&
+    return recurrence->pace == CGX_EVIDENCE_PAUSES && pattern->length > 0 && pattern->tellable &&
+           period->length >= EPOCH * pattern->length &&
            cgx_period_set(&recurrence->log, pattern->length, 0).run >= period->run;
 }
 
