@@ -23,7 +23,7 @@ static const struct row {
     {"arrays of one count in turn", "up to ten that hardly change", "hint"},
     {"averaged weights (federated, local SGD)", "if signs of all ranks agree", "hint"},
     {"moving averages", "if they hardly change", "hint"},
-    {"gathers done as sums, zeros elsewhere", "if they hardly change", "hint"},
+    {"gathers done as sums, zeros elsewhere", "on up to 8 ranks", "hint"},
     {"second-order factors (K-FAC, Shampoo)", "if square and symmetric", "rule"},
     {"counts, histograms", "if they are whole numbers", "rule"},
     {"variances", "if all have one sign", "rule"},

@@ -127,20 +127,22 @@ static void see_input(const struct elements *elements, struct input *input)
         input->size = cgx_sample_size(&input->sample);
 }
 
-/* Whether INPUT, if it is known, has the signs of what the other ranks bring to SUM. */
-static bool is_alike(const struct input *input, const struct cgx_sample *sum)
+/* Compares INPUT, if it is known, with what the other ranks bring to SUM. */
+static void compare_input(const struct input *input, const struct cgx_sample *sum,
+                          struct cgx_sum_traits *traits)
 {
     const struct cgx_sample *sample = &input->sample;
     struct cgx_sample others = {.run = 1};
     struct cgx_sketch own, rest;
 
     if (input->size == 0)
-        return false;
+        return;
     for (size_t i = 0; i < CGX_LOOK_PLACES; i++)
         others.values[i] = sum->values[i * sum->run] - sample->values[i * sample->run];
     own = cgx_sketch_of(sample);
     rest = cgx_sketch_of(&others);
-    return cgx_sketch_agrees(&own, rest.signs);
+    traits->alike = cgx_sketch_agrees(&own, rest.signs);
+    traits->alone = cgx_sketch_is_alone(&own, rest.signs);
 }
 
 /* SUM: NULL if it shows nothing. */
@@ -162,7 +164,7 @@ static void look_at_sum(const struct elements *sum, const struct input *input,
         traits.shows = CGX_LOOK_WHOLE;
     else if (is_symmetric(sum))
         traits.shows = CGX_LOOK_SYMMETRIC;
-    traits.alike = is_alike(input, &sample);
+    compare_input(input, &sample, &traits);
     look = cgx_window_look(window, &sample, &traits);
     if (look != CGX_LOOK_ODD)
         cgx_sizes_add(&site->inputs.sizes, input->size);

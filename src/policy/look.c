@@ -319,6 +319,7 @@ enum cgx_look cgx_window_look(struct cgx_window *window, const struct cgx_sample
     }
     look = judge_sum(window, sample->values, size, traits);
     window->alike += traits->alike;
+    window->alone += traits->alone;
     window->gradient += look == CGX_LOOK_GRADIENT;
     if (cgx_look_is_state(look)) {
         window->state++;
@@ -341,13 +342,14 @@ static enum cgx_look conclude_window(const struct cgx_window *window)
     return 4 * window->gradient >= cgx_window_length(window) ? CGX_LOOK_GRADIENT : CGX_LOOK_UNKNOWN;
 }
 
-enum { WORD_LEAST, WORD_GREATEST, WORD_ALIKE };
+enum { WORD_LEAST, WORD_GREATEST, WORD_ALIKE, WORD_ALONE };
 
 void cgx_window_vote(const struct cgx_window *window, uint32_t words[CGX_LOOK_WORDS])
 {
     words[WORD_LEAST] = (uint32_t)conclude_window(window);
     words[WORD_GREATEST] = CGX_LOOKS - words[WORD_LEAST];
     words[WORD_ALIKE] = window->alike;
+    words[WORD_ALONE] = window->alone;
 }
 
 enum cgx_look cgx_window_judge(const struct cgx_window *window,
@@ -355,23 +357,14 @@ enum cgx_look cgx_window_judge(const struct cgx_window *window,
 {
     if (is_third(window, words[WORD_ALIKE]))
         return CGX_LOOK_ALIKE;
+    if (is_third(window, words[WORD_ALONE]))
+        return CGX_LOOK_EMPTY;
     if (words[WORD_LEAST] == CGX_LOOK_UNKNOWN)
         return CGX_LOOK_UNKNOWN;
     return (enum cgx_look)(CGX_LOOKS - words[WORD_GREATEST]);
 }
 
 /* ---- inputs ---- */
-
-/* Whether most groups of INPUT, which has elements that are not zero, are zeros. */
-static bool is_empty(const struct cgx_sample *input)
-{
-    const size_t group = CGX_LOOK_PLACES * input->run / GROUPS;
-    unsigned empty = 0;
-
-    for (size_t k = 0; k < GROUPS; k++)
-        empty += cgx_squares_sum(input->values + k * group, NULL, group) == 0;
-    return 2 * empty >= GROUPS;
-}
 
 enum cgx_look cgx_inputs_look(struct cgx_inputs *inputs, const struct cgx_sample *input,
                               double size, const struct cgx_input_traits *traits)
@@ -388,7 +381,7 @@ enum cgx_look cgx_inputs_look(struct cgx_inputs *inputs, const struct cgx_sample
         return CGX_LOOK_WHOLE;
     if (traits->shows)
         return traits->shows;
-    if (traits->unseen && is_empty(input))
+    if (traits->unseen && cgx_sample_is_empty(input))
         return CGX_LOOK_EMPTY;
     if (is_odd(range ? range : &own, size))
         return CGX_LOOK_ODD;

@@ -45,6 +45,9 @@ double cgx_sample_size(const struct cgx_sample *sample);
 /* Whether it is of whole numbers, as counts are, and not of signs alone. */
 bool cgx_sample_is_whole(const struct cgx_sample *sample);
 
+/* Whether half of it or more is zeros, by 32 groups. */
+bool cgx_sample_is_empty(const struct cgx_sample *sample);
+
 /* ---- sketches ---- */
 
 #define CGX_SKETCH_BYTES (CGX_LOOK_PLACES / 8)
@@ -80,8 +83,8 @@ enum cgx_look {
     CGX_LOOK_WILD,
     CGX_LOOK_SYMMETRIC,
     CGX_LOOK_WHOLE,
-    CGX_LOOK_ODD,   /* never found in a window */
-    CGX_LOOK_EMPTY, /* never found in a window */
+    CGX_LOOK_ODD, /* never found in a window */
+    CGX_LOOK_EMPTY,
     CGX_LOOKS
 };
 
@@ -123,8 +126,8 @@ struct cgx_window {
     struct cgx_kept *kept; /* NULL: memory is short, so nothing is seen */
     struct cgx_sizes all;  /* sizes of all sums, odd ones too */
     unsigned odd;          /* number of odd sums in a row */
-    unsigned looks, state, gradient, alike; /* numbers of looks: all, and those with each result */
-    enum cgx_look found;                    /* the last state that a look has found */
+    unsigned looks, state, gradient, alike, alone; /* numbers of looks: all, and with each result */
+    enum cgx_look found;                           /* the last state that a look has found */
 };
 
 /* What is known of a sum apart from its sample. */
@@ -134,6 +137,7 @@ struct cgx_sum_traits {
     bool placed;
     enum cgx_look shows; /* CGX_LOOK_SYMMETRIC, CGX_LOOK_WHOLE, or CGX_LOOK_UNKNOWN */
     bool alike;          /* this rank's input has the signs of what others bring */
+    bool alone;          /* others bring zeros where this rank does not */
 };
 
 /* Takes a look at a sum; SAMPLE: NULL if it cannot be read. Returns what it shows. */
@@ -156,7 +160,7 @@ void cgx_window_clear(struct cgx_window *window);
 
 /* This rank's vote at the window's end, and the joint verdict. Ranks take the least of each word.
  * All words are below 2^31, since MPI_MIN of MPICH 4.0 compares MPI_UINT32_T as signed. */
-#define CGX_LOOK_WORDS 3
+#define CGX_LOOK_WORDS 4
 void cgx_window_vote(const struct cgx_window *window, uint32_t words[CGX_LOOK_WORDS]);
 enum cgx_look cgx_window_judge(const struct cgx_window *window,
                                const uint32_t words[CGX_LOOK_WORDS]);

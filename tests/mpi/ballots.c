@@ -58,7 +58,7 @@ static void fill(float *values, int count, unsigned seed)
             seed = seed * 1664525 + 1013904223;
             sum += (int)(seed >> 16 & 0xff);
         }
-        values[i] = (float)(sum - 510);
+        values[i] = (float)(sum - 510) / 256;
     }
 }
 

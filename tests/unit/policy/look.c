@@ -222,10 +222,11 @@ static void test_odd(void)
 
 /* ---- what is found apart from the sample, and by several ranks ---- */
 
-static enum cgx_look with_traits(unsigned symmetric, unsigned alike, unsigned alike_there)
+/* Inputs are ALIKE, or else alone, in so many looks of two ranks. */
+static enum cgx_look with_traits(unsigned symmetric, bool alike, unsigned here, unsigned there)
 {
     struct cgx_window windows[2] = {new_window(), new_window()};
-    const unsigned looks[2] = {alike, alike_there};
+    const unsigned looks[2] = {here, there};
     struct cgx_sample sample;
     enum cgx_look found;
 
@@ -237,7 +238,8 @@ static enum cgx_look with_traits(unsigned symmetric, unsigned alike, unsigned al
                                                      .shows = r == 0 && i < symmetric
                                                                   ? CGX_LOOK_SYMMETRIC
                                                                   : CGX_LOOK_UNKNOWN,
-                                                     .alike = i < looks[r]});
+                                                     .alike = alike && i < looks[r],
+                                                     .alone = !alike && i < looks[r]});
     }
     found = joint(windows, 2);
     cgx_window_clear(&windows[0]);
@@ -247,11 +249,16 @@ static enum cgx_look with_traits(unsigned symmetric, unsigned alike, unsigned al
 
 static void test_traits(void)
 {
-    ok(with_traits(2, 0, 0) == CGX_LOOK_GRADIENT, "two symmetric sums in a window are too few");
-    ok(with_traits(3, 0, 0) == CGX_LOOK_SYMMETRIC, "three are enough, on one rank");
-    ok(with_traits(0, 11, 2) == CGX_LOOK_GRADIENT, "inputs that one rank finds alike are not");
-    ok(with_traits(0, 11, 3) == CGX_LOOK_ALIKE, "they are if all find it, three times");
-    ok(with_traits(11, 11, 11) == CGX_LOOK_ALIKE, "whatever else is found");
+    ok(with_traits(2, true, 0, 0) == CGX_LOOK_GRADIENT,
+       "two symmetric sums in a window are too few");
+    ok(with_traits(3, true, 0, 0) == CGX_LOOK_SYMMETRIC, "three are enough, on one rank");
+    ok(with_traits(0, true, 11, 2) == CGX_LOOK_GRADIENT,
+       "inputs that one rank finds alike are not");
+    ok(with_traits(0, true, 11, 3) == CGX_LOOK_ALIKE, "they are if all find it, three times");
+    ok(with_traits(11, true, 11, 11) == CGX_LOOK_ALIKE, "whatever else is found");
+    ok(with_traits(0, false, 11, 2) == CGX_LOOK_GRADIENT &&
+           with_traits(0, false, 11, 3) == CGX_LOOK_EMPTY,
+       "so are inputs of which each is alone");
 }
 
 /* ---- inputs ---- */
