@@ -75,8 +75,10 @@ static void sum_on_device(void *input, void *sum, bool mixed)
 {
     size_t bytes = (size_t)count * sizeof(float);
 
-    if (!device_open(check_rank))
+    if (!device_open(check_rank)) {
+        MPI_Finalize(); /* or else MPICH's mpiexec may end the other rank */
         exit(77);
+    }
     if (!mixed || check_rank != 1) {
         input = device_clone(input, bytes);
         sum = device_alloc(bytes);
