@@ -20,7 +20,6 @@
 #define NEAR 1.7
 #define NEAR_INPUT 1.5
 #define WILD 512.0
-#define GROUPS 32
 #define LANES 8
 #define BLIND 2 /* the first looks of a window have nothing to compare with */
 
@@ -197,13 +196,13 @@ static float unit_of(double size)
 /* A sample ready to be compared: in the unit of its size, with the squares of its groups. */
 struct scaled {
     float scale, values[CGX_LOOK_PLACES * CGX_LOOK_SUM_RUN];
-    float groups[GROUPS], all;
+    float groups[CGX_LOOK_GROUPS], all;
     unsigned filled; /* number of groups that are not zero */
 };
 
 static void scale_sample(const float *values, size_t count, double size, struct scaled *scaled)
 {
-    const size_t group = count / GROUPS;
+    const size_t group = count / CGX_LOOK_GROUPS;
     const float scale = unit_of(size);
 
     scaled->scale = scale;
@@ -212,7 +211,7 @@ static void scale_sample(const float *values, size_t count, double size, struct 
     for (size_t i = 0; i < count; i += LANES)
         for (size_t k = 0; k < LANES; k++)
             scaled->values[i + k] = values[i + k] * scale;
-    for (size_t k = 0; k < GROUPS; k++) {
+    for (size_t k = 0; k < CGX_LOOK_GROUPS; k++) {
         scaled->groups[k] = squares_of(scaled->values + k * group, group);
         scaled->all += scaled->groups[k];
         scaled->filled += scaled->groups[k] > 0;
@@ -224,7 +223,7 @@ static void scale_sample(const float *values, size_t count, double size, struct 
 static void compare_samples(const struct cgx_kept *kept, unsigned ago, const struct scaled *scaled,
                             double size, const struct limits *limits, struct change *change)
 {
-    const size_t group = kept->elements / GROUPS;
+    const size_t group = kept->elements / CGX_LOOK_GROUPS;
     const size_t place = (kept->sizes.next + CGX_LOOK_KEPT - ago) % CGX_LOOK_KEPT;
     const uint16_t *before = kept->values + place * kept->elements;
     const double sizes = 1 + kept->sizes.last[place] / size, near = limits->near * sizes / 2;
@@ -232,7 +231,7 @@ static void compare_samples(const struct cgx_kept *kept, unsigned ago, const str
     unsigned still = 0;
     float all = 0;
 
-    for (size_t k = 0; k < GROUPS; k++) {
+    for (size_t k = 0; k < CGX_LOOK_GROUPS; k++) {
         float one =
             squared_changes(scaled->values + k * group, before + k * group, group, scaled->scale);
 

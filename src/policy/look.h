@@ -18,6 +18,7 @@
 /* ---- samples (sample.c): a few elements of a sum or an input ---- */
 
 #define CGX_LOOK_PLACES 256
+#define CGX_LOOK_GROUPS 32   /* of places, which are compared apart */
 #define CGX_LOOK_SUM_RUN 16  /* the most neighbours read at a place of a sum */
 #define CGX_LOOK_INPUT_RUN 4 /* the most neighbours read at a place of an input */
 
@@ -45,7 +46,7 @@ double cgx_sample_size(const struct cgx_sample *sample);
 /* Whether it is of whole numbers, as counts are, and not of signs alone. */
 bool cgx_sample_is_whole(const struct cgx_sample *sample);
 
-/* Whether half of it or more is zeros, by 32 groups. */
+/* Whether half of its groups or more are zeros. */
 bool cgx_sample_is_empty(const struct cgx_sample *sample);
 
 /* ---- sketches ---- */

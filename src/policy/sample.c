@@ -8,8 +8,7 @@
 
 #include "util/integers.h"
 
-#define WHOLE_MOST 16384.0f /* bfloat16 has fractions below 128 alone */
-#define GROUPS 32
+#define WHOLE_MOST 16384.0f      /* bfloat16 has fractions below 128 alone */
 #define PLACES_LEAST 32          /* places that are not zero, of which signs are compared */
 #define ZEROS 0xAAAAAAAAAAAAAAAA /* signs of 64 zeros */
 
@@ -56,12 +55,12 @@ bool cgx_sample_is_whole(const struct cgx_sample *sample)
 
 bool cgx_sample_is_empty(const struct cgx_sample *sample)
 {
-    const size_t group = CGX_LOOK_PLACES * sample->run / GROUPS;
+    const size_t group = CGX_LOOK_PLACES * sample->run / CGX_LOOK_GROUPS;
     unsigned empty = 0;
 
-    for (size_t k = 0; k < GROUPS; k++)
+    for (size_t k = 0; k < CGX_LOOK_GROUPS; k++)
         empty += cgx_squares_sum(sample->values + k * group, NULL, group) == 0;
-    return 2 * empty >= GROUPS;
+    return 2 * empty >= CGX_LOOK_GROUPS;
 }
 
 /* ---- sketches ---- */

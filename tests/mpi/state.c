@@ -227,6 +227,27 @@ static void play_zeros(struct player *player, unsigned step)
         sum_noise(player, COUNT, 1);
 }
 
+/* Parts that are gathered by a sum, and counts, new in each step. */
+static void play_parts(struct player *player, unsigned step)
+{
+    float *input = player_input(player, COUNT);
+    const size_t part = COUNT / (size_t)player->ranks;
+
+    (void)step;
+    for (size_t i = 0; i < COUNT; i++)
+        input[i] = i / part == (size_t)player->rank ? own_gauss(player, 1, i) : 0;
+    player_sum_input(player, PLAYER_WEIGHTS, COUNT);
+}
+
+static void play_counts(struct player *player, unsigned step)
+{
+    float *input = player_input(player, COUNT);
+
+    for (size_t i = 0; i < COUNT; i++)
+        input[i] = truncf((float)(2 + step % 3) * own_gauss(player, 1, i));
+    player_sum_input(player, PLAYER_WEIGHTS, COUNT);
+}
+
 /* ---- gradients ---- */
 
 static void play_noise(struct player *player, unsigned step)
@@ -267,6 +288,8 @@ static const struct player_stream scenes[] = {
     {"broadcast", play_broadcast, 2 * STEPS, WATCHED_FROM, 90, 100},
     {"factors", play_factors, STEPS, WATCHED_FROM, 90, 100},
     {"gather", play_gather, STEPS, WATCHED_FROM, 0, 100},
+    {"parts", play_parts, STEPS, 0, 0, 0},
+    {"counts", play_counts, STEPS, 0, 0, 0},
     {"rest", play_rest, STEPS + 40, WATCHED_FROM, 90, 100},
     {"zeros", play_zeros, 2 * STEPS, STEPS / 2 + WATCHED_FROM, 90, 100},
     {"noise", play_noise, STEPS, WATCHED_FROM, 95, 100},

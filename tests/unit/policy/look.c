@@ -305,6 +305,16 @@ static enum cgx_look partly_empty(size_t groups, bool unseen)
     return cgx_inputs_look(&inputs, &sample, cgx_sample_size(&sample), &traits);
 }
 
+static enum cgx_look look_at_counts(void)
+{
+    struct cgx_inputs inputs = {.kept = NULL};
+    struct cgx_sample sample = {.run = CGX_LOOK_INPUT_RUN};
+
+    for (size_t i = 0; i < CGX_LOOK_PLACES * CGX_LOOK_INPUT_RUN; i++)
+        sample.values[i] = (float)(i % 5);
+    return cgx_inputs_look(&inputs, &sample, 6, &(struct cgx_input_traits){.range = NULL});
+}
+
 static void test_inputs(void)
 {
     const struct kind jumps[2] = {{.size = 1, .own = 1}, {.size = 1.3, .own = 1}};
@@ -326,6 +336,7 @@ static void test_inputs(void)
     ok(partly_empty(15, true) == CGX_LOOK_GRADIENT && partly_empty(16, true) == CGX_LOOK_EMPTY &&
            partly_empty(16, false) == CGX_LOOK_GRADIENT,
        "half of an input that has not been looked at before may not be empty");
+    ok(look_at_counts() == CGX_LOOK_WHOLE, "counts are not");
     ok(look_at_input(&inputs, &loud, 0, NULL) == CGX_LOOK_GRADIENT,
        "the first input has no size to be compared with");
     ok(look_at_input(&inputs, &gradient, 1, NULL) == CGX_LOOK_ODD && inputs.sizes.count == 1,
